@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
-def test_the_embedded_server_answers_as_recorded(case: Case, embedded: Target) -> None:
+def test_the_embedded_server_responds_as_recorded(case: Case, embedded: Target) -> None:
     said = recorded(case)
     assert said is not None, "the real server was not asked yet: run make conformance-record"
 

@@ -39,7 +39,7 @@ def test_versions_keep_their_order_whatever_they_are() -> None:
     ]
 
 
-def test_a_list_is_said_to_be_older_than_an_object_that_was_seen() -> None:
+def test_a_list_older_than_a_seen_object_is_marked_as_such() -> None:
     def listed(version: str) -> Step:
         return step({"items": [], "metadata": {"resourceVersion": version}})
 
@@ -153,5 +153,5 @@ def test_what_is_written_for_people_is_still_json(value: object) -> None:
 
 
 @given(JSON)
-def test_nothing_differs_from_itself(value: object) -> None:
+def test_identical_recordings_have_no_differences(value: object) -> None:
     assert differences([{"request": "", "body": value}], [{"request": "", "body": value}]) == []

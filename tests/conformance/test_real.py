@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
-def test_the_real_server_answers_as_recorded(case: Case, real: Target) -> None:
+def test_the_real_server_responds_as_recorded(case: Case, real: Target) -> None:
     found = differences(recorded(case) or [], answers(case, real))
 
     assert not found, "\n".join(found)

@@ -17,7 +17,7 @@ def test_every_case_is_recorded_and_nothing_else_is() -> None:
     }
 
 
-def test_every_area_says_when_and_from_what_it_was_recorded() -> None:
+def test_every_area_records_its_date_and_server_version() -> None:
     for area in {case.area for case in all_cases()}:
         assert read(area).server.startswith("v1.36."), area
         assert read(area).recorded.startswith("20"), area
@@ -33,5 +33,5 @@ def test_every_known_difference_is_that_of_a_case_and_has_a_reason() -> None:
     assert all(reason.strip() for reason in known_differences().values())
 
 
-def test_the_page_says_what_the_tests_prove() -> None:
+def test_the_page_matches_the_test_results() -> None:
     assert DOCUMENT.read_text("utf-8") == render(all_cases(), known_differences())

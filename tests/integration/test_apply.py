@@ -38,7 +38,7 @@ def deployments(client: Any, namespace: str) -> Any:
 
 
 @pytest.mark.real_only
-async def test_what_is_applied_is_created_and_owned(maps: Any) -> None:
+async def test_an_applied_object_is_created_and_owned(maps: Any) -> None:
     applied = await maps.apply(config_map("shared", data={"a": "1"}), field_manager="us")
 
     assert isinstance(applied, ConfigMap)
@@ -75,7 +75,7 @@ async def test_a_field_that_others_own_is_a_conflict_until_it_is_taken_by_force(
 
 
 @pytest.mark.real_only
-async def test_what_was_updated_is_owned_too(maps: Any) -> None:
+async def test_updated_fields_are_owned_too(maps: Any) -> None:
     made = await maps.create(config_map("shared", data={"a": "1"}), field_manager="maker")
     made.data["a"] = "2"
     await maps.update(made, field_manager="updater")
@@ -85,7 +85,7 @@ async def test_what_was_updated_is_owned_too(maps: Any) -> None:
 
 
 @pytest.mark.real_only
-async def test_an_apply_can_be_tried_out(maps: Any) -> None:
+async def test_an_apply_can_be_a_dry_run(maps: Any) -> None:
     tried = await maps.apply(config_map("dry", data={"a": "1"}), field_manager="us", dry_run=True)
 
     assert tried.data == {"a": "1"}
@@ -188,7 +188,7 @@ APPLIED = {
 @pytest.mark.real_only
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
 @pytest.mark.parametrize("wanted", APPLIED.values(), ids=APPLIED)
-async def test_applying_what_was_extracted_changes_nothing(
+async def test_applying_an_extracted_object_changes_nothing(
     client: Any, namespace: str, wanted: dict[str, Any], *, typed: bool
 ) -> None:
     dynamic = client.dynamic(wanted["apiVersion"], wanted["kind"], namespace=namespace)
@@ -222,7 +222,7 @@ def owned_by(obj: Any, manager: str) -> Any:
 
 
 @pytest.mark.real_only
-async def test_what_was_extracted_can_be_changed_and_applied(deployments: Any) -> None:
+async def test_an_extracted_object_can_be_changed_and_applied(deployments: Any) -> None:
     await deployments.apply(deployment("web", replicas=1), field_manager="us")
     await deployments.patch("web", Patch.merge({"spec": {"paused": True}}), field_manager="them")
 
@@ -236,7 +236,7 @@ async def test_what_was_extracted_can_be_changed_and_applied(deployments: Any) -
 
 
 @pytest.mark.real_only
-async def test_a_status_is_extracted_apart(deployments: Any) -> None:
+async def test_status_is_extracted_separately(deployments: Any) -> None:
     await deployments.apply(deployment("web"), field_manager="us")
     await deployments.apply_status(
         named("apps/v1", "Deployment", "web", status={"replicas": 2}), field_manager="us"
@@ -275,7 +275,7 @@ async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespa
 
 
 @pytest.mark.embedded_only
-async def test_a_server_that_cannot_apply_says_so(maps: Any) -> None:
+async def test_a_server_without_server_side_apply_is_reported(maps: Any) -> None:
     await maps.create(config_map("plain"))
 
     with pytest.raises(UnsupportedMediaTypeError):
@@ -284,7 +284,7 @@ async def test_a_server_that_cannot_apply_says_so(maps: Any) -> None:
         await maps.patch("plain", Patch.strategic({"data": {"a": "1"}}))
 
 
-async def test_an_apply_that_cannot_be_meant_is_never_sent(maps: Any) -> None:
+async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:
     with pytest.raises(InvalidValueError, match="field_manager"):
         await maps.apply(config_map("a"))
     with pytest.raises(InvalidValueError, match=r"metadata\.name"):
@@ -315,7 +315,7 @@ async def test_a_field_that_the_server_does_not_know_is_refused_on_demand(
         await pods.create(STRANGE, field_validation="strict")
 
 
-async def test_a_client_can_be_strict_by_itself_and_hears_warnings(
+async def test_a_client_may_default_to_strict_validation_and_receives_warnings(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:
     heard: list[ServerWarning] = []

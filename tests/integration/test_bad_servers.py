@@ -129,7 +129,7 @@ async def failure(handler: Handler, facade: str, **options: Any) -> MastheadErro
 
 
 @pytest.mark.parametrize("expected", UNREADABLE.values(), ids=UNREADABLE.keys())
-async def test_an_invalid_response_is_an_error_that_says_why(facade: str, expected: Expected) -> None:
+async def test_an_invalid_response_is_an_error_with_its_reason(facade: str, expected: Expected) -> None:
     sent, kind, words = expected
 
     error = await failure(once(sent), facade)
@@ -140,7 +140,7 @@ async def test_an_invalid_response_is_an_error_that_says_why(facade: str, expect
 
 
 @pytest.mark.parametrize("expected", REFUSALS.values(), ids=REFUSALS.keys())
-async def test_a_refusal_is_read_whatever_its_form(facade: str, expected: Expected) -> None:
+async def test_an_error_response_is_read_whatever_its_form(facade: str, expected: Expected) -> None:
     sent, kind, words = expected
 
     error = await failure(once(sent), facade)
@@ -367,7 +367,7 @@ async def test_a_line_without_an_end_is_given_up_before_memory_is(facade: str) -
     ],
     ids=["a login page", "garbage", "an error", "an error that is none", "read_timeout", "no head"],
 )
-async def test_a_failed_watch_says_why(
+async def test_a_failed_watch_reports_the_reason(
     facade: str, handler: Handler, kind: type[MastheadError], words: str
 ) -> None:
     with pytest.raises(MastheadError) as caught:

@@ -92,7 +92,7 @@ async def test_it_works_inside_a_running_event_loop(client: masthead.Client) -> 
         assert next(events).type == "ADDED"
 
 
-def test_nothing_is_started_before_it_is_needed_and_nothing_is_left(server: Server, config: Config) -> None:
+def test_a_client_starts_its_thread_on_first_use_and_leaves_none(server: Server, config: Config) -> None:
     client = masthead.Client(config)
     assert client_threads() == []
 
@@ -310,7 +310,7 @@ print([each.name for each in threading.enumerate()])
 """
 
 
-def test_an_interrupt_ends_what_waits_and_leaves_the_client_whole() -> None:
+def test_an_interrupt_ends_a_waiting_call_and_leaves_the_client_usable() -> None:
     with masthead.server.run(token=None) as server:
         lines = run(INTERRUPTED, url=server.url).splitlines()
 
@@ -327,6 +327,6 @@ print(next(watch).type)
 """
 
 
-def test_a_program_that_never_closes_its_client_ends_all_the_same() -> None:
+def test_a_program_that_never_closes_its_client_still_exits() -> None:
     with masthead.server.run(token=None) as server:
         assert run(LEFT_OPEN, url=server.url) == "ADDED\n"

@@ -79,7 +79,7 @@ async def test_two_clients_lose_no_change(maps: Any, others: Any) -> None:
     assert (await maps.get("counter")).data == {"count": "30"}
 
 
-async def test_a_change_that_changes_nothing_writes_nothing(maps: Any) -> None:
+async def test_a_mutation_without_effect_sends_no_write(maps: Any) -> None:
     before = await maps.get("counter")
 
     same = await maps.update_with_retry("counter", lambda _: None)
@@ -97,12 +97,12 @@ async def test_a_function_may_return_another_object(maps: Any) -> None:
     assert changed.data == {"count": "7"}
 
 
-async def test_what_is_not_there_cannot_be_changed(maps: Any) -> None:
+async def test_a_missing_object_cannot_be_changed(maps: Any) -> None:
     with pytest.raises(NotFoundError):
         await maps.update_with_retry("absent", count_up)
 
 
-async def test_a_function_may_not_make_another_object_of_it(maps: Any) -> None:
+async def test_a_function_may_not_change_the_identity_of_the_object(maps: Any) -> None:
     with pytest.raises(InvalidValueError, match=r"mutate made .*other out of .*counter"):
         await maps.update_with_retry("counter", lambda _: ConfigMap.new("other"))
     with pytest.raises(TypeError, match="mutate returned dict"):
@@ -111,7 +111,7 @@ async def test_a_function_may_not_make_another_object_of_it(maps: Any) -> None:
         await maps.update_with_retry("counter", count_up, attempts=0)
 
 
-async def test_what_a_function_raises_comes_out(maps: Any) -> None:
+async def test_an_exception_of_a_function_propagates(maps: Any) -> None:
     def fail(_: ConfigMap) -> None:
         raise ZeroDivisionError
 
@@ -121,7 +121,7 @@ async def test_what_a_function_raises_comes_out(maps: Any) -> None:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize(("conflicts", "attempts"), [(4, None), (2, 3)])
-async def test_conflicts_are_met_with_another_attempt(
+async def test_conflicts_are_retried(
     cluster: Cluster, maps: Any, conflicts: int, attempts: int | None
 ) -> None:
     assert cluster.embedded is not None
@@ -141,7 +141,7 @@ async def test_conflicts_are_met_with_another_attempt(
 
 
 @pytest.mark.embedded_only
-async def test_attempts_come_to_an_end(cluster: Cluster, maps: Any) -> None:
+async def test_attempts_are_limited(cluster: Cluster, maps: Any) -> None:
     assert cluster.embedded is not None
     hit = cluster.embedded.faults.conflict(times=None, resource="configmaps")
 
@@ -169,7 +169,7 @@ async def test_an_object_is_created_updated_or_left_alone(maps: Any) -> None:
     assert wanted.metadata.resource_version == ""
 
 
-async def test_what_the_server_fills_in_is_no_change(client: Any, namespace: str) -> None:
+async def test_server_defaults_do_not_count_as_a_change(client: Any, namespace: str) -> None:
     services = client.core_v1.services(namespace)
     wanted = {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
 
@@ -183,7 +183,7 @@ async def test_what_the_server_fills_in_is_no_change(client: Any, namespace: str
     assert (again.metadata.labels, again) == ({"here": "yes"}, first)
 
 
-async def test_a_dry_run_of_either_stores_nothing(maps: Any) -> None:
+async def test_a_dry_run_of_create_or_update_stores_nothing(maps: Any) -> None:
     _, created = await maps.create_or_update(ConfigMap.new("dry", data={"a": "1"}), dry_run=True)
     _, updated = await maps.create_or_update(ConfigMap.new("counter", data={"count": "9"}), dry_run=True)
     tried = await maps.update_with_retry("counter", count_up, dry_run=True)

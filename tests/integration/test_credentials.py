@@ -71,7 +71,7 @@ async def refused(config: Config, facade: str, server: Server, **options: Any) -
 @pytest.mark.parametrize(
     "user", [{"token": TOKEN}, {"username": "me", "password": TOKEN}], ids=["bearer", "basic"]
 )
-async def test_a_token_or_a_password_lets_us_in(
+async def test_a_token_or_a_password_authenticates(
     server: Server, tmp_path: Path, facade: str, user: dict[str, str]
 ) -> None:
     found = await ask(of(server, tmp_path, user), facade)
@@ -79,7 +79,7 @@ async def test_a_token_or_a_password_lets_us_in(
     assert found.metadata.name == "default"
 
 
-async def test_a_token_in_a_file_beside_the_kubeconfig_lets_us_in(
+async def test_a_token_file_beside_the_kubeconfig_authenticates(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
@@ -98,7 +98,7 @@ async def test_a_kubeconfig_is_all_that_a_client_needs(server: Server, tmp_path:
     assert found.metadata.name == "default"
 
 
-async def test_a_token_that_is_refused_is_shown_once_and_never_left_out(
+async def test_a_rejected_token_is_sent_once_and_never_omitted(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     error, requests = await refused(of(server, tmp_path, {"token": WRONG}), facade, server)
@@ -115,7 +115,7 @@ async def test_an_anonymous_user_may_do_little(server: Server, tmp_path: Path, f
     assert "system:anonymous" in str(error)
 
 
-async def test_a_missing_token_file_sends_nothing(server: Server, tmp_path: Path, facade: str) -> None:
+async def test_with_a_missing_token_file_nothing_is_sent(server: Server, tmp_path: Path, facade: str) -> None:
     error, requests = await refused(of(server, tmp_path, {"tokenFile": "absent"}), facade, server)
 
     assert isinstance(error, AuthError)
@@ -135,7 +135,7 @@ async def test_a_pod_finds_its_own_server(server: Server, tmp_path: Path, facade
 
 
 @pytest.mark.parametrize("kept", ["files", "data"])
-async def test_a_client_certificate_is_shown(gate: Gate, tmp_path: Path, facade: str, kept: str) -> None:
+async def test_a_client_certificate_is_sent(gate: Gate, tmp_path: Path, facade: str, kept: str) -> None:
     pair = gate.pair("alice")
     (tmp_path / "alice.crt").write_text(pair.certificate)
     (tmp_path / "alice.key").write_text(pair.key)
@@ -151,7 +151,7 @@ async def test_a_client_certificate_is_shown(gate: Gate, tmp_path: Path, facade:
     assert gate.users == ["alice"]
 
 
-async def test_a_server_that_misses_a_certificate_is_understood(
+async def test_a_server_that_requires_a_client_certificate_is_reported(
     gate: Gate, tmp_path: Path, facade: str
 ) -> None:
     async with serving(gate.shut) as guarded:
@@ -162,7 +162,7 @@ async def test_a_server_that_misses_a_certificate_is_understood(
     assert not gate.seen
 
 
-async def test_a_server_that_is_not_trusted_is_sent_nothing(gate: Gate, tmp_path: Path, facade: str) -> None:
+async def test_nothing_is_sent_to_an_untrusted_server(gate: Gate, tmp_path: Path, facade: str) -> None:
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, Gate().trusted, {"token": TOKEN})
         with pytest.raises(
@@ -173,7 +173,7 @@ async def test_a_server_that_is_not_trusted_is_sent_nothing(gate: Gate, tmp_path
     assert not gate.seen
 
 
-async def test_another_user_can_be_acted_as(gate: Gate, tmp_path: Path, facade: str) -> None:
+async def test_another_user_can_be_impersonated(gate: Gate, tmp_path: Path, facade: str) -> None:
     user = {
         "token": TOKEN,
         "as": "bob",
@@ -259,7 +259,7 @@ async def test_an_exec_plugin_gets_its_input_and_returns_a_token(
     assert info["spec"]["cluster"]["server"] == server.url
 
 
-async def test_a_program_may_give_a_certificate(gate: Gate, tmp_path: Path, facade: str) -> None:
+async def test_an_exec_plugin_may_return_a_certificate(gate: Gate, tmp_path: Path, facade: str) -> None:
     program = Program(tmp_path).gives(**gate.pair("carol").as_status())
     async with serving(gate.handle, gate.context()) as guarded:
         await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program)), facade)
@@ -268,7 +268,7 @@ async def test_a_program_may_give_a_certificate(gate: Gate, tmp_path: Path, faca
     assert "authorization" not in gate.seen[0].headers
 
 
-async def test_calls_at_the_same_time_share_one_run_of_the_program(
+async def test_concurrent_calls_share_one_run_of_the_exec_plugin(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     program = Program(tmp_path).gives(token=TOKEN)
@@ -284,7 +284,7 @@ async def test_calls_at_the_same_time_share_one_run_of_the_program(
     ("first", "runs"),
     [("2001-01-01T00:00:00Z", 2), ("2999-01-01T00:00:00Z", 1), ("2999-01-01T00:00:00.123456789+02:00", 1)],
 )
-async def test_a_program_runs_again_once_what_it_gave_has_expired(
+async def test_an_exec_plugin_runs_again_once_its_credential_has_expired(
     server: Server, tmp_path: Path, facade: str, first: str, runs: int
 ) -> None:
     expires = f"{first!r} if run == 1 else '2999-01-01T00:00:00Z'"
@@ -296,7 +296,7 @@ async def test_a_program_runs_again_once_what_it_gave_has_expired(
     assert program.runs == runs
 
 
-async def test_a_program_runs_again_when_the_server_refuses_what_it_gave(
+async def test_an_exec_plugin_runs_again_when_the_server_rejects_its_credential(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     program = Program(tmp_path, f"reply(token={WRONG!r} if run == 1 else {TOKEN!r})")
@@ -354,7 +354,7 @@ async def test_without_the_exec_plugins_credential_nothing_is_sent(
     assert requests == 0
 
 
-async def test_a_program_that_is_not_there_comes_with_the_hint_where_to_get_it(
+async def test_a_missing_exec_plugin_is_reported_with_its_install_hint(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     user = {

@@ -147,7 +147,7 @@ async def test_a_kind_that_was_just_defined_is_found(client: Any, new_group: str
         assert (short.name, short.kind) == ("boxen", "Box")
 
 
-async def test_a_kind_of_ones_own_is_like_any_other(client: Any, group: str) -> None:
+async def test_a_custom_kind_works_like_any_other(client: Any, group: str) -> None:
     mapped = await client.mapper.kind(GroupVersionKind(group, "v1", "Box"))
     things = await client.mapper.category("things")
 
@@ -200,7 +200,7 @@ async def test_a_typed_class_written_by_hand_has_every_verb(client: Any, namespa
     assert len(await boxes.list()) == 0
 
 
-async def test_changes_of_ones_own_kind_are_watched(client: Any, namespace: str, group: str) -> None:
+async def test_changes_of_a_custom_kind_are_watched(client: Any, namespace: str, group: str) -> None:
     cls = box_class(group)
     boxes = client.resource(cls, namespace)
     since = (await boxes.list()).metadata.resource_version
@@ -217,7 +217,7 @@ async def test_changes_of_ones_own_kind_are_watched(client: Any, namespace: str,
     assert seen == [("ADDED", 1), ("DELETED", 1)]
 
 
-async def test_metadata_of_ones_own_kind_is_read(client: Any, namespace: str, group: str) -> None:
+async def test_metadata_of_a_custom_kind_is_read(client: Any, namespace: str, group: str) -> None:
     await client.dynamic("boxen." + group, namespace=namespace).create(box(group, "a"))
 
     [found] = await client.metadata("boxen." + group, namespace=namespace).list()
@@ -250,7 +250,7 @@ async def test_a_scope_that_is_not_the_kinds_is_refused(client: Any, namespace: 
     assert namespace in {each.metadata.namespace for each in await believed.list()}
 
 
-async def test_a_kind_may_live_in_no_namespace(client: Any, namespace: str) -> None:
+async def test_a_custom_kind_may_be_cluster_scoped(client: Any, namespace: str) -> None:
     group = f"{namespace}.example.com"
     await define(client, definition(group, scope="Cluster"))
     crates = client.dynamic(f"{group}/v1", "Box")
@@ -274,7 +274,7 @@ async def test_two_groups_may_have_the_same_kind(
     assert (await client.mapper.find("boxen", group=new_group)).gvr.group == new_group
 
 
-async def test_a_kind_that_is_gone_is_unknown_once_that_is_known(
+async def test_a_removed_kind_is_unknown_after_rediscovery(
     client: Any, namespace: str, new_group: str
 ) -> None:
     resource = GroupVersionResource(new_group, "v1", "boxen")

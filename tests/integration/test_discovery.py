@@ -25,7 +25,7 @@ async def test_groups_come_with_their_versions_the_core_group_first(client: Any)
     assert by_name["autoscaling"].preferred == "v2"
 
 
-async def test_resources_say_all_that_is_known_of_them(client: Any) -> None:
+async def test_resources_have_all_their_discovery_fields(client: Any) -> None:
     resources = {each.name: each for each in await client.discovery.resources("apps/v1")}
     found = resources["deployments"]
 
@@ -38,7 +38,7 @@ async def test_resources_say_all_that_is_known_of_them(client: Any) -> None:
     assert scale.kind == GroupVersionKind("autoscaling", "v1", "Scale")
 
 
-async def test_nothing_is_missing(client: Any) -> None:
+async def test_discovery_lists_the_resources_of_all_groups(client: Any) -> None:
     everything = await client.discovery.resources()
 
     assert not everything.failures
@@ -61,13 +61,13 @@ async def test_a_version_that_is_not_served_is_unknown(client: Any) -> None:
         await client.discovery.resources("a/b/c")
 
 
-async def test_a_client_can_ask_what_is_supported(client: Any) -> None:
+async def test_a_client_can_check_whether_a_resource_is_served(client: Any) -> None:
     assert await client.discovery.supports(GroupVersionResource("apps", "v1", "deployments"))
     assert not await client.discovery.supports(GroupVersionResource("apps", "v1", "unicorns"))
     assert not await client.discovery.supports(GroupVersionResource("example.com", "v1", "unicorns"))
 
 
-async def test_the_server_says_its_version(client: Any) -> None:
+async def test_the_server_version_can_be_read(client: Any) -> None:
     version = await client.discovery.server_version()
 
     assert version.number == (1, 36)
@@ -87,7 +87,7 @@ async def test_openapi_documents_are_found_and_read(client: Any) -> None:
         await client.discovery.openapi("example.com/v1")
 
 
-async def test_kinds_and_resources_lead_to_each_other(client: Any) -> None:
+async def test_kinds_and_resources_map_to_each_other(client: Any) -> None:
     job = await client.mapper.kind(GroupVersionKind("batch", "v1", "Job"))
     jobs = await client.mapper.resource(GroupVersionResource("batch", "v1", "jobs"))
 
@@ -118,7 +118,7 @@ async def test_a_category_is_many_resources(client: Any) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_what_was_found_is_remembered_until_it_is_forgotten(cluster: Cluster, client: Any) -> None:
+async def test_discovery_is_cached_until_it_is_invalidated(cluster: Cluster, client: Any) -> None:
     server = cluster.embedded
     assert server is not None
     first = await client.discovery.resources()
@@ -134,7 +134,7 @@ async def test_what_was_found_is_remembered_until_it_is_forgotten(cluster: Clust
 
 
 @pytest.mark.embedded_only
-async def test_what_was_found_is_kept_on_disk_for_the_next_client(
+async def test_discovery_is_cached_on_disk_for_the_next_client(
     cluster: Cluster, facade: str, tmp_path: Path
 ) -> None:
     server = cluster.embedded

@@ -50,7 +50,7 @@ async def test_a_resource_goes_by_many_names(client: Any, namespace: str, words:
     assert (found.api_version, found.kind, found.metadata.name) == ("apps/v1", "Deployment", "web")
 
 
-async def test_what_goes_in_and_out_is_plain_data(client: Any, namespace: str) -> None:
+async def test_arguments_and_results_are_plain_data(client: Any, namespace: str) -> None:
     maps = client.dynamic(MAPS, namespace=namespace)
 
     made = await maps.create(config_map("plain", data={"a": "1"}))
@@ -93,9 +93,7 @@ async def fresh_name(maps: Any) -> str:
     return name
 
 
-async def test_what_a_plain_object_may_leave_out_the_server_does_not_guess(
-    client: Any, namespace: str
-) -> None:
+async def test_a_plain_object_without_a_name_is_rejected(client: Any, namespace: str) -> None:
     with pytest.raises(InvalidValueError, match=r"metadata\.name"):
         await client.dynamic("cm", namespace=namespace).create({"data": {}})
 
@@ -108,7 +106,7 @@ async def test_the_object_may_name_its_namespace(client: Any, namespace: str) ->
         await client.dynamic("cm").get("own")
 
 
-async def test_parts_are_read_and_written(client: Any, namespace: str) -> None:
+async def test_subresources_are_read_and_written(client: Any, namespace: str) -> None:
     deployments = client.dynamic(DEPLOYMENTS, namespace=namespace)
     await deployments.create(deployment("web", replicas=1))
 
@@ -123,7 +121,7 @@ async def test_parts_are_read_and_written(client: Any, namespace: str) -> None:
     assert patched.get("status", "replicas") == 2
 
 
-async def test_something_can_be_sent_to_a_part(client: Any, namespace: str) -> None:
+async def test_an_object_can_be_posted_to_a_subresource(client: Any, namespace: str) -> None:
     pods = client.dynamic("v1", "pods", namespace=namespace)
     await pods.create(pod("bound"))
     await pods.create(pod("evicted"))
@@ -139,7 +137,7 @@ async def test_something_can_be_sent_to_a_part(client: Any, namespace: str) -> N
     await pods.delete("bound", grace_period_seconds=0)
 
 
-async def test_what_is_sent_to_a_part_may_leave_the_name_to_the_call(client: Any, namespace: str) -> None:
+async def test_an_object_posted_to_a_subresource_may_omit_its_name(client: Any, namespace: str) -> None:
     accounts = client.dynamic("sa", namespace=namespace)
     await accounts.create(named("v1", "ServiceAccount", "robot"))
 
@@ -159,7 +157,7 @@ async def test_cluster_scoped_resources_take_no_namespace(client: Any, namespace
         await client.dynamic("ns", namespace=namespace).get(namespace)
 
 
-async def test_a_name_that_nothing_has_is_unknown_before_anything_is_sent(
+async def test_an_unknown_resource_is_rejected_before_the_request_is_sent(
     client: Any, namespace: str
 ) -> None:
     with pytest.raises(UnknownKindError, match=r'no resource "deploymets".*nearest: deployments\.apps'):
@@ -174,14 +172,16 @@ async def test_a_name_that_nothing_has_is_unknown_before_anything_is_sent(
         client.dynamic(MAPS, "configmaps")
 
 
-async def test_a_full_name_is_believed_and_refused_by_the_server(client: Any, namespace: str) -> None:
+async def test_a_full_name_is_sent_without_discovery_and_rejected_by_the_server(
+    client: Any, namespace: str
+) -> None:
     absent = client.dynamic(GroupVersionResource("example.com", "v1", "widgets"), namespace=namespace)
 
     with pytest.raises(NotFoundError):
         await absent.list()
 
 
-async def test_of_several_groups_the_core_group_is_meant(client: Any, namespace: str) -> None:
+async def test_the_core_group_wins_over_other_groups(client: Any, namespace: str) -> None:
     assert (await client.dynamic("events", namespace=namespace).list()).api_version == "v1"
     other = await client.dynamic("events.events.k8s.io", namespace=namespace).list()
     assert other.api_version == "events.k8s.io/v1"
@@ -206,9 +206,7 @@ async def test_reviews_return_their_result(client: Any, namespace: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_a_full_name_costs_no_look_at_what_there_is(
-    cluster: Cluster, client: Any, namespace: str
-) -> None:
+async def test_a_full_name_needs_no_discovery(cluster: Cluster, client: Any, namespace: str) -> None:
     server = cluster.embedded
     assert server is not None
     before = len(server.requests)
@@ -221,7 +219,7 @@ async def test_a_full_name_costs_no_look_at_what_there_is(
 
 
 @pytest.mark.embedded_only
-async def test_what_there_is_is_looked_up_once(cluster: Cluster, client: Any, namespace: str) -> None:
+async def test_discovery_is_requested_once(cluster: Cluster, client: Any, namespace: str) -> None:
     server = cluster.embedded
     assert server is not None
     await client.dynamic("cm", namespace=namespace).list()

@@ -52,7 +52,7 @@ def the_same(error: BaseException, other: BaseException) -> bool:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("kind", BY_REASON.values(), ids=BY_REASON.keys())
-async def test_a_refusal_says_everything(
+async def test_an_error_response_has_every_detail(
     cluster: Cluster, client: Any, namespace: str, kind: type[StatusError]
 ) -> None:
     assert cluster.embedded is not None
@@ -99,7 +99,7 @@ async def test_every_verb_names_itself_and_its_object(
     assert "Check name and namespace" in str(error)
 
 
-async def test_a_group_and_a_part_are_named_too(client: Any, namespace: str) -> None:
+async def test_an_error_names_group_and_subresource_too(client: Any, namespace: str) -> None:
     with pytest.raises(NotFoundError) as caught:
         await client.apps_v1.deployments(namespace).get_scale("absent")
 
@@ -125,22 +125,20 @@ async def test_a_missing_namespace_is_distinguished_from_a_missing_object(client
     )
 
 
-async def test_a_kind_without_a_scale_says_so(client: Any, namespace: str) -> None:
+async def test_a_kind_without_a_scale_is_reported(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(ConfigMap.new("settings"))
 
     with pytest.raises(NotFoundError, match=r"configmaps have no scale\.$"):
         await client.scales(namespace).get("configmaps", "settings")
 
 
-async def test_a_field_that_cannot_be_selected_by_is_no_fault_of_the_body(
-    client: Any, namespace: str
-) -> None:
+async def test_an_unsupported_field_selector_is_not_blamed_on_the_body(client: Any, namespace: str) -> None:
     with pytest.raises(BadRequestError, match=r"Select by another field .* or by labels\.$"):
         await client.core_v1.pods(namespace).list(field_selector="spec.foo=bar")
 
 
 @pytest.mark.real_only
-async def test_a_log_of_several_containers_asks_for_one(client: Any, namespace: str) -> None:
+async def test_a_log_of_several_containers_requires_a_container(client: Any, namespace: str) -> None:
     pods = client.core_v1.pods(namespace)
     await client.core_v1.service_accounts(namespace).create({"metadata": {"name": "default"}})
     await pods.create(
@@ -155,7 +153,7 @@ async def test_a_log_of_several_containers_asks_for_one(client: Any, namespace: 
 
 
 @pytest.mark.real_only
-async def test_http_to_a_tls_port_says_so(cluster: Cluster, facade: str) -> None:
+async def test_plain_http_to_a_tls_port_is_reported(cluster: Cluster, facade: str) -> None:
     plain = Config(server=cluster.config.server.replace("https:", "http:"))
     async with connected(plain, facade) as client:
         with pytest.raises(BadRequestError, match="begin its address with https://"):
@@ -163,7 +161,7 @@ async def test_http_to_a_tls_port_says_so(cluster: Cluster, facade: str) -> None
 
 
 @pytest.mark.real_only
-async def test_a_typo_under_server_side_apply_is_not_to_be_tried_again(client: Any, namespace: str) -> None:
+async def test_a_typo_under_server_side_apply_is_not_retryable(client: Any, namespace: str) -> None:
     typo = {"metadata": {"name": "web"}, "spec": {"replcas": 1}}
 
     with pytest.raises(
@@ -224,7 +222,7 @@ async def test_an_object_without_a_name_is_named_with_the_right_article(client: 
         await client.dynamic(GroupVersionResource("", "v1", "configmaps"), namespace=namespace).update({})
 
 
-async def test_a_conflict_says_to_read_again(client: Any, namespace: str) -> None:
+async def test_a_conflict_advises_to_read_again(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     first = await maps.create(ConfigMap.new("a"))
     await maps.patch("a", Patch.merge({"data": {"x": "1"}}))
@@ -256,7 +254,7 @@ BEFORE_ANYTHING_IS_SENT: dict[str, tuple[type[masthead.MastheadError], Callable[
 
 @pytest.mark.parametrize(("kind", "call"), BEFORE_ANYTHING_IS_SENT.values(), ids=BEFORE_ANYTHING_IS_SENT)
 @pytest.mark.embedded_only
-async def test_a_mistake_of_the_callers_is_found_before_anything_is_sent(
+async def test_invalid_arguments_are_rejected_before_anything_is_sent(
     cluster: Cluster, client: Any, kind: type[masthead.MastheadError], call: Callable[[Any], Awaitable[Any]]
 ) -> None:
     assert cluster.embedded is not None
@@ -286,7 +284,7 @@ async def test_no_response_in_time_is_a_timeout_error_too(facade: str) -> None:
     assert the_same(error, pickle.loads(pickle.dumps(error)))
 
 
-async def test_no_connection_says_where_and_what_to_check(facade: str) -> None:
+async def test_a_failed_connection_names_the_server_and_what_to_check(facade: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
@@ -298,7 +296,7 @@ async def test_no_connection_says_where_and_what_to_check(facade: str) -> None:
     assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
 
 
-async def test_a_closed_client_says_so(cluster: Cluster, facade: str) -> None:
+async def test_a_call_on_a_closed_client_raises_closed_error(cluster: Cluster, facade: str) -> None:
     client = connected(cluster.config, facade)
     await client.core_v1.namespaces().get("default")
     await client.close()
@@ -309,7 +307,7 @@ async def test_a_closed_client_says_so(cluster: Cluster, facade: str) -> None:
             await call
 
 
-def test_where_the_cluster_is_can_be_missing_or_wrong(tmp_path: Path, facade: str) -> None:
+def test_a_missing_or_wrong_server_address_is_reported(tmp_path: Path, facade: str) -> None:
     broken = tmp_path / "config"
     broken.write_text("clusters: [")
     no_config: Any = None
@@ -321,7 +319,7 @@ def test_where_the_cluster_is_can_be_missing_or_wrong(tmp_path: Path, facade: st
             connected(no_config, facade, **options)
 
 
-async def test_who_we_are_can_be_missing(tmp_path: Path, cluster: Cluster, facade: str) -> None:
+async def test_missing_credentials_are_reported(tmp_path: Path, cluster: Cluster, facade: str) -> None:
     config = Config(
         server=cluster.config.server, token_file=tmp_path / "absent", ca_file=cluster.config.ca_file
     )
@@ -369,7 +367,7 @@ async def test_a_server_that_is_down_is_an_error_after_three_attempts(facade: st
     assert str(caught.value).endswith("that the port is right (the address is from my notes)")
 
 
-async def test_a_refused_change_of_a_secret_shows_nothing_that_is_in_it(client: Any, namespace: str) -> None:
+async def test_a_rejected_change_of_a_secret_does_not_show_its_data(client: Any, namespace: str) -> None:
     secrets = client.core_v1.secrets(namespace)
     await secrets.create(Secret.new("web", data={"password": b"hunter2"}))
 

@@ -69,7 +69,7 @@ def names(lister: Any) -> list[str]:
     return sorted(each.metadata.name for each in lister.list(label_selector="!kube"))
 
 
-async def test_a_program_shares_what_it_reads(client: Any, namespace: str) -> None:
+async def test_informers_are_shared_within_a_program(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "a", "b", kind="test")
     factory = factory_of(client, namespace=namespace, label_selector="kind=test")
     shared, heard = factory.core_v1.config_maps, RecordingHandler()
@@ -210,7 +210,7 @@ async def test_a_transform_is_done_to_every_kind(client: Any, namespace: str) ->
             assert each.lister.namespace(namespace).get("web").metadata.managed_fields == []
 
 
-async def test_an_informer_of_ones_own_needs_no_factory(client: Any, namespace: str) -> None:
+async def test_an_informer_needs_no_factory(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "web", app="web")
     informer, heard = informer_of(maps, label_selector="app=web"), RecordingHandler()
     handle = informer.add_event_handler(on_add=heard.add)
@@ -236,7 +236,9 @@ async def test_a_resource_is_named_as_for_the_client(client: Any, namespace: str
             assert each.lister.namespace(namespace).get("web").metadata.name == "web"
 
 
-def test_blocking_factories_say_what_they_are_and_refuse_parentheses(embedded_cluster: Cluster) -> None:
+def test_blocking_factories_have_a_repr_and_their_informers_are_not_callable(
+    embedded_cluster: Cluster,
+) -> None:
     with masthead.Client(config=embedded_cluster.config) as client:
         factory = masthead.SharedInformerFactory(client)
         pods: Any = factory.core_v1.pods

@@ -66,7 +66,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("code", [403, 404])
-async def test_a_resource_that_vanishes_and_returns_is_what_it_is_then(
+async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(
     cluster: Cluster, maps: Any, code: int
 ) -> None:
     for name in "abc":
@@ -137,7 +137,7 @@ async def test_a_selector_that_the_server_rejects_is_reported(maps: Any) -> None
     ],
     ids=str,
 )
-async def test_options_that_make_no_sense_are_refused_at_once(maps: Any, options: dict[str, Any]) -> None:
+async def test_invalid_options_are_rejected_at_once(maps: Any, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError):
         quick(maps, **options)
 
@@ -173,12 +173,12 @@ async def test_an_informer_runs_once_and_knows_when(maps: Any) -> None:
     [{}, {"on_add": 5}, {"handler": object()}, {"handler": RecordingHandler, "on_add": print}],
     ids=["nothing", "a number", "an object", "both"],
 )
-async def test_what_is_no_handler_is_refused_when_it_is_added(maps: Any, given: dict[str, Any]) -> None:
+async def test_an_invalid_handler_is_rejected_when_it_is_added(maps: Any, given: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError):
         quick(maps).add_event_handler(**given)
 
 
-async def test_a_filter_that_is_no_good_costs_its_own_handler_alone(
+async def test_a_failing_filter_affects_only_its_own_handler(
     maps: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def keep(obj: Any) -> bool:
@@ -203,7 +203,7 @@ async def test_a_filter_that_is_no_good_costs_its_own_handler_alone(
     assert len([each for each in caplog.messages if "failed on the add" in each]) == 1
 
 
-async def test_handlers_may_leave_come_and_bring_others_while_they_are_called(maps: Any) -> None:
+async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: Any) -> None:
     await put(maps, "a")
     await put(maps, "b")
     informer = quick(maps)
@@ -259,7 +259,7 @@ async def test_a_client_that_is_closed_ends_its_informers(
     assert [each for each in caplog.records if each.levelname == "ERROR"] == []
 
 
-async def test_an_informer_of_a_closed_client_never_looks_alive(cluster: Cluster, facade: str) -> None:
+async def test_an_informer_of_a_closed_client_never_syncs(cluster: Cluster, facade: str) -> None:
     async with connected(cluster.config, facade) as other:
         maps = other.core_v1.config_maps("default")
     informer = quick(maps)

@@ -35,7 +35,7 @@ def ours(recorder: RecordingHandler) -> list[str]:
 
 @pytest.mark.guarantee(1)
 @ways
-async def test_the_copy_is_what_the_server_has(maps: Any, hold: str) -> None:
+async def test_the_store_matches_the_server(maps: Any, hold: str) -> None:
     await put(maps, "a")
     await put(maps, "b")
     recorder = RecordingHandler()
@@ -57,7 +57,7 @@ async def test_the_copy_is_what_the_server_has(maps: Any, hold: str) -> None:
 
 
 @pytest.mark.guarantee(10)
-async def test_what_was_written_is_read(maps: Any) -> None:
+async def test_a_write_is_read_back_from_the_cache(maps: Any) -> None:
     async with quick(maps) as informer:
         for number in range(5):
             await informer.wait_for(await put(maps, "a", str(number)), 30)
@@ -131,7 +131,9 @@ async def test_kinds_without_types_are_mirrored_alike(
 
 
 @pytest.mark.parametrize("transform", [drop_managed_fields, keep_fields("data")], ids=["drop", "keep"])
-async def test_objects_are_transformed_before_anybody_sees_them(maps: Any, transform: Any) -> None:
+async def test_objects_are_transformed_before_they_are_stored_or_dispatched(
+    maps: Any, transform: Any
+) -> None:
     await put(maps, "a")
     seen: list[Any] = []
     informer = quick(maps, transform=transform)
@@ -179,7 +181,7 @@ async def test_a_delta_fifo_may_be_the_queue(maps: Any) -> None:
 @pytest.mark.embedded_only
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch", "expire_watch", "silence_watch"])
-async def test_nothing_is_lost_and_nothing_invented(cluster: Cluster, maps: Any, fault: str) -> None:
+async def test_no_event_is_lost_or_invented(cluster: Cluster, maps: Any, fault: str) -> None:
     for name in "abc":
         await put(maps, name)
     getattr(embedded(cluster).faults, fault)(after=5, times=1, namespace=maps.namespace)

@@ -32,7 +32,7 @@ ALL = [f"map-{index}" for index in range(7)]
 OURS = "here=yes"
 
 
-async def test_a_list_is_whole_however_small_its_pages(maps: Any) -> None:
+async def test_a_list_is_complete_however_small_its_pages(maps: Any) -> None:
     whole = await maps.list(label_selector=OURS)
     paged = await maps.list(label_selector=OURS, page_size=2)
 
@@ -43,7 +43,7 @@ async def test_a_list_is_whole_however_small_its_pages(maps: Any) -> None:
     assert paged.metadata.remaining_item_count is None
 
 
-async def test_a_limit_asks_for_one_page_and_its_token_for_the_next(maps: Any) -> None:
+async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> None:
     first = await maps.list(label_selector=OURS, limit=5)
     second = await maps.list(label_selector=OURS, limit=5, continue_=first.metadata.continue_)
 
@@ -134,7 +134,7 @@ async def test_a_server_without_initial_events_is_listed_and_remembered(cluster:
 
 
 @pytest.mark.embedded_only
-async def test_a_token_that_expires_between_pages_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+async def test_an_expired_continue_token_advises_to_list_again(cluster: Cluster, maps: Any) -> None:
     server = cluster.embedded
     assert server is not None
     pages = maps.list_pages(label_selector=OURS, page_size=3)
@@ -146,7 +146,7 @@ async def test_a_token_that_expires_between_pages_says_to_list_again(cluster: Cl
 
 
 @pytest.mark.embedded_only
-async def test_a_list_says_why_it_was_refused(cluster: Cluster, maps: Any) -> None:
+async def test_a_rejected_list_reports_the_reason(cluster: Cluster, maps: Any) -> None:
     assert cluster.embedded is not None
     cluster.embedded.faults.fail(500, message="the disk is on fire", verb="list", times=1)
 

@@ -101,7 +101,7 @@ async def lines_of(stream: Any) -> list[str]:
     return [line async for line in stream]
 
 
-async def test_lines_come_as_they_were_written(kubelet: Kubelet) -> None:
+async def test_log_lines_are_yielded_as_written(kubelet: Kubelet) -> None:
     text = b'first\n\n    indented\ttab  \n\r\n{"json": true}\nno end'
     kubelet.says(HEAD, *(chunk(bytes([each])) for each in text), END)
 
@@ -116,13 +116,13 @@ async def test_lines_come_as_they_were_written(kubelet: Kubelet) -> None:
     assert kubelet.asked == ["/api/v1/namespaces/default/pods/web/log"]
 
 
-async def test_all_of_it_can_be_read_at_once(kubelet: Kubelet) -> None:
+async def test_a_log_can_be_read_at_once(kubelet: Kubelet) -> None:
     kubelet.says(HEAD, chunk("größe\n".encode()[:3]), chunk("größe\n".encode()[3:]), chunk(b"\xff\n"), END)
 
     assert await kubelet.pods.logs("web").read() == "größe\n\ufffd\n"
 
 
-async def test_the_bytes_can_be_read_as_they_come(kubelet: Kubelet) -> None:
+async def test_log_bytes_can_be_read_as_they_arrive(kubelet: Kubelet) -> None:
     kubelet.says(HEAD, chunk(b"\x00\xff"), chunk(b"\n\n"), END)
 
     assert b"".join([each async for each in kubelet.pods.logs("web").chunks()]) == b"\x00\xff\n\n"
@@ -176,7 +176,7 @@ async def test_a_log_is_followed_while_it_is_written(kubelet: Kubelet) -> None:
 
 
 @pytest.mark.parametrize("leave", ["close", "with"])
-async def test_who_stops_reading_gives_the_connection_back(kubelet: Kubelet, leave: str) -> None:
+async def test_leaving_a_log_early_releases_the_connection(kubelet: Kubelet, leave: str) -> None:
     left = asyncio.Event()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
@@ -203,7 +203,7 @@ async def test_who_stops_reading_gives_the_connection_back(kubelet: Kubelet, lea
     await eventually(left)
 
 
-async def test_a_stream_that_was_closed_is_over(kubelet: Kubelet) -> None:
+async def test_a_closed_log_stream_is_exhausted(kubelet: Kubelet) -> None:
     kubelet.says(HEAD, chunk(b"one\n"), END)
     stream = kubelet.pods.logs("web")
     await stream.close()
@@ -241,7 +241,7 @@ async def test_closing_ends_a_wait_for_the_next_line(kubelet: Kubelet) -> None:
     assert rest.result() == []
 
 
-async def test_a_refusal_is_raised_where_it_is_read(kubelet: Kubelet) -> None:
+async def test_an_error_response_is_raised_on_the_first_read(kubelet: Kubelet) -> None:
     kubelet.says(refusal(400, "BadRequest", "container main is waiting to start"))
     stream = kubelet.pods.logs("web")
     with pytest.raises(
@@ -277,6 +277,6 @@ async def test_a_log_may_look_like_a_failure_or_a_page(kubelet: Kubelet) -> None
     assert await kubelet.pods.logs("web").read() == text.decode()
 
 
-async def test_what_is_not_there_has_no_log(client: Any, namespace: str) -> None:
+async def test_a_missing_pod_has_no_log(client: Any, namespace: str) -> None:
     with pytest.raises(NotFoundError, match=r'get pods/log .*/absent: pods "absent" not found'):
         await client.core_v1.pods(namespace).logs("absent").read()

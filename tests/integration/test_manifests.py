@@ -78,7 +78,7 @@ def kinds(objects: Any) -> list[str]:
 
 
 @pytest.mark.real_only
-async def test_what_others_need_is_applied_first(client: Any, namespace: str) -> None:
+async def test_dependencies_are_applied_first(client: Any, namespace: str) -> None:
     done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
 
     assert kinds(done) == ["ServiceAccount", "ConfigMap", "Service", "Deployment"]
@@ -90,7 +90,9 @@ async def test_what_others_need_is_applied_first(client: Any, namespace: str) ->
 
 
 @pytest.mark.real_only
-async def test_a_kind_and_its_objects_can_be_applied_together(client: Any, namespace: str) -> None:
+async def test_a_custom_resource_definition_and_its_objects_can_be_applied_in_one_call(
+    client: Any, namespace: str
+) -> None:
     group = f"{namespace}.example.com"
 
     done = await client.apply_manifests([WEB, crates(group)], namespace=namespace, field_manager="us")
@@ -158,7 +160,7 @@ async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
 
 
 @pytest.mark.real_only
-async def test_the_first_failure_ends_it_and_lists_what_was_done(client: Any, namespace: str) -> None:
+async def test_the_first_failure_stops_it_and_lists_the_objects_done(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).apply(
         config_map("settings", data={"color": "blue"}), field_manager="them"
     )
@@ -185,9 +187,7 @@ async def test_objects_without_a_namespace_get_the_clients_default(
     assert done.metadata.namespace == namespace
 
 
-async def test_what_is_deleted_is_gone_and_what_is_not_there_is_passed_over(
-    client: Any, namespace: str
-) -> None:
+async def test_deleted_objects_are_gone_and_missing_ones_are_skipped(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     await maps.create(config_map("settings"))
     await client.apps_v1.deployments(namespace).create(deployment("web"))
@@ -245,7 +245,7 @@ async def test_all_problems_of_manifests_are_reported_at_once_and_nothing_is_sen
         await client.core_v1.config_maps(namespace).get("good")
 
 
-async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -> None:
+async def test_an_unreadable_manifest_is_reported_with_its_file(client: Any, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("a: [1, 2", "utf-8")
 
     for source, problem in (
@@ -259,7 +259,7 @@ async def test_what_cannot_be_read_names_its_file(client: Any, tmp_path: Path) -
                 await act(source)
 
 
-async def test_the_same_object_twice_and_two_namespaces_are_mistakes(client: Any, namespace: str) -> None:
+async def test_duplicate_objects_and_conflicting_namespaces_are_errors(client: Any, namespace: str) -> None:
     with pytest.raises(ManifestError, match="is also in manifest 1"):
         await client.apply_manifests([config_map("a"), config_map("a")], namespace=namespace)
     with pytest.raises(ManifestError, match="is in namespace 'other', not in"):

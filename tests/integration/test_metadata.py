@@ -34,7 +34,7 @@ async def test_an_object_is_read_without_its_content(maps: Any) -> None:
     assert "data" not in found.to_dict()
 
 
-async def test_a_list_is_whole_and_has_no_content(maps: Any) -> None:
+async def test_a_metadata_list_is_complete_and_has_no_content(maps: Any) -> None:
     listed = await maps.list(label_selector=OURS, page_size=2)
 
     assert isinstance(listed, PartialObjectMetadataList)
@@ -96,7 +96,7 @@ async def test_objects_are_deleted(maps: Any) -> None:
         await maps.get("a")
 
 
-async def test_what_still_waits_for_its_finalizers_is_returned(maps: Any) -> None:
+async def test_an_object_with_finalizers_is_returned_by_delete(maps: Any) -> None:
     await maps.patch("a", Patch.merge({"metadata": {"finalizers": ["example.com/wait"]}}))
 
     waiting = await maps.delete("a")

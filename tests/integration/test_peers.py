@@ -122,7 +122,7 @@ async def test_an_object_that_breaks_the_rules_of_its_kind_can_be_read(facade: s
     assert pod.metadata.labels == {}
 
 
-async def test_to_delete_is_to_delete(client: Any, namespace: str) -> None:
+async def test_delete_is_not_a_dry_run_by_default(client: Any, namespace: str) -> None:
     """A low-level delete that is a dry run by default reports success, and deletes nothing."""
     maps = client.core_v1.config_maps(namespace)
     await maps.create(ConfigMap.new("gone"))
@@ -145,9 +145,7 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_a_server_that_asks_to_come_back_later_is_come_back_to(
-    cluster: Cluster, client: Any, namespace: str
-) -> None:
+async def test_a_request_is_retried_after_retry_after(cluster: Cluster, client: Any, namespace: str) -> None:
     """What the server asks for was not heard: the first 429 went to the caller, or was repeated at once."""
     throttled = embedded(cluster).faults.throttle(retry_after=0, times=2, namespace=namespace, verb="create")
 
@@ -213,7 +211,7 @@ async def test_every_form_of_a_selector_selects(
     assert [each.metadata.name for each in found] == names
 
 
-async def test_one_broken_object_spoils_no_list(facade: str) -> None:
+async def test_one_undecodable_object_does_not_break_a_list(facade: str) -> None:
     """One object that a model rejects makes all others unreadable."""
     broken = config_map("broken") | {"metadata": {"name": 5}}
     script = ScriptedServer(rest=deque([said(listed(config_map("a"), broken, config_map("b")))]))
@@ -239,7 +237,7 @@ async def test_two_clusters_in_one_program_do_not_mix(facade: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_to_find_out_what_is_served_takes_two_requests_and_leaves_no_files(
+async def test_discovery_takes_two_requests_and_leaves_no_files(
     cluster: Cluster, client: Any, temporary: Path
 ) -> None:
     """One request per group, and a file of a name that anybody can guess, which never grows old."""

@@ -116,7 +116,7 @@ async def test_an_unreachable_server_is_retried_with_backoff(
     assert all(record.exc_info is None for record in caplog.records)
 
 
-async def test_one_broken_object_spoils_no_informer(facade: str) -> None:
+async def test_one_undecodable_object_does_not_break_an_informer(facade: str) -> None:
     """One object that the model rejects was met again and again at the same version, and nothing behind it ever came."""
     broken = config_map("broken", "7") | {"metadata": {**_meta("broken", "7"), "generation": "many"}}
     script = ScriptedServer(
@@ -157,7 +157,7 @@ async def test_an_empty_cluster_is_distinguished_from_one_not_synced_yet(cluster
         assert informer.has_synced
 
 
-async def test_a_handler_that_comes_late_hears_of_what_is_there(maps: Any) -> None:
+async def test_a_late_handler_receives_existing_objects(maps: Any) -> None:
     """It heard nothing of what was cached already."""
     await put(maps, "a")
     async with quick(maps) as informer:
@@ -167,7 +167,7 @@ async def test_a_handler_that_comes_late_hears_of_what_is_there(maps: Any) -> No
         assert "initial a=1" in recorder.told
 
 
-async def test_a_handler_that_takes_its_time_stalls_neither_the_cache_nor_others(maps: Any) -> None:
+async def test_a_slow_handler_stalls_neither_the_cache_nor_other_handlers(maps: Any) -> None:
     """Handlers ran where the watch was read: a slow one stalled the cache, the connection and everybody else."""
     release = threading.Event()
     loop_release = asyncio.Event()
@@ -190,7 +190,7 @@ async def test_a_handler_that_takes_its_time_stalls_neither_the_cache_nor_others
         await heard(stuck)
 
 
-async def test_an_update_has_what_was_before(maps: Any) -> None:
+async def test_an_update_has_the_old_object(maps: Any) -> None:
     """There was only the new object."""
     await put(maps, "a")
     recorder = RecordingHandler()
@@ -260,7 +260,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_a_resync_asks_the_server_for_nothing(cluster: Cluster, maps: Any) -> None:
+async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
     """It was a full list, and told every object as changed, to everybody."""
     await put(maps, "a")
     recorder, other = RecordingHandler(), RecordingHandler()
@@ -338,7 +338,7 @@ async def test_long_lists_come_in_pages(facade: str) -> None:
     assert ["continue=" in line for line in lists] == [False, True, True]
 
 
-async def test_who_changes_what_everybody_shares_is_found_out(maps: Any) -> None:
+async def test_mutations_of_shared_objects_are_detected(maps: Any) -> None:
     """Live objects were handed out, and nobody could tell who changed them."""
     await put(maps, "a")
     informer = quick(maps, detect_mutations=True)
@@ -356,7 +356,7 @@ async def test_who_changes_what_everybody_shares_is_found_out(maps: Any) -> None
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("watch_list", [True, False])
-async def test_deletions_are_not_lost_when_a_version_is_forgotten(
+async def test_deletions_are_not_lost_when_a_resource_version_expires(
     cluster: Cluster, maps: Any, watch_list: bool
 ) -> None:
     """The version was dropped and the watch begun anew: what had been deleted meanwhile stayed for ever."""
@@ -391,7 +391,7 @@ async def test_existing_objects_are_dispatched_as_adds(maps: Any) -> None:
 SELECTED = {"app=x,tier=f": {"a"}, "app in (x)": {"a", "b"}, "app==x": {"a", "b"}, "app!=x": {"c"}}
 
 
-async def test_selectors_select(maps: Any) -> None:
+async def test_listers_and_lists_honor_selectors(maps: Any) -> None:
     """All but the simplest gave everything, or nothing."""
     await put(maps, "a", app="x", tier="f")
     await put(maps, "b", app="x")
@@ -405,7 +405,7 @@ async def test_selectors_select(maps: Any) -> None:
             assert {each.metadata.name for each in asked.items} - {"kube-root-ca.crt"} == names
 
 
-async def test_nothing_is_evicted(facade: str) -> None:
+async def test_objects_are_never_evicted_from_the_cache(facade: str) -> None:
     """Beyond ten thousand, objects vanished from the cache."""
     many = [event("ADDED", config_map(f"map-{number}", str(number + 1))) for number in range(10_050)]
     script = ScriptedServer(deque([stream(b"".join(many), bookmark("10051", ends=True))]))
@@ -419,7 +419,7 @@ async def test_nothing_is_evicted(facade: str) -> None:
 
 
 @pytest.mark.embedded_only
-async def test_an_informer_of_a_namespace_requests_nothing_else(
+async def test_an_informer_of_a_namespace_requests_only_that_namespace(
     cluster: Cluster, client: Any, namespace: str
 ) -> None:
     """Namespaces were taken and ignored: everything was watched, which somebody with few rights may not."""
@@ -433,7 +433,9 @@ async def test_an_informer_of_a_namespace_requests_nothing_else(
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("code", [401, 403, 404, 429, 500, 503])
-async def test_an_error_at_the_start_is_overcome(cluster: Cluster, maps: Any, code: int) -> None:
+async def test_an_informer_recovers_from_an_error_at_the_start(
+    cluster: Cluster, maps: Any, code: int
+) -> None:
     """One ended the informer for good, and empty lists passed for the truth from then on."""
     await put(maps, "a")
     refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
@@ -443,7 +445,7 @@ async def test_an_error_at_the_start_is_overcome(cluster: Cluster, maps: Any, co
     assert refused.hits == 3
 
 
-async def test_without_a_namespace_all_are_watched(client: Any, maps: Any) -> None:
+async def test_without_a_namespace_all_namespaces_are_watched(client: Any, maps: Any) -> None:
     """A cached list meant all namespaces, another the default one; and a cached get without a namespace never hit."""
     version = await put(maps, "a")
     async with quick(client.core_v1.config_maps()) as informer:
@@ -477,7 +479,7 @@ async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace
 
 
 @pytest.mark.embedded_only
-async def test_readers_never_see_half_a_state(cluster: Cluster, maps: Any) -> None:
+async def test_readers_never_see_a_partial_relist(cluster: Cluster, maps: Any) -> None:
     """A relist emptied the cache and filled it again, under the eyes of whoever read it."""
     for number in range(50):
         await put(maps, f"map-{number}")
@@ -502,7 +504,7 @@ async def test_readers_never_see_half_a_state(cluster: Cluster, maps: Any) -> No
     assert counts == {50}
 
 
-async def test_what_is_stopped_stays_stopped_and_leaves_no_thread(maps: Any) -> None:
+async def test_a_stopped_informer_stays_stopped_and_leaves_no_thread(maps: Any) -> None:
     """A thread was given up after some seconds, and came back to life beside a new one."""
     informer = quick(maps)
     informer.add_event_handler(RecordingHandler(), name="mine")
@@ -520,7 +522,7 @@ async def test_what_is_stopped_stays_stopped_and_leaves_no_thread(maps: Any) -> 
 
 
 @pytest.mark.embedded_only
-async def test_a_drop_among_the_first_objects_loses_none(cluster: Cluster, maps: Any) -> None:
+async def test_a_connection_lost_during_initial_events_loses_no_object(cluster: Cluster, maps: Any) -> None:
     """The watch went on from the last object that had come: those that had not come were never sent."""
     for number in range(6):
         await put(maps, f"map-{number}")
@@ -531,7 +533,7 @@ async def test_a_drop_among_the_first_objects_loses_none(cluster: Cluster, maps:
     assert dropped.hits == 1
 
 
-async def test_an_ordinary_bookmark_is_not_the_end_of_the_first_objects(facade: str) -> None:
+async def test_an_ordinary_bookmark_does_not_end_the_initial_events(facade: str) -> None:
     """Any first bookmark was taken for it."""
     first = stream(
         event("ADDED", config_map("a", "5")),
@@ -550,7 +552,7 @@ async def test_an_ordinary_bookmark_is_not_the_end_of_the_first_objects(facade: 
 
 
 @pytest.mark.parametrize("code", [400, 403, 429, 500, 504])
-async def test_an_error_within_a_watch_ends_nothing(facade: str, code: int) -> None:
+async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) -> None:
     """Anything but 410 ended the whole program; or left a task that was dead, and never started again."""
     failing = stream(event("ERROR", status(code, "", "odd")), ends=True)
     first = stream(
@@ -569,7 +571,7 @@ async def test_an_error_within_a_watch_ends_nothing(facade: str, code: int) -> N
 
 
 @pytest.mark.embedded_only
-async def test_a_long_outage_is_outlasted(cluster: Cluster, maps: Any) -> None:
+async def test_an_informer_survives_a_long_outage(cluster: Cluster, maps: Any) -> None:
     """After a minute of 5xx, it was given up."""
     faults, place = embedded(cluster).faults, maps.namespace
     faults.drop_watch(after=1, namespace=place)
@@ -580,7 +582,7 @@ async def test_a_long_outage_is_outlasted(cluster: Cluster, maps: Any) -> None:
     assert outage.hits == 60
 
 
-async def test_a_failing_handler_holds_no_index_back(maps: Any) -> None:
+async def test_a_failing_handler_does_not_delay_the_indexes(maps: Any) -> None:
     """Indices waited behind an unrelated failure, for up to ten minutes."""
 
     def fail() -> None:
@@ -596,7 +598,7 @@ async def test_a_failing_handler_holds_no_index_back(maps: Any) -> None:
             assert informer.indexer.index_keys("value", str(number)) == [f"{maps.namespace}/a"]
 
 
-async def test_what_waits_for_a_handler_is_bounded(maps: Any) -> None:
+async def test_the_queue_of_a_handler_is_bounded(maps: Any) -> None:
     """Every notice was kept, in queues without a limit."""
     release = threading.Event()
     loop_release = asyncio.Event()

@@ -72,7 +72,7 @@ def embedded(cluster: Cluster) -> Server:
 
 @pytest.mark.embedded_only
 @pytest.mark.usefixtures("hurried")
-async def test_a_watch_without_types_goes_on_after_its_connection(
+async def test_an_untyped_watch_continues_after_its_connection_ends(
     cluster: Cluster, client: Any, namespace: str
 ) -> None:
     """Resuming was for typed clients only; without types, a watch ended after its first connection, silently."""
@@ -87,7 +87,7 @@ async def test_a_watch_without_types_goes_on_after_its_connection(
     assert hit.hits == 2
 
 
-async def test_a_watch_with_a_timeout_of_the_servers_goes_on(facade: str) -> None:
+async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
     """To say how long one connection lasts was read as: and then stop."""
     async with masthead.server.run(clock=VirtualClock) as server:
         async with connected(from_kubeconfig(server.kubeconfig()), facade) as client:
@@ -117,7 +117,7 @@ TROUBLE = {
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE.keys())
-async def test_a_watch_survives_that_going_on_fails_too(facade: str, trouble: ScriptedResponse) -> None:
+async def test_a_watch_survives_failures_to_resume(facade: str, trouble: ScriptedResponse) -> None:
     """The first drop was handled, but a failure of the connection after it ended the watch, or the whole program."""
     first = stream(event("ADDED", config_map("a", "7")), ends=True)
     script = ScriptedServer(
@@ -190,7 +190,7 @@ async def test_an_expired_version_is_requested_once(facade: str, form: str) -> N
     assert [each["resourceVersion"] for each in script.queries] == ["5", "11"]
 
 
-async def test_one_broken_object_spoils_no_watch(facade: str) -> None:
+async def test_one_undecodable_object_does_not_break_a_watch(facade: str) -> None:
     """A watch that fails on an object comes back to the same object, hundreds of times a second, and never past it."""
     broken = config_map("broken", "7") | {"data": ["not", "a", "map"]}
     worse = config_map() | {"metadata": {"name": 5, "resourceVersion": "8"}}
@@ -212,7 +212,7 @@ async def test_one_broken_object_spoils_no_watch(facade: str) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_drop_among_the_first_objects_begins_them_anew(facade: str) -> None:
+async def test_a_connection_lost_during_initial_events_restarts_them(facade: str) -> None:
     """To go on from the version of some first object loses those not told yet; and not every bookmark is their end."""
     a, b = (event("ADDED", config_map(name, "7")) for name in "ab")
     script = ScriptedServer(
@@ -250,7 +250,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, client: Any, namespace:
     assert "allowWatchBookmarks=true" in watch.query
 
 
-async def test_an_object_that_was_made_anew_is_another_one(client: Any, namespace: str) -> None:
+async def test_a_recreated_object_is_a_different_object(client: Any, namespace: str) -> None:
     """Deleted and created again looked like one change."""
     maps = client.core_v1.config_maps(namespace)
     first = await maps.create(ConfigMap.new("a"))
@@ -286,7 +286,7 @@ def test_every_wait_has_a_limit_by_default() -> None:
         assert math.isfinite(options["read_timeout"].default)
 
 
-async def test_a_watch_can_be_closed_before_anything_came(client: Any, namespace: str) -> None:
+async def test_a_watch_can_be_closed_before_the_first_event(client: Any, namespace: str) -> None:
     """Stopping right after starting hung until the next event, because only an event made it look."""
     async with asyncio.timeout(60):
         for _ in range(3):
@@ -298,7 +298,7 @@ async def test_a_watch_can_be_closed_before_anything_came(client: Any, namespace
                 await events.close()
 
 
-async def test_a_watch_can_be_closed_by_whoever_reads_it(client: Any, namespace: str) -> None:
+async def test_a_watch_can_be_closed_by_its_reader(client: Any, namespace: str) -> None:
     """Stopping from within a handler was an error: a thread cannot wait for itself."""
     maps = client.core_v1.config_maps(namespace)
     await maps.create(ConfigMap.new("a"))
@@ -312,7 +312,7 @@ async def test_a_watch_can_be_closed_by_whoever_reads_it(client: Any, namespace:
 
 
 @pytest.mark.parametrize("code", [401, 403])
-async def test_a_refusal_disturbs_no_other_call(tmp_path: Path, facade: str, code: int) -> None:
+async def test_an_error_response_does_not_affect_other_calls(tmp_path: Path, facade: str, code: int) -> None:
     """To log in anew closed the connections under all watches; and a 403 logged in anew, though it is no wrong login."""
     program = Program(tmp_path).gives(token="t0ken")
     async with masthead.server.run(token="t0ken") as server:

@@ -87,7 +87,7 @@ async def test_calls_and_watches_go_through_the_proxy_of_the_kubeconfig(
     assert all(server.url.removeprefix("https://") in head for head in through.heads)
 
 
-async def test_what_is_for_the_server_is_not_for_the_proxy(
+async def test_credentials_for_the_server_are_not_sent_to_the_proxy(
     server: Server, tmp_path: Path, facade: str
 ) -> None:
     tunnel = Tunnel()
@@ -116,7 +116,7 @@ async def failure(server: Server, folder: Path, facade: str, place: str) -> str:
     return str(error)
 
 
-async def test_a_proxy_that_is_not_there_is_named(server: Server, tmp_path: Path, facade: str) -> None:
+async def test_an_unreachable_proxy_is_named(server: Server, tmp_path: Path, facade: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"

@@ -130,7 +130,7 @@ def test_every_removed_resource_is_marked_with_its_replacement() -> None:
     assert REMOVED_IN == "1.22"
 
 
-def test_the_embedded_server_answers_as_a_current_server_and_the_error_names_the_replacement() -> None:
+def test_the_embedded_server_does_not_serve_removed_versions_and_the_error_names_the_replacement() -> None:
     with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
         with pytest.raises(NotFoundError) as caught:
             client.apps_v1beta1.deployments("x").list()

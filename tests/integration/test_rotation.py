@@ -134,7 +134,7 @@ async def test_a_new_authority_is_trusted_once_its_file_is_there(
         await look(client)
 
 
-async def test_a_bundle_that_is_half_written_changes_nothing(
+async def test_a_half_written_ca_bundle_is_ignored(
     tmp_path: Path, facade: str, later: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with masthead.server.run(tls=True, token=OLD) as server:
@@ -180,7 +180,7 @@ async def test_a_watch_outlives_a_server_that_comes_back_with_another_token_and_
     assert (told.type, told.object.data) == ("MODIFIED", {"color": "blue"})
 
 
-async def test_a_new_client_certificate_is_shown_once_both_its_files_are_there(
+async def test_a_new_client_certificate_is_sent_once_both_its_files_are_present(
     tmp_path: Path, facade: str, later: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = Gate()
@@ -220,7 +220,9 @@ async def test_an_exec_plugin_runs_again_after_a_401(tmp_path: Path, facade: str
     assert program.runs == 2
 
 
-async def test_a_certificate_from_a_program_is_replaced_when_it_expires(tmp_path: Path, facade: str) -> None:
+async def test_a_certificate_from_an_exec_plugin_is_replaced_when_it_expires(
+    tmp_path: Path, facade: str
+) -> None:
     gate = Gate()
     program = Program(tmp_path)
     async with serving(gate.handle, gate.context()) as guarded:

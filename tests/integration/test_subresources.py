@@ -33,7 +33,7 @@ def pods(client: Any, namespace: str) -> Any:
     return client.core_v1.pods(namespace)
 
 
-async def test_a_status_is_patched_apart(deployments: Any) -> None:
+async def test_status_is_patched_as_a_subresource(deployments: Any) -> None:
     await deployments.create(deployment("web", replicas=1))
 
     written = await deployments.patch_status(
@@ -56,7 +56,7 @@ async def test_a_status_from_an_old_version_is_a_conflict(deployments: Any) -> N
     assert raised.value.resource == "deployments.apps/status"
 
 
-async def test_a_status_can_be_tried_out(deployments: Any) -> None:
+async def test_a_status_update_can_be_a_dry_run(deployments: Any) -> None:
     made = await deployments.create(deployment("web"))
     made.status.replicas = 3
 
@@ -67,7 +67,7 @@ async def test_a_status_can_be_tried_out(deployments: Any) -> None:
     assert not (await deployments.get("web")).status.replicas
 
 
-async def test_a_patch_can_go_to_a_part(deployments: Any) -> None:
+async def test_a_patch_can_target_a_subresource(deployments: Any) -> None:
     await deployments.create(deployment("web"))
 
     written = await deployments.patch("web", Patch.merge({"status": {"replicas": 2}}), subresource="status")
@@ -76,7 +76,7 @@ async def test_a_patch_can_go_to_a_part(deployments: Any) -> None:
 
 
 @pytest.mark.real_only
-async def test_a_status_is_applied_and_owned_apart(deployments: Any) -> None:
+async def test_status_is_applied_and_owned_as_a_subresource(deployments: Any) -> None:
     await deployments.create(deployment("web"))
 
     written = await deployments.apply_status(
@@ -118,7 +118,7 @@ async def test_a_scale_is_patched(deployments: Any) -> None:
     assert (await deployments.patch_scale("web", steps)).spec.replicas == 4
 
 
-async def test_a_scale_of_what_is_not_there_is_not_found(deployments: Any) -> None:
+async def test_the_scale_of_a_missing_object_is_not_found(deployments: Any) -> None:
     with pytest.raises(NotFoundError) as raised:
         await deployments.get_scale("absent")
 
@@ -151,7 +151,7 @@ async def test_a_scale_is_never_applied_without_an_owner_nor_forced_without_bein
         await deployments.patch_scale("web", Patch.merge({}), force=True)
 
 
-async def test_what_has_no_replicas_has_no_scale(client: Any, namespace: str) -> None:
+async def test_a_resource_without_replicas_has_no_scale(client: Any, namespace: str) -> None:
     await client.core_v1.pods(namespace).create(pod("web"))
 
     with pytest.raises(NotFoundError):
@@ -230,7 +230,7 @@ async def test_a_pod_is_bound_to_a_node_once(pods: Any) -> None:
     await pods.delete("web", grace_period_seconds=0)
 
 
-async def test_containers_for_looking_around_are_added(pods: Any) -> None:
+async def test_ephemeral_containers_are_added(pods: Any) -> None:
     made = await pods.create(pod("web"))
     wanted = made.to_dict()
     wanted["spec"]["ephemeralContainers"] = [{"name": "look", "image": "tools"}]
@@ -242,7 +242,7 @@ async def test_containers_for_looking_around_are_added(pods: Any) -> None:
     assert written.spec.containers[0].image == "image"
 
 
-async def test_resources_are_changed_apart(pods: Any) -> None:
+async def test_resources_are_changed_as_a_subresource(pods: Any) -> None:
     made = await pods.create(pod("web", spec={"containers": [container(cpu="100m")]}))
     wanted = made.to_dict()
     wanted["spec"]["containers"] = [container(cpu="200m")]
@@ -258,7 +258,7 @@ def container(*, cpu: str) -> dict[str, Any]:
     return {"name": "main", "image": "image", "resources": {"requests": {"cpu": cpu}}}
 
 
-async def test_parts_can_be_tried_out(client: Any, namespace: str, pods: Any) -> None:
+async def test_subresource_writes_can_be_dry_runs(client: Any, namespace: str, pods: Any) -> None:
     made = await pods.create(pod("web", spec={"containers": [container(cpu="100m")]}))
     looking, larger = made.to_dict(), made.to_dict()
     looking["spec"]["ephemeralContainers"] = [{"name": "look", "image": "tools"}]
@@ -276,7 +276,7 @@ async def test_parts_can_be_tried_out(client: Any, namespace: str, pods: Any) ->
     assert (await client.core_v1.namespaces().get(namespace)).spec.finalizers == finalizers
 
 
-async def test_a_token_is_made_for_an_account(client: Any, namespace: str) -> None:
+async def test_a_token_is_created_for_a_service_account(client: Any, namespace: str) -> None:
     accounts = client.core_v1.service_accounts(namespace)
     await accounts.create({"metadata": {"name": "robot"}})
 
@@ -357,7 +357,7 @@ async def test_decisions_can_be_replaced_by_hand(client: Any, request_name: str)
         await requests.update_approval(found)
 
 
-async def test_a_namespace_goes_when_its_last_finalizer_does(client: Any, namespace: str) -> None:
+async def test_a_namespace_is_deleted_with_its_last_finalizer(client: Any, namespace: str) -> None:
     namespaces = client.core_v1.namespaces()
     name = f"held-{namespace[-20:]}"
     await namespaces.create({"metadata": {"name": name}, "spec": {"finalizers": ["example.com/wait"]}})
@@ -372,7 +372,7 @@ async def test_a_namespace_goes_when_its_last_finalizer_does(client: Any, namesp
         await namespaces.get(name)
 
 
-async def test_a_part_that_a_kind_does_not_have_is_refused(client: Any, namespace: str) -> None:
+async def test_a_missing_subresource_is_rejected(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create({"metadata": {"name": "plain"}})
 
     with pytest.raises(StatusError) as raised:

@@ -635,7 +635,7 @@ async def test_a_stream_that_breaks(said: bytes) -> None:
     assert leaks(caught.value, *MARKS) == []
 
 
-async def test_a_watch_that_is_resumed_writes_nothing_to_the_log() -> None:
+async def test_a_resumed_watch_logs_no_secret() -> None:
     """The fixture above looks at the log."""
     async with (
         serving(once(HEAD + chunk(LINE))) as served,

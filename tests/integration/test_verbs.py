@@ -25,7 +25,7 @@ def config_map(name: str, **data: str) -> ConfigMap:
     return ConfigMap.new(name, data=data)
 
 
-async def test_what_is_created_can_be_read_back(client: Any, namespace: str) -> None:
+async def test_a_created_object_can_be_read_back(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
 
     created = await maps.create(config_map("settings", color="red"))
@@ -47,7 +47,7 @@ async def test_plain_data_can_be_created_too(client: Any, namespace: str) -> Non
     assert created.data == {"a": "b"}
 
 
-async def test_a_name_can_be_made_by_the_server(client: Any, namespace: str) -> None:
+async def test_a_name_can_be_generated_by_the_server(client: Any, namespace: str) -> None:
     created = await client.core_v1.config_maps(namespace).create(ConfigMap.new(generate_name="made-"))
 
     assert created.metadata.name.startswith("made-")
@@ -64,7 +64,7 @@ async def test_the_object_may_name_its_namespace(client: Any, namespace: str) ->
     assert updated.data == {"a": "2"}
 
 
-async def test_creating_twice_says_that_it_exists(client: Any, namespace: str) -> None:
+async def test_creating_twice_raises_already_exists(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     await maps.create(config_map("once"))
 
@@ -75,7 +75,7 @@ async def test_creating_twice_says_that_it_exists(client: Any, namespace: str) -
     assert raised.value.namespace == namespace
 
 
-async def test_what_is_not_there_is_not_found(client: Any, namespace: str) -> None:
+async def test_a_missing_object_is_not_found(client: Any, namespace: str) -> None:
     with pytest.raises(NotFoundError) as raised:
         await client.core_v1.pods(namespace).get("absent")
 
@@ -92,7 +92,7 @@ async def test_an_object_that_breaks_the_rules_is_invalid(client: Any, namespace
     assert raised.value.details.causes[0].field == "spec.containers"
 
 
-async def test_an_update_replaces_what_is_there(client: Any, namespace: str) -> None:
+async def test_an_update_replaces_the_object(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     current = await maps.create(config_map("changing", a="1"))
 
@@ -103,7 +103,7 @@ async def test_an_update_replaces_what_is_there(client: Any, namespace: str) -> 
     assert updated.metadata.resource_version != current.metadata.resource_version
 
 
-async def test_an_update_of_what_has_changed_is_a_conflict(client: Any, namespace: str) -> None:
+async def test_an_update_of_a_stale_object_is_a_conflict(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     stale = await maps.create(config_map("contested", a="1"))
     fresh = stale.copy()
@@ -145,7 +145,7 @@ async def test_delete_returns_none_when_the_object_is_gone(client: Any, namespac
         await maps.get("doomed")
 
 
-async def test_delete_returns_what_still_waits_for_its_finalizers(client: Any, namespace: str) -> None:
+async def test_delete_returns_an_object_that_still_has_finalizers(client: Any, namespace: str) -> None:
     maps = client.core_v1.config_maps(namespace)
     held = config_map("held")
     held.metadata.finalizers = ["example.com/wait"]
@@ -183,7 +183,7 @@ async def test_a_collection_is_deleted_by_its_labels(client: Any, namespace: str
     assert [each.metadata.name for each in left] == ["c"]
 
 
-async def test_status_is_written_apart(client: Any, namespace: str) -> None:
+async def test_status_is_written_as_a_subresource(client: Any, namespace: str) -> None:
     deployments = client.apps_v1.deployments(namespace)
     labels = {"app": "web"}
     made = await deployments.create(
@@ -270,7 +270,7 @@ async def test_an_empty_name_never_means_the_whole_collection(
     assert await maps.get("kept")
 
 
-async def test_a_deleted_object_is_none_whatever_the_server_returns(client: Any, namespace: str) -> None:
+async def test_delete_returns_none_whatever_the_server_returns(client: Any, namespace: str) -> None:
     services, pods = client.core_v1.services(namespace), client.core_v1.pods(namespace)
     await services.create({"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
     await pods.create(Pod.new("web", spec={"containers": [Container(name="web", image="nginx")]}))
@@ -290,7 +290,7 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
 
 
 @pytest.mark.real_only
-async def test_the_server_prints_a_table_to_those_who_ask_for_one(client: Any, namespace: str) -> None:
+async def test_the_server_returns_a_table_on_request(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
 
     answer = await client.rest.get(

@@ -56,7 +56,7 @@ def maps(client: Any, namespace: str) -> Any:
     return client.core_v1.config_maps(namespace)
 
 
-async def test_what_is_true_already_is_not_waited_for(maps: Any) -> None:
+async def test_a_condition_that_already_holds_returns_at_once(maps: Any) -> None:
     made = await maps.create(config_map("a"))
 
     assert await maps.wait_for("a", conditions.exists()) == made
@@ -186,7 +186,7 @@ async def test_objects_without_a_type_and_metadata_are_waited_for(client: Any, n
     assert labelled.metadata.labels == {"x": "y"}
 
 
-async def test_a_timeout_says_what_is_missing(client: Any, namespace: str) -> None:
+async def test_a_timeout_names_the_unmet_condition(client: Any, namespace: str) -> None:
     pods = client.core_v1.pods(namespace)
     await pods.create(pod("web"))
 
@@ -198,7 +198,7 @@ async def test_a_timeout_says_what_is_missing(client: Any, namespace: str) -> No
     assert isinstance(raised.value, TimeoutError)
 
 
-async def test_what_a_test_raises_comes_out(maps: Any) -> None:
+async def test_an_exception_of_a_condition_propagates(maps: Any) -> None:
     await maps.create(config_map("a"))
 
     with pytest.raises(ZeroDivisionError):
@@ -207,7 +207,7 @@ async def test_what_a_test_raises_comes_out(maps: Any) -> None:
         await maps.wait_for("a", conditions.field_is("dta.color", "red"))
 
 
-async def test_a_wait_can_be_given_up(maps: Any) -> None:
+async def test_a_wait_can_be_cancelled(maps: Any) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
             await maps.wait_for("a", conditions.deleted())

@@ -91,7 +91,7 @@ async def test_bookmarks_are_delivered_only_on_request(cluster: Cluster, maps: A
         assert await told(events, 1) == [("MODIFIED", "a", "2")]
 
 
-async def test_what_a_selector_no_longer_selects_is_deleted_for_the_watch(maps: Any) -> None:
+async def test_an_object_that_leaves_the_selector_is_deleted_for_the_watch(maps: Any) -> None:
     since = await version_of(maps)
     async with maps.watch(since=since, label_selector=OURS) as events:
         await put(maps, "a")
@@ -99,7 +99,7 @@ async def test_what_a_selector_no_longer_selects_is_deleted_for_the_watch(maps: 
         assert await told(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
 
 
-async def test_a_watch_goes_on_behind_the_servers_own_timeout(maps: Any) -> None:
+async def test_a_watch_continues_after_the_servers_own_timeout(maps: Any) -> None:
     since = await version_of(maps)
     async with maps.watch(since=since, timeout_seconds=1) as events:
         await put(maps, "a")
@@ -121,7 +121,7 @@ async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
     assert seen == ["ADDED"]
 
 
-async def test_an_expired_version_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+async def test_an_expired_resource_version_advises_to_list_again(cluster: Cluster, maps: Any) -> None:
     if cluster.embedded is not None:
         await put(maps, "a")
         cluster.embedded.compact()
@@ -130,7 +130,7 @@ async def test_an_expired_version_says_to_list_again(cluster: Cluster, maps: Any
             await told(events, 1)
 
 
-async def test_a_watch_of_what_is_not_there_fails_at_once(client: Any) -> None:
+async def test_a_watch_of_a_missing_resource_fails_at_once(client: Any) -> None:
     absent = client.dynamic("example.com/v1", "unicorns")
     with pytest.raises(LookupError):
         await absent.list()
@@ -142,7 +142,7 @@ async def test_a_watch_of_what_is_not_there_fails_at_once(client: Any) -> None:
             await told(events, 1)
 
 
-async def test_a_closed_watch_is_over(maps: Any) -> None:
+async def test_a_closed_watch_is_exhausted(maps: Any) -> None:
     events = maps.watch(since=await version_of(maps))
     await events.close()
 
@@ -151,7 +151,7 @@ async def test_a_closed_watch_is_over(maps: Any) -> None:
 
 @pytest.mark.embedded_only
 @pytest.mark.parametrize("fault", ["drop_watch", "cut_watch"])
-async def test_a_dropped_connection_loses_and_repeats_nothing(
+async def test_a_dropped_connection_loses_and_repeats_no_event(
     cluster: Cluster, maps: Any, fault: str
 ) -> None:
     since = await version_of(maps)
@@ -167,7 +167,9 @@ async def test_a_dropped_connection_loses_and_repeats_nothing(
 
 
 @pytest.mark.embedded_only
-async def test_a_drop_among_the_first_objects_loses_and_repeats_nothing(cluster: Cluster, maps: Any) -> None:
+async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_event(
+    cluster: Cluster, maps: Any
+) -> None:
     for index in range(6):
         await put(maps, f"map-{index}")
     hit = faults_of(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)
@@ -208,7 +210,7 @@ async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -
 
 
 @pytest.mark.embedded_only
-async def test_an_expired_stream_says_to_list_again(cluster: Cluster, maps: Any) -> None:
+async def test_an_expired_watch_advises_to_list_again(cluster: Cluster, maps: Any) -> None:
     since = await version_of(maps)
     await put(maps, "a")
     await put(maps, "b")
@@ -221,7 +223,7 @@ async def test_an_expired_stream_says_to_list_again(cluster: Cluster, maps: Any)
 
 
 @pytest.mark.embedded_only
-async def test_a_refusal_is_final(cluster: Cluster, maps: Any) -> None:
+async def test_an_error_response_ends_a_watch(cluster: Cluster, maps: Any) -> None:
     since = await version_of(maps)
     refused = faults_of(cluster).faults.fail(403, verb="watch", namespace=maps.namespace)
 

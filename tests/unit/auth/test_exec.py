@@ -61,7 +61,7 @@ def test_a_program_that_hangs_is_killed_and_named(tmp_path: Path, loop: str, thr
 
 
 @both_loops_any_thread
-def test_cancelling_who_began_a_run_kills_the_program_and_its_children_and_the_next_runs_it_again(
+def test_cancelling_the_first_caller_kills_the_program_and_its_children_and_the_next_runs_it_again(
     tmp_path: Path, loop: str, thread: bool
 ) -> None:
     async def main() -> None:
@@ -104,7 +104,7 @@ def test_a_child_that_escaped_with_the_output_does_not_hold_up_the_end(
 
 
 @both_loops_any_thread
-def test_a_missing_program_brings_the_install_hint(loop: str, thread: bool) -> None:
+def test_a_missing_program_is_reported_with_the_install_hint(loop: str, thread: bool) -> None:
     async def main() -> None:
         plugin = ExecPlugin("no-such-login", install_hint="\nGet it from example.com.\n", now=Clock())
         with pytest.raises(AuthError, match=r'"no-such-login" was not found.*; Get it from example\.com\.$'):
@@ -259,7 +259,7 @@ async def test_a_credential_is_cached_until_shortly_before_its_expiry(tmp_path: 
     assert program.runs == 2
 
 
-async def test_a_credential_that_comes_just_before_its_end_is_used_until_then(tmp_path: Path) -> None:
+async def test_a_credential_close_to_its_expiry_is_used_until_then(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="late", expirationTimestamp="2026-01-01T00:00:05Z")
     plugin = program.plugin()
 
@@ -272,7 +272,7 @@ async def test_a_credential_that_comes_just_before_its_end_is_used_until_then(tm
     assert program.runs == 2
 
 
-async def test_the_first_year_as_the_end_means_that_it_has_ended(tmp_path: Path) -> None:
+async def test_an_expiry_in_year_one_means_expired(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="abc", expirationTimestamp="0001-01-01T00:00:00Z")
     plugin = program.plugin()
 
@@ -280,7 +280,7 @@ async def test_the_first_year_as_the_end_means_that_it_has_ended(tmp_path: Path)
     assert program.runs == 2
 
 
-async def test_one_run_does_for_the_token_and_the_certificate_of_a_request_even_if_it_gave_what_has_ended(
+async def test_one_run_serves_the_token_and_the_certificate_of_a_request_even_if_they_are_expired(
     tmp_path: Path,
 ) -> None:
     program = Program(tmp_path).gives(token="abc", expirationTimestamp="2025-01-01T00:00:00Z", **pair())
@@ -295,7 +295,7 @@ async def test_one_run_does_for_the_token_and_the_certificate_of_a_request_even_
     assert program.runs == 3
 
 
-async def test_without_an_end_a_credential_is_kept_until_it_is_refused(tmp_path: Path) -> None:
+async def test_a_credential_without_expiry_is_kept_until_it_is_rejected(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old", expirationTimestamp=None)
     plugin = program.plugin()
     assert (await plugin.authorization()).reveal() == "Bearer old"
@@ -308,7 +308,7 @@ async def test_without_an_end_a_credential_is_kept_until_it_is_refused(tmp_path:
     assert program.runs == 2
 
 
-async def test_many_refusals_of_one_token_run_the_program_once(tmp_path: Path) -> None:
+async def test_many_rejections_of_one_token_run_the_program_once(tmp_path: Path) -> None:
     program = Program(tmp_path).gives(token="old")
     plugin = program.plugin()
     await plugin.authorization()
@@ -347,14 +347,14 @@ async def test_a_rejected_certificate_is_renewed_once_for_all_callers(tmp_path: 
     assert program.runs == 2
 
 
-async def test_token_and_certificate_may_come_together(tmp_path: Path) -> None:
+async def test_a_plugin_may_return_both_a_token_and_a_certificate(tmp_path: Path) -> None:
     plugin = Program(tmp_path).gives(token="abc", **pair()).plugin()
 
     assert (await plugin.authorization()).reveal() == "Bearer abc"
     assert await plugin.certificate() is not None
 
 
-async def test_those_who_waited_share_a_failure_and_the_next_tries_again(tmp_path: Path) -> None:
+async def test_concurrent_waiters_share_a_failure_and_the_next_call_retries(tmp_path: Path) -> None:
     program = Program(tmp_path, "sys.exit('not logged in') if run == 1 else give()").gives(token="abc")
     plugin = program.plugin()
 
@@ -451,7 +451,7 @@ def test_invalid_settings_are_rejected_at_once(wrong: dict[str, str], message: s
         ExecPlugin(**{"command": "x", **wrong}, now=Clock())  # type: ignore[arg-type]
 
 
-async def test_arguments_are_left_out_of_what_a_program_is_quoted_with(tmp_path: Path) -> None:
+async def test_messages_do_not_quote_the_arguments_of_a_program(tmp_path: Path) -> None:
     body = "print('usage:', *sys.argv[1:], file=sys.stderr); sys.exit(2)"
     plugin = Program(tmp_path, body).plugin(args=["--password=hunter22", "--token", "t0ken-of-mine", "-v"])
 

@@ -85,7 +85,7 @@ class Issuer:
         return OidcToken(**settings)
 
 
-async def test_a_token_is_sent_until_shortly_before_its_end_and_then_replaced_and_saved() -> None:
+async def test_a_token_is_sent_until_shortly_before_its_expiry_then_replaced_and_saved() -> None:
     issuer = Issuer()
     token = issuer.token()
 
@@ -138,7 +138,7 @@ async def test_a_token_without_expiry_is_sent_until_it_is_rejected() -> None:
     assert len(issuer.exchanges) == 1
 
 
-async def test_without_a_refresh_token_a_refusal_stands() -> None:
+async def test_without_a_refresh_token_a_rejection_is_final() -> None:
     issuer = Issuer()
 
     assert not await issuer.token(refresh_token="").renew(Secret(f"Bearer {OLD}"))
@@ -159,7 +159,7 @@ async def test_expiry_without_a_refresh_token_is_an_error(id_token: str, problem
     ("methods", "is_header"),
     [(None, True), (["client_secret_post", "client_secret_basic"], True), (["client_secret_post"], False)],
 )
-async def test_the_client_proves_itself_as_the_issuer_wants_it(
+async def test_the_client_authenticates_as_the_issuer_requires(
     methods: list[str] | None, is_header: bool
 ) -> None:
     issuer = Issuer()
@@ -179,7 +179,7 @@ async def test_the_client_proves_itself_as_the_issuer_wants_it(
         assert (form["client_id"], form["client_secret"]) == (["kube"], ["s:e&c/r+22"])
 
 
-async def test_a_client_without_a_secret_gives_its_name_only() -> None:
+async def test_a_client_without_a_secret_sends_only_its_id() -> None:
     issuer = Issuer()
 
     await issuer.token(id_token="", client_secret=Secret()).authorization()
@@ -189,7 +189,7 @@ async def test_a_client_without_a_secret_gives_its_name_only() -> None:
     assert sorted(form) == ["client_id", "grant_type", "refresh_token"]
 
 
-async def test_tokens_that_cannot_be_saved_are_used_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+async def test_tokens_that_cannot_be_saved_are_still_used(caplog: pytest.LogCaptureFixture) -> None:
     issuer = Issuer()
 
     async def save(id_token: Secret, refresh_token: Secret) -> None:
@@ -202,7 +202,7 @@ async def test_tokens_that_cannot_be_saved_are_used_all_the_same(caplog: pytest.
     assert not any(secret in caplog.text for secret in (NEW, *SECRETS))
 
 
-async def test_an_exchange_that_has_begun_is_finished_and_saved_though_its_caller_is_cancelled() -> None:
+async def test_a_started_exchange_is_finished_and_saved_though_its_caller_is_cancelled() -> None:
     issuer = Issuer()
     begun, goes_on = asyncio.Event(), asyncio.Event()
     sent: list[str] = []
@@ -242,7 +242,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("change", "problem"), DOCUMENTS)
-async def test_an_issuer_that_describes_itself_oddly_gets_no_refresh_token(
+async def test_an_issuer_with_an_invalid_discovery_document_gets_no_refresh_token(
     change: dict[str, Any], problem: str
 ) -> None:
     issuer = Issuer()
@@ -323,7 +323,7 @@ async def test_an_issuer_that_cannot_be_reached_is_an_auth_error(error: Exceptio
     assert "refresh-token-22" not in str(caught.value)
 
 
-async def test_a_new_token_that_has_ended_by_our_clock_is_left_to_the_server() -> None:
+async def test_a_new_token_that_is_expired_by_the_local_clock_is_sent_anyway() -> None:
     issuer = Issuer()
     issuer.clock.advance(10**6)
 
@@ -334,7 +334,7 @@ async def test_a_new_token_that_has_ended_by_our_clock_is_left_to_the_server() -
 
 
 @pytest.mark.parametrize("end", [1767225600, 1767225600.0])
-def test_the_end_is_read_from_the_token(end: float) -> None:
+def test_the_expiry_is_read_from_the_token(end: float) -> None:
     assert expiry_of(Secret(jwt("x", end))) == datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -350,6 +350,6 @@ def test_an_invalid_jwt_is_a_value_error_without_its_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("end", [1e300, -1e300, 1e18])
-def test_an_end_beyond_all_calendars_is_a_value_error(end: float) -> None:
+def test_an_out_of_range_expiry_is_a_value_error(end: float) -> None:
     with pytest.raises(ValueError, match="second part"):
         expiry_of(Secret(jwt("x", end)))

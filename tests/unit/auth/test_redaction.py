@@ -20,7 +20,7 @@ def test_a_secret_that_begins_with_another_is_hidden_whole() -> None:
     assert redact("hunter2222", ["hunter22", "hunter2222"], limit=100) == "***"
 
 
-def test_short_values_hide_nothing() -> None:
+def test_short_values_are_not_redacted() -> None:
     assert redact("true is true", ["true", ""], limit=100) == "true is true"
 
 

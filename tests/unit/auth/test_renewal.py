@@ -15,7 +15,9 @@ times = st.datetimes(timezones=st.just(UTC))
 
 
 @given(times, times)
-def test_a_renewal_is_before_the_end_and_never_before_the_issue(expires: datetime, issued: datetime) -> None:
+def test_a_renewal_is_before_the_expiry_and_never_before_the_issue(
+    expires: datetime, issued: datetime
+) -> None:
     due = renewal_time(expires, issued)
 
     assert due is not None
@@ -23,7 +25,7 @@ def test_a_renewal_is_before_the_end_and_never_before_the_issue(expires: datetim
     assert due > issued or due == expires
 
 
-def test_without_an_end_there_is_no_renewal_time() -> None:
+def test_without_an_expiry_there_is_no_renewal_time() -> None:
     assert renewal_time(None, datetime(2026, 1, 1, tzinfo=UTC)) is None
 
 

@@ -142,13 +142,13 @@ async def test_every_authority_of_a_bundle_is_trusted() -> None:
         meet(context, server_of(authority))
 
 
-async def test_an_authority_is_trusted_though_others_stand_above_it() -> None:
+async def test_an_intermediate_authority_is_trusted() -> None:
     between = trustme.CA().create_child_ca()
 
     meet(await contexts(ca_data=pem(between)).context(), server_of(between))
 
 
-async def test_without_an_authority_those_of_the_machine_are_trusted(
+async def test_without_a_ca_the_system_authorities_are_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = trustme.CA()
@@ -180,7 +180,7 @@ async def test_insecure_accepts_any_certificate() -> None:
 
 
 @pytest.mark.usefixtures("keys_on", "nothing_left_behind")
-async def test_a_given_certificate_is_shown() -> None:
+async def test_a_configured_client_certificate_is_sent() -> None:
     ours = trustme.CA()
     shown = issue(ours, "me")
 
@@ -243,7 +243,7 @@ async def test_certificate_and_key_follow_a_swapped_symlink(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("keys_on", "nothing_left_behind")
-async def test_a_rotation_that_is_half_done_keeps_the_old_pair_until_it_is_whole(
+async def test_an_incomplete_rotation_keeps_the_old_pair(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ours, clock = trustme.CA(), Clock()
@@ -270,7 +270,7 @@ async def test_a_rotation_that_is_half_done_keeps_the_old_pair_until_it_is_whole
 @pytest.mark.parametrize(
     "spoilt", ["", "rubbish", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", None]
 )
-async def test_a_spoilt_authority_keeps_the_old_one_with_one_line_in_the_log(
+async def test_an_invalid_ca_file_keeps_the_old_ca_and_logs_one_line(
     tmp_path: Path, spoilt: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, path = Clock(), tmp_path / "ca.crt"
@@ -293,7 +293,7 @@ async def test_a_spoilt_authority_keeps_the_old_one_with_one_line_in_the_log(
 @pytest.mark.parametrize(
     "spoilt", ["", "rubbish", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", None]
 )
-async def test_a_spoilt_authority_at_the_start_is_a_config_error_that_names_the_file(
+async def test_an_invalid_ca_file_at_the_start_is_a_config_error_that_names_the_file(
     tmp_path: Path, spoilt: str | None
 ) -> None:
     path = tmp_path / "ca.crt"
@@ -311,7 +311,7 @@ async def test_a_spoilt_authority_at_the_start_is_a_config_error_that_names_the_
 
 @pytest.mark.usefixtures("keys_on", "nothing_left_behind")
 @pytest.mark.parametrize("spoilt", ["certificate", "key", "other key", "locked key", "no key file"])
-async def test_a_spoilt_pair_at_the_start_is_an_auth_error_that_names_the_file(
+async def test_an_invalid_pair_at_the_start_is_an_auth_error_that_names_the_file(
     tmp_path: Path, spoilt: str
 ) -> None:
     ours = trustme.CA()
@@ -341,7 +341,7 @@ def locked(made: Certificate) -> str:
     ).decode()
 
 
-async def test_a_certificate_from_credentials_is_shown_and_followed() -> None:
+async def test_a_certificate_from_credentials_is_sent_and_reloaded() -> None:
     ours = trustme.CA()
     plugin = Plugin(issue(ours, "first"))
     tls = contexts(ca_data=pem(ours), credentials=plugin)
@@ -383,7 +383,7 @@ async def test_credentials_without_a_certificate_leave_the_one_from_files() -> N
     assert meet(await tls.context(), server_of(ours, ours)) == "filed"
 
 
-def test_half_a_pair_is_refused() -> None:
+def test_a_certificate_without_its_key_is_rejected() -> None:
     with pytest.raises(AuthError, match="client key in the configuration is given without its counterpart"):
         contexts(key_data=Secret("hunter22"))
     with pytest.raises(AuthError, match="client certificate x is given without its counterpart"):

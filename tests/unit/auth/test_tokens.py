@@ -46,7 +46,7 @@ def project(folder: Path, version: str, text: str) -> Path:
     return path
 
 
-async def test_anonymous_credentials_send_nothing() -> None:
+async def test_anonymous_credentials_send_no_header() -> None:
     nobody = AnonymousCredentials()
 
     assert (await nobody.authorization()).reveal() == ""
@@ -76,7 +76,7 @@ def test_a_name_with_a_colon_is_refused() -> None:
 
 
 @given(st.text())
-def test_no_token_can_smuggle_a_header(text: str) -> None:
+def test_a_token_cannot_inject_a_header(text: str) -> None:
     try:
         shown = bearer(Secret(text), "here").reveal()
     except AuthError as error:
@@ -140,7 +140,7 @@ async def test_a_refused_token_is_replaced_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["gone", "empty", "binary", "blank inside", "folder", "pipe", "large"])
-async def test_a_file_that_is_spoilt_keeps_the_last_good_token_and_is_reported_once(
+async def test_an_invalid_file_keeps_the_last_good_token_and_is_reported_once(
     tmp_path: Path, spoilt: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, clock = tmp_path / "token", Clock()
@@ -161,7 +161,7 @@ async def test_a_file_that_is_spoilt_keeps_the_last_good_token_and_is_reported_o
     assert "spoilt22" not in caplog.text
 
 
-async def test_a_file_that_is_mended_is_used_and_its_next_fault_reported(
+async def test_a_repaired_file_is_used_and_its_next_fault_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, clock = tmp_path / "token", Clock()
@@ -178,7 +178,7 @@ async def test_a_file_that_is_mended_is_used_and_its_next_fault_reported(
 
 
 @pytest.mark.parametrize("spoilt", ["gone", "empty", "binary", "blank inside", "folder", "pipe", "large"])
-async def test_without_any_good_token_it_is_an_error_that_names_the_file(tmp_path: Path, spoilt: str) -> None:
+async def test_without_a_valid_token_the_error_names_the_file(tmp_path: Path, spoilt: str) -> None:
     path = tmp_path / "token"
     spoil(path, spoilt)
     token = TokenFile(path, fallback=Secret(), now=Clock())
@@ -203,7 +203,7 @@ async def test_the_fallback_serves_until_the_file_can_be_read(tmp_path: Path) ->
     assert (await token.authorization()).reveal() == "Bearer filed"
 
 
-async def test_a_readable_file_goes_before_the_fallback(tmp_path: Path) -> None:
+async def test_a_readable_file_takes_precedence_over_the_fallback(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("filed")
 

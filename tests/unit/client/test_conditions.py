@@ -201,7 +201,7 @@ def test_the_state_of_a_condition_includes_reason_and_message() -> None:
     assert conditions.pod_ready().says(None) == "it does not exist"
 
 
-def test_the_state_of_a_rollout_says_what_is_missing_and_whether_it_is_stuck() -> None:
+def test_the_state_of_a_rollout_includes_progress_and_whether_it_is_stuck() -> None:
     stuck = {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}
     for obj in both(Deployment, ROLLED_OUT | {"availableReplicas": 1} | stuck, generation=2, **THREE):
         assert conditions.deployment_rolled_out().says(obj) == (
@@ -214,7 +214,7 @@ def test_the_state_of_a_rollout_says_what_is_missing_and_whether_it_is_stuck() -
         )
 
 
-def test_gone_or_replaced_by_another() -> None:
+def test_deleted_holds_when_an_object_is_gone_or_replaced() -> None:
     obj = both(ConfigMap, {})[1]
     assert deleted()(None)
     assert not deleted()(obj)
@@ -265,18 +265,18 @@ def test_fields_are_compared_as_the_wire_has_them() -> None:
     assert not field_is("spec.nodeName", None)(None)
 
 
-def test_a_field_that_a_type_does_not_have_would_never_come() -> None:
+def test_a_field_unknown_to_the_type_is_rejected() -> None:
     with pytest.raises(InvalidValueError, match='no field "phaze"; did you mean "phase"'):
         field_is("status.phaze", "Running")(Pod.new("web"))
 
 
-def test_a_field_of_a_newer_server_is_found_all_the_same() -> None:
+def test_a_field_of_a_newer_server_is_found() -> None:
     newer = Pod.from_dict({"metadata": {"name": "web"}, "status": {"mood": "fine"}})
     assert field_is("status.mood", "fine")(newer)
 
 
 @pytest.mark.parametrize("path", ["", ".", "[0]", "a..b", "a[", "a[x]", 'a["b]', "a]"])
-def test_what_is_no_path_is_refused_at_once(path: str) -> None:
+def test_an_invalid_field_path_is_rejected_at_once(path: str) -> None:
     with pytest.raises(InvalidValueError, match="is not a field path"):
         field_is(path, 1)
 
@@ -286,7 +286,7 @@ def test_a_path_may_begin_with_a_dot_as_it_does_for_kubectl() -> None:
     assert value_at(ConfigMap.new("a"), ("status", "phase")) is None
 
 
-def test_conditions_are_not_put_together_with_and() -> None:
+def test_conditions_cannot_be_combined_with_the_and_keyword() -> None:
     with pytest.raises(TypeError, match="&"):
         bool(exists() and deleted())
 
@@ -314,7 +314,7 @@ def test_descriptions_follow_the_operators() -> None:
     ],
     ids=str,
 )
-def test_a_condition_that_needs_an_object_is_never_true_of_nothing(
+def test_a_condition_that_needs_an_object_is_false_without_one(
     condition: WaitCondition[Any], needs_object: bool
 ) -> None:
     assert isinstance(condition, ObjectWaitCondition) is needs_object

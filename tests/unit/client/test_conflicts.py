@@ -65,7 +65,7 @@ class Flaky:
         return self.calls
 
 
-async def test_a_conflict_is_met_with_another_attempt() -> None:
+async def test_a_conflict_is_retried() -> None:
     assert await retry_on_conflict(Flaky(ConflictError("taken"), 2), attempts=AT_ONCE) == 3
     assert await retry_on_conflict(Flaky(ConflictError("taken"), 4)) == 5
 
@@ -78,7 +78,7 @@ async def test_the_last_conflict_is_raised() -> None:
 
 
 @pytest.mark.parametrize("error", [AlreadyExistsError("there"), NotFoundError("gone"), KeyError("mine")])
-async def test_nothing_but_a_conflict_is_tried_again(error: Exception) -> None:
+async def test_only_a_conflict_is_retried(error: Exception) -> None:
     flaky = Flaky(error, 1)
     with pytest.raises(type(error)):
         await retry_on_conflict(flaky)
@@ -89,7 +89,7 @@ async def test_other_errors_can_be_named() -> None:
     assert await retry_on(Flaky(KeyError("a"), 1), KeyError, NotFoundError, attempts=AT_ONCE) == 2
 
 
-async def test_waiting_for_another_attempt_can_be_cancelled() -> None:
+async def test_the_backoff_can_be_cancelled() -> None:
     flaky = Flaky(ConflictError("taken"), 9)
     for_ever = Attempts(count=2, first=1e6, factor=1.0, jitter=0.0)
     with pytest.raises(TimeoutError):
@@ -113,7 +113,7 @@ def add_one(obj: ConfigMap) -> None:
     obj.data["count"] = str(int(obj.data.get("count", "0")) + 1)
 
 
-async def test_a_change_is_repeated_on_what_the_object_is_by_then(kube_server: Server) -> None:
+async def test_a_mutation_is_repeated_on_the_latest_object(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         await maps.create(ConfigMap.new("a"))
         kube_server.faults.conflict(verb="update", times=2)
@@ -122,7 +122,7 @@ async def test_a_change_is_repeated_on_what_the_object_is_by_then(kube_server: S
         assert verbs(kube_server) == ["create", *["get", "update"] * 3]
 
 
-async def test_many_at_once_lose_nothing(kube_server: Server) -> None:
+async def test_concurrent_updates_lose_no_change(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         await maps.create(ConfigMap.new("a"))
         async with asyncio.TaskGroup() as tasks:
@@ -131,7 +131,7 @@ async def test_many_at_once_lose_nothing(kube_server: Server) -> None:
         assert (await maps.get("a")).data == {"count": "8"}
 
 
-async def test_what_is_not_changed_is_not_written(kube_server: Server) -> None:
+async def test_an_unchanged_object_is_not_written(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         await maps.create(ConfigMap.new("a", data={"b": "c"}))
         same = await maps.update_with_retry("a", lambda obj: obj.data.update(b="c"))
@@ -155,7 +155,7 @@ async def test_a_cached_object_is_copied_and_after_a_conflict_read_from_the_serv
         assert verbs(kube_server) == ["create", "update", "update", "get", "update"]
 
 
-async def test_the_last_conflict_of_an_update_is_raised_and_what_is_not_there_is_not_found(
+async def test_the_last_conflict_of_an_update_is_raised_and_a_missing_object_is_not_found(
     kube_server: Server,
 ) -> None:
     async with config_maps(kube_server) as maps:
@@ -183,7 +183,7 @@ async def test_an_object_is_created_then_left_alone_then_updated(kube_server: Se
     assert wanted.to_json() == before
 
 
-async def test_mutate_makes_the_object_what_it_should_be_whether_it_is_there_or_not(
+async def test_mutate_is_applied_whether_the_object_exists_or_not(
     kube_server: Server,
 ) -> None:
     wanted = ConfigMap.new("a")
@@ -196,7 +196,7 @@ async def test_mutate_makes_the_object_what_it_should_be_whether_it_is_there_or_
         assert outcome == "unchanged"
 
 
-async def test_races_about_being_there_are_run_again(kube_server: Server) -> None:
+async def test_races_with_concurrent_creates_and_deletes_are_retried(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         await maps.create(ConfigMap.new("a"))
         # It seems not to be there, so it is created, which fails; the next attempt finds it.
@@ -246,12 +246,12 @@ def test_another_object_may_be_returned_and_keeps_the_version_that_was_read() ->
     assert apply_mutation(live(a="1"), lambda obj: obj.copy()) is None
 
 
-def test_what_mutate_returns_by_mistake_is_refused() -> None:
+def test_an_invalid_result_of_mutate_is_rejected() -> None:
     with pytest.raises(TypeError, match="mutate returned str"):
         apply_mutation(live(), cast("Any", lambda obj: obj.data.setdefault("a", "b")))
 
 
-def test_mutate_may_not_make_another_object_of_it() -> None:
+def test_mutate_may_not_change_the_identity_of_the_object() -> None:
     def rename(obj: ConfigMap) -> None:
         obj.metadata.name = "b"
 
@@ -261,7 +261,7 @@ def test_mutate_may_not_make_another_object_of_it() -> None:
         prepare_create(ConfigMap.new("a"), rename)
 
 
-def test_what_is_created_begins_a_life_of_its_own() -> None:
+def test_a_created_object_drops_uid_and_resource_version() -> None:
     made = prepare_create(live(a="1"), None)
     assert (made.metadata.resource_version, made.metadata.uid, made.data) == ("", "", {"a": "1"})
 
@@ -284,7 +284,7 @@ def test_status_and_finalizers_of_the_live_object_stay() -> None:
     }
 
 
-def test_owners_and_finalizers_are_added_to_those_that_are_there() -> None:
+def test_owners_and_finalizers_are_added_to_the_existing_ones() -> None:
     found = ConfigMap.from_dict(
         {
             "metadata": {

@@ -61,7 +61,7 @@ class Flaky:
         return self.calls
 
 
-def test_conflicts_alone_are_tried_again_and_the_last_is_raised() -> None:
+def test_only_conflicts_are_retried_and_the_last_is_raised() -> None:
     assert retry_on_conflict(Flaky(ConflictError("taken"), 2)) == 3
     assert retry_on(Flaky(KeyError("a"), 1), KeyError, attempts=AT_ONCE) == 2
     for error, times, expected in ((ConflictError("taken"), 9, 3), (AlreadyExistsError("there"), 1, 1)):

@@ -160,14 +160,14 @@ both = pytest.mark.parametrize("cls", [Deployment, Unstructured])
 
 
 @both
-def test_what_a_manager_applied_comes_back_and_nothing_else(cls: type[Object]) -> None:
+def test_extract_returns_exactly_the_fields_a_manager_applied(cls: type[Object]) -> None:
     mine = extract(cls.from_dict(LIVE), "me")
     assert type(mine) is cls
     assert mine.to_dict() == WHAT_I_APPLIED
 
 
 @both
-def test_managers_who_share_lists_and_maps_get_their_own_items(cls: type[Object]) -> None:
+def test_managers_that_share_lists_and_maps_get_their_own_items(cls: type[Object]) -> None:
     theirs = extract(cls.from_dict(LIVE), "other").to_dict()
     assert theirs["metadata"]["labels"] == {"tier": "front"}
     assert theirs["metadata"]["finalizers"] == ["example.com/other"]
@@ -188,7 +188,7 @@ def test_a_subresource_is_extracted_by_name(cls: type[Object]) -> None:
 
 
 @both
-def test_who_owns_nothing_gets_a_name(cls: type[Object]) -> None:
+def test_a_manager_that_owns_no_fields_gets_only_the_objects_identity(cls: type[Object]) -> None:
     assert extract(cls.from_dict(LIVE), "nobody").to_dict() == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -204,7 +204,7 @@ def test_the_object_itself_is_left_alone_and_the_result_can_be_changed(cls: type
     assert live.to_json() == before
 
 
-def test_a_type_that_is_one_value_comes_whole_also_as_the_item_of_a_list() -> None:
+def test_an_atomic_type_is_extracted_whole_even_as_a_list_item() -> None:
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "cm", "uid": "u-1"}
     entry = managed("me", {"f:metadata": {"f:ownerReferences": {'k:{"uid":"u-1"}': {}}}}, apiVersion="v1")
     other = {**owner, "uid": "u-2"}
@@ -217,7 +217,7 @@ def test_a_type_that_is_one_value_comes_whole_also_as_the_item_of_a_list() -> No
         assert extract(cls.from_dict(data), "me").to_dict()["metadata"]["ownerReferences"] == [owner]
 
 
-def test_a_key_that_the_server_takes_for_granted_names_an_item_all_the_same() -> None:
+def test_a_defaulted_key_still_identifies_a_list_item() -> None:
     fields: dict[str, Any] = {"f:spec": {"f:containers": {'k:{"name":"web"}': {"f:ports": {
         'k:{"containerPort":80,"protocol":"TCP"}': {"f:containerPort": {}},
         'k:{"containerPort":53,"protocol":"UDP"}': {"f:containerPort": {}},
@@ -234,7 +234,7 @@ def test_a_key_that_the_server_takes_for_granted_names_an_item_all_the_same() ->
         assert container == {"name": "web", "ports": ports[:2]}
 
 
-def test_of_a_kind_without_a_type_everything_owned_is_taken_as_it_stands() -> None:
+def test_for_an_untyped_kind_every_owned_field_is_extracted() -> None:
     fields = {"f:spec": {
         "f:size": {}, "f:free": {}, "f:tags": {'v:"a"': {}}, "f:numbers": {"v:1": {}},
         "f:parts": {'k:{"id":1}': {".": {}, "f:id": {}, "f:v": {}}}, "f:rows": {"i:1": {}}, "f:gone": {},
@@ -264,7 +264,7 @@ def test_of_a_kind_without_a_type_everything_owned_is_taken_as_it_stands() -> No
     }
 
 
-def test_of_several_entries_the_one_in_the_objects_version_counts() -> None:
+def test_the_managed_fields_entry_of_the_objects_version_is_used() -> None:
     old = managed("me", {"f:data": {"f:old": {}}}, apiVersion="v0")
     new = managed("me", {"f:data": {"f:new": {}}}, apiVersion="v1")
     data = {"metadata": {"name": "a", "managedFields": [old, new]}, "data": {"old": "1", "new": "2"}}
@@ -277,7 +277,7 @@ def test_a_manager_must_be_named() -> None:
 
 
 @pytest.mark.parametrize("element", ["x:a", "i:one", "k:[1]", "k:{", "v:{", "name", ""])
-def test_what_is_no_element_of_a_field_set_is_refused(element: str) -> None:
+def test_an_invalid_field_set_element_is_rejected(element: str) -> None:
     with pytest.raises(DecodeError, match="not an element of a field set"):
         read_fields_v1({element: {}})
     with pytest.raises(DecodeError, match="not an element of a field set"):
@@ -309,7 +309,7 @@ def split(
 
 
 @given(maps, st.data())
-def test_of_any_data_exactly_the_owned_leaves_are_extracted(
+def test_exactly_the_owned_leaves_of_any_object_are_extracted(
     spec: dict[str, Any], data: st.DataObject
 ) -> None:
     part, fields = split(spec, data.draw)

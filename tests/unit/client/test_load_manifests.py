@@ -51,7 +51,7 @@ def test_each_document_becomes_an_object_of_its_class() -> None:
     assert widget.get("spec", "size") == 3
 
 
-def test_text_bytes_files_paths_and_folders_say_the_same(tmp_path: Path) -> None:
+def test_text_bytes_files_paths_and_folders_load_the_same_objects(tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(TEXT)
     expected = [each.to_dict() for each in load_manifests(TEXT)]
     sources: list[Any] = [TEXT.encode(), io.StringIO(TEXT), io.BytesIO(TEXT.encode())]
@@ -61,7 +61,7 @@ def test_text_bytes_files_paths_and_folders_say_the_same(tmp_path: Path) -> None
         assert [each.to_dict() for each in load_manifests(source)] == expected
 
 
-def test_nothing_but_comments_is_no_object() -> None:
+def test_a_document_of_comments_only_yields_no_object() -> None:
     assert load_manifests("# nothing\n---\n---\n") == []
 
 
@@ -107,5 +107,5 @@ def test_a_path_given_as_a_string_is_rejected_with_a_hint() -> None:
         load_manifests("deploy/web.yaml")
 
 
-def test_both_facades_offer_it() -> None:
+def test_both_facades_export_load_manifests() -> None:
     assert masthead.load_manifests is masthead.aio.load_manifests

@@ -177,7 +177,7 @@ items:
 """
 
 
-def test_streams_and_lists_come_apart_and_each_object_knows_where_it_stood() -> None:
+def test_streams_and_lists_are_split_and_each_object_keeps_its_origin() -> None:
     expected = [
         "ConfigMap one: manifest, document 1",
         "Secret two: manifest, document 3, item 1",
@@ -217,7 +217,7 @@ def test_objects_lists_and_plain_data_may_stand_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"])
-async def test_where_there_is_nothing_nothing_is_sent(text: str) -> None:
+async def test_no_manifests_send_no_requests(text: str) -> None:
     cluster = Cluster(FakeApi())
     assert await apply_manifests(cluster, text) == []
     assert cluster.calls == []
@@ -292,13 +292,13 @@ async def test_all_problems_are_reported_at_once() -> None:
     assert cluster.sent == []
 
 
-async def test_a_message_does_not_go_on_for_ever() -> None:
+async def test_a_message_lists_a_bounded_number_of_problems() -> None:
     with pytest.raises(ManifestError, match=r"\.\.\. and 80 more") as caught:
         await apply_manifests(Cluster(FakeApi()), [named("Pod", name="")] * 100)
     assert len(caught.value.problems) == 100
 
 
-async def test_what_others_need_is_applied_first() -> None:
+async def test_dependencies_are_applied_first() -> None:
     kinds = [
         named("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
         named("Deployment", "apps/v1"),
@@ -339,7 +339,7 @@ known = st.sampled_from(
 
 
 @given(st.lists(known))
-def test_order_is_stable_and_loses_nothing(kinds: list[str]) -> None:
+def test_ordering_is_stable_and_keeps_every_object(kinds: list[str]) -> None:
     numbered = list(enumerate(kinds))
     ordered = installation_order(numbered, lambda pair: GroupVersionKind("", "v1", pair[1]))
     assert sorted(ordered) == numbered
@@ -371,7 +371,7 @@ async def test_a_cluster_scoped_kind_of_the_same_manifests_gets_no_namespace() -
     assert cluster.sent[-1] == "/apis/example.com/v1/widgets/w"
 
 
-async def test_a_definition_that_is_never_established_ends_it() -> None:
+async def test_a_definition_that_is_never_established_is_an_error() -> None:
     cluster = Cluster(FakeApi(never_established=True))
     with pytest.raises(
         ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com"
@@ -455,14 +455,14 @@ async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
     assert cluster.sent == ["/apis/rbac.authorization.k8s.io/v1/clusterroles/a"]
 
 
-async def test_what_is_given_is_left_alone() -> None:
+async def test_the_callers_objects_are_not_modified() -> None:
     given_ = ConfigMap.new("a")
     before = given_.to_json()
     await apply_manifests(Cluster(FakeApi()), given_)
     assert given_.to_json() == before
 
 
-async def test_the_first_failure_ends_it_and_lists_what_was_done() -> None:
+async def test_the_first_failure_stops_it_and_lists_the_objects_done() -> None:
     refused = reply(failure(409, "Conflict"), 409)
     cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/services/a": [refused]}))
     sources = [named("Pod"), named("Service"), named("ConfigMap"), named("Secret")]
@@ -477,7 +477,7 @@ async def test_the_first_failure_ends_it_and_lists_what_was_done() -> None:
     assert len(cluster.sent) == 3
 
 
-async def test_deleting_goes_backwards_and_passes_over_what_is_gone() -> None:
+async def test_deletion_runs_in_reverse_order_and_skips_missing_objects() -> None:
     cluster = Cluster(FakeApi(missing={"/api/v1/namespaces/home/services/a"}))
     sources = [CRD, WIDGET, named("Pod"), named("Service"), named("Teapot", "kitchen.example.com/v1")]
     deleted = await delete_manifests(cluster, sources)
@@ -489,7 +489,7 @@ STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1"
 
 
 @pytest.mark.parametrize("act", [apply_manifests, delete_manifests])
-async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(act: Any) -> None:
+async def test_a_kind_of_an_undiscoverable_group_is_a_problem_and_not_skipped(act: Any) -> None:
     cluster = Cluster(FakeApi(groups=[STALE]))
     with pytest.raises(ManifestError) as caught:
         await act(cluster, [named("Pod"), named("Teapot", "down.example.com/v1")])
@@ -501,14 +501,14 @@ async def test_a_kind_in_what_could_not_be_discovered_is_a_problem_and_not_gone(
     assert isinstance(caught.value.__cause__, ServiceUnavailableError)
 
 
-async def test_many_unknown_kinds_cost_few_looks() -> None:
+async def test_many_unknown_kinds_cost_few_discovery_requests() -> None:
     cluster = Cluster(FakeApi())
     teapots = [named(f"Teapot{number}", "kitchen.example.com/v1") for number in range(40)]
     assert await delete_manifests(cluster, teapots) == []
     assert len(cluster.network.sent) <= 2 * 3
 
 
-async def test_a_failed_deletion_lists_what_was_done() -> None:
+async def test_a_failed_deletion_lists_the_objects_done() -> None:
     refused = reply(failure(403, "Forbidden"), 403)
     cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
     with pytest.raises(ManifestError, match=r"^delete ConfigMap home/a") as caught:

@@ -67,13 +67,13 @@ def test_a_label_selector_may_be_many_things(selector: object) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["metadata.name", "spec.nodeName"]), st.text(max_size=8), min_size=1))
-def test_a_mapping_of_fields_selects_exactly_those(wanted: dict[str, str]) -> None:
+def test_a_mapping_of_fields_becomes_an_exact_field_selector(wanted: dict[str, str]) -> None:
     ((_, text),) = list_query(field_selector=wanted)
 
     assert fields.parse(text).matches(wanted)
 
 
-def test_selectors_that_select_nothing_sensible_are_refused() -> None:
+def test_invalid_selectors_are_rejected() -> None:
     with pytest.raises(SelectorError):
         list_query(label_selector="app in web")
     with pytest.raises(SelectorError):

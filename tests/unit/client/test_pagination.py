@@ -82,7 +82,7 @@ async def test_pages_whose_token_expires_end_with_the_error() -> None:
         await anext(pages)
 
 
-async def test_a_limit_or_token_asks_for_one_page() -> None:
+async def test_a_limit_or_token_requests_one_page() -> None:
     collection = Collection(9)
 
     first = await list_all(collection.page, ListQuery(limit=4), 100)

@@ -78,7 +78,7 @@ class RecordingCondition:
         return obj is not None and obj.data.get("step") == "done"
 
 
-async def test_what_is_true_already_needs_no_watch(kube_server: Server) -> None:
+async def test_a_condition_that_already_holds_needs_no_watch(kube_server: Server) -> None:
     async with config_maps(kube_server) as maps:
         made = await maps.create(ConfigMap.new("a"))
         assert await maps.wait_for("a", exists(), timeout=PATIENCE) == made
@@ -132,7 +132,7 @@ async def test_an_expired_version_is_listed_again(kube_server: Server) -> None:
     assert waiting.result() is not None
 
 
-async def test_what_a_condition_raises_comes_out_as_it_is(kube_server: Server) -> None:
+async def test_an_exception_of_a_condition_propagates_unchanged(kube_server: Server) -> None:
     def fails(_: ConfigMap) -> bool:
         raise LookupError("mine")
 
@@ -198,7 +198,7 @@ async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
     )
 
 
-async def test_a_timeout_before_any_response_says_so() -> None:
+async def test_a_timeout_before_any_response_is_reported_as_such() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
@@ -214,7 +214,7 @@ async def test_a_timeout_before_any_response_says_so() -> None:
         await pods(Silent(lambda _: FakeResponse())).wait_for("web", exists(), timeout=0.05)
 
 
-async def test_a_deadline_for_an_object_that_is_missing_asks_for_its_name() -> None:
+async def test_a_timeout_for_a_missing_object_suggests_checking_its_name() -> None:
     def answer(asked: SentRequest) -> FakeResponse:
         return stream() if asked.is_watch else listed()
 
@@ -235,7 +235,7 @@ async def test_one_object_is_listed_and_watched_from_the_lists_version() -> None
     assert second.query["resourceVersion"] == "41"
 
 
-async def test_a_change_that_cannot_be_read_is_passed_over() -> None:
+async def test_an_undecodable_change_is_skipped() -> None:
     broken = {**POD, "metadata": {"name": ["web"], "resourceVersion": "8"}}
     events = [
         {"type": "ADDED", "object": POD},
@@ -257,7 +257,7 @@ async def test_a_change_that_cannot_be_read_is_passed_over() -> None:
     assert found.status.phase == "Running"
 
 
-async def test_what_the_server_refuses_is_not_waited_for() -> None:
+async def test_an_error_response_ends_the_wait() -> None:
     network = FakeTransport(lambda _: reply(failure(403, "Forbidden"), 403))
     with pytest.raises(ForbiddenError):
         await pods(network).wait_for("web", condition_is("Ready"), timeout=PATIENCE)
@@ -308,7 +308,7 @@ async def test_without_time_an_object_is_looked_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", ".."])
-async def test_a_name_that_cannot_be_one_is_refused_before_anything_is_sent(name: str) -> None:
+async def test_an_invalid_name_is_rejected_before_anything_is_sent(name: str) -> None:
     network = FakeTransport(lambda _: FakeResponse())
     with pytest.raises(NameFormatError):
         await pods(network).wait_for(name, exists(), timeout=PATIENCE)

@@ -67,7 +67,7 @@ async def test_a_bookmark_that_is_not_delivered_is_resumed_from() -> None:
 
 
 @in_virtual_time
-async def test_bookmarks_are_delivered_to_those_who_ask_for_them() -> None:
+async def test_bookmarks_are_delivered_only_on_request() -> None:
     network = FakeTransport(lambda _: stream(event("BOOKMARK", "", "90")))
 
     async with maps_over(network).watch(since="4", bookmarks=True) as events:

@@ -57,7 +57,7 @@ def test_a_broken_object_is_an_event_of_its_own_and_the_next_is_fine() -> None:
     assert second.object.metadata.name == "good"
 
 
-def test_the_bookmark_that_ends_the_initial_events_is_known() -> None:
+def test_the_initial_events_end_bookmark_is_recognized() -> None:
     plain = line("BOOKMARK", kind="ConfigMap", apiVersion="v1", metadata={"resourceVersion": "9"})
     marked = line(
         "BOOKMARK",
@@ -80,7 +80,7 @@ def test_an_error_of_the_server_is_an_error() -> None:
     assert error.message == "too old"
 
 
-def test_an_error_that_is_no_status_is_an_error_all_the_same() -> None:
+def test_an_error_event_without_a_status_is_still_an_error() -> None:
     (error,) = events(b'{"type":"ERROR","object":"boom"}')
 
     assert type(error) is StatusError
@@ -88,7 +88,7 @@ def test_an_error_that_is_no_status_is_an_error_all_the_same() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_no_line_whatever_it_is_ends_the_stream(rubbish: bytes) -> None:
+def test_no_line_ends_the_stream(rubbish: bytes) -> None:
     found = events(rubbish, line("ADDED", **config_map("after", "9")))
 
     assert len(found) == 2
@@ -97,7 +97,7 @@ def test_no_line_whatever_it_is_ends_the_stream(rubbish: bytes) -> None:
     assert last.object.metadata.name == "after"
 
 
-def test_a_type_that_nobody_knows_is_broken() -> None:
+def test_an_unknown_event_type_is_broken() -> None:
     (event,) = events(line("EXPLODED", **config_map("a", "7")))
 
     assert isinstance(event, WatchEvent)

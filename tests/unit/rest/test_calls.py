@@ -38,12 +38,12 @@ async def test_every_call_has_user_agent_and_accept() -> None:
     assert request.body is None
 
 
-def test_the_user_agent_names_us_and_where_we_run() -> None:
+def test_the_user_agent_names_the_library_and_the_platform() -> None:
     assert re.fullmatch(r"masthead/\d\S* \(\w+/\w+\) python/3\.\S+", default_user_agent())
 
 
 @in_virtual_time
-async def test_without_credentials_to_show_there_is_no_such_header() -> None:
+async def test_without_credentials_no_authorization_header_is_sent() -> None:
     rest, network = client(FakeResponse(), badge=FakeCredentials([""]))
     await rest.call(get())
     assert network.sent("authorization") == []
@@ -75,7 +75,7 @@ async def test_each_verb_sends_its_method_and_body() -> None:
 
 
 @in_virtual_time
-async def test_a_raw_path_may_bring_its_query_along() -> None:
+async def test_a_raw_path_may_contain_a_query() -> None:
     rest, network = client(FakeResponse())
     await rest.get("/openapi/v3/api/v1?hash=A%2FB&empty=", query={"x": "1"})
     assert network.requests[0].target == "/openapi/v3/api/v1?hash=A%2FB&empty=&x=1"
@@ -90,7 +90,7 @@ async def test_a_raw_path_cannot_name_another_server() -> None:
 
 
 @in_virtual_time
-async def test_a_calls_headers_go_before_the_clients() -> None:
+async def test_a_calls_headers_take_precedence_over_the_clients() -> None:
     settings = RestSettings(user_agent="ours/1")
     rest, network = client(
         FakeResponse(), FakeResponse(), settings=settings, headers=[("X-Team", "a"), ("X-Other", "b")]
@@ -140,7 +140,7 @@ async def test_a_calls_impersonation_replaces_the_clients_as_a_whole() -> None:
 
 
 @in_virtual_time
-async def test_nothing_secret_is_in_a_repr() -> None:
+async def test_no_repr_contains_secrets() -> None:
     call = get(query=[("token", "hush")], body=b"hush", headers=[("X", "hush")])
     rest, network = client(FakeResponse(body=b'"hush"'), badge=FakeCredentials(["hush"]))
     answer = await rest.call(call)
@@ -149,7 +149,7 @@ async def test_nothing_secret_is_in_a_repr() -> None:
 
 
 @in_virtual_time
-async def test_each_request_is_a_line_for_those_who_debug(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_request_is_logged_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:
     rest, _ = client(FakeResponse(takes=0.25), FakeResponse(404, b""), FakeResponse())
     caplog.set_level(logging.INFO, "masthead.rest")
     await rest.call(get())
@@ -164,7 +164,7 @@ async def test_each_request_is_a_line_for_those_who_debug(caplog: pytest.LogCapt
     ]
 
 
-def test_of_a_query_logs_repeat_what_the_api_defines_and_no_line_break() -> None:
+def test_logs_contain_only_query_parameters_of_the_api_and_no_line_breaks() -> None:
     query = [
         ("labelSelector", "app in (web,api)"),
         ("continue", "x" * 300),
@@ -192,7 +192,7 @@ def test_of_a_query_logs_repeat_what_the_api_defines_and_no_line_break() -> None
         {"user_agent": "a\r\nX-Evil: 1"},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_settings_are_rejected(wrong: dict[str, object]) -> None:
     [name] = wrong
     with pytest.raises(InvalidValueError, match=f"{name} must be "):
         RestSettings(**wrong)  # type: ignore[arg-type]

@@ -109,7 +109,7 @@ async def test_closing_ends_the_wait_for_better_credentials() -> None:
 
 
 @in_virtual_time
-async def test_whoever_begins_to_wait_after_the_client_was_closed_is_sent_away() -> None:
+async def test_a_wait_for_credentials_that_starts_after_close_raises() -> None:
     hanging = Hanging(token="Bearer old")
     rest, network = client(hanging, FakeResponse(401, status(401, "Unauthorized"), takes=2))
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
@@ -123,7 +123,7 @@ async def test_whoever_begins_to_wait_after_the_client_was_closed_is_sent_away()
 
 
 @in_virtual_time
-async def test_cancelling_a_wait_for_credentials_lets_them_tidy_up() -> None:
+async def test_cancelling_a_wait_for_credentials_lets_their_cleanup_run() -> None:
     hanging = Hanging(tidies=3)
     rest, _ = client(hanging)
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
@@ -138,7 +138,7 @@ async def test_cancelling_a_wait_for_credentials_lets_them_tidy_up() -> None:
 
 
 @in_virtual_time
-async def test_credentials_that_come_despite_a_cancellation_are_used() -> None:
+async def test_credentials_that_arrive_despite_a_cancellation_are_used() -> None:
     rest, network = client(Hanging(answers="Bearer late"), FakeResponse())
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
@@ -150,7 +150,7 @@ async def test_credentials_that_come_despite_a_cancellation_are_used() -> None:
 
 
 @in_virtual_time
-async def test_a_call_that_is_abandoned_abandons_the_wait() -> None:
+async def test_an_abandoned_call_abandons_the_wait_for_credentials() -> None:
     hanging = Hanging()
     rest, _ = client(hanging)
     calling = rest.call(get())

@@ -72,7 +72,7 @@ def test_static_credentials_take_precedence_over_plugins(
     assert type(credentials_of(Config(server="https://x", **given))) is kind  # type: ignore[arg-type]
 
 
-def test_a_program_is_not_run_where_a_certificate_is_shown() -> None:
+def test_an_exec_plugin_is_not_run_when_a_client_certificate_is_configured() -> None:
     both = {
         "exec": ExecConfig(command="x"),
         "client_certificate_data": "c",
@@ -100,7 +100,7 @@ async def test_a_token_in_a_file_is_read_again_when_the_server_refuses_it(tmp_pa
         ]
 
 
-async def test_when_credentials_cannot_be_had_nothing_is_sent(tmp_path: Path) -> None:
+async def test_nothing_is_sent_when_credentials_are_unavailable(tmp_path: Path) -> None:
     program = Program(tmp_path, "sys.exit('please log in')")
     ended = jwt("id", datetime(2020, 1, 1, tzinfo=UTC))
     credentials: list[dict[str, object]] = [
@@ -117,7 +117,7 @@ async def test_when_credentials_cannot_be_had_nothing_is_sent(tmp_path: Path) ->
         assert not list(server.requests)
 
 
-async def test_an_exec_plugin_gets_cluster_info_if_it_asks_for_it(tmp_path: Path) -> None:
+async def test_an_exec_plugin_gets_cluster_info_on_request(tmp_path: Path) -> None:
     told = tmp_path / "told"
     program = Program(tmp_path, f"open({str(told)!r}, 'w').write(json.dumps(info)); reply(token='t')")
     ca = tmp_path / "ca.crt"
@@ -147,7 +147,7 @@ def test_an_unreadable_ca_certificate_for_an_exec_plugin_is_named(tmp_path: Path
             connect(config, RestSettings(), connections=1)
 
 
-async def test_impersonation_goes_with_every_call() -> None:
+async def test_impersonation_headers_are_sent_with_every_call() -> None:
     whom = Impersonation(user="alice", groups=["a"], extra={"acme.com/x": ("1",)})
     async with masthead.server.run() as server:
         async with client_of(Config(server=server.url, token=server.token or "", impersonate=whom)) as rest:
@@ -158,7 +158,7 @@ async def test_impersonation_goes_with_every_call() -> None:
         assert seen.headers["impersonate-extra-acme.com%2fx"] == "1"
 
 
-async def test_over_tls_the_certificates_of_the_configuration_count(tmp_path: Path) -> None:
+async def test_tls_uses_the_certificates_of_the_configuration(tmp_path: Path) -> None:
     ours, theirs = trustme.CA(), trustme.CA()
     me = ours.issue_cert("me@example.com")
     context = _server_context(ours)

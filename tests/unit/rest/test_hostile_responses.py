@@ -28,7 +28,7 @@ UNFIT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 
 
 @pytest.mark.parametrize("page", [b"<title" * 11_000, b"<title>" * 9_000, b"<title " * 5_000 + b">" * 30_000])
-def test_a_page_of_titles_takes_no_time(page: bytes) -> None:
+def test_a_page_full_of_titles_is_scanned_in_linear_time(page: bytes) -> None:
     began = time.process_time()
     error = failure(get(), 502, "text/html", page)
     assert time.process_time() - began < 1  # it was four seconds for 64 KiB
@@ -64,7 +64,7 @@ async def test_any_retry_after_can_be_read(asked: str) -> None:
 
 @pytest.mark.parametrize("number", ["9" * 400, "9" * 4300, "9" * 5000, "-1", "1e400", "0.5", "-" + "9" * 400])
 @in_virtual_time
-async def test_any_number_can_stand_in_a_status(number: str) -> None:
+async def test_any_number_in_a_status_is_accepted(number: str) -> None:
     body = (
         f'{{"kind":"Status","status":"Failure","message":"m","reason":"TooManyRequests","code":{number},'
         f'"details":{{"retryAfterSeconds":{number}}}}}'
@@ -77,7 +77,7 @@ async def test_any_number_can_stand_in_a_status(number: str) -> None:
     assert len(str(caught.value)) < 1000
 
 
-def test_a_status_with_tricks_for_a_terminal_plays_none() -> None:
+def test_terminal_escapes_in_a_status_are_neutralized() -> None:
     body = msgspec.json.encode(
         {
             "kind": "Status",
@@ -96,13 +96,15 @@ def test_a_status_with_tricks_for_a_terminal_plays_none() -> None:
 
 
 @pytest.mark.parametrize("body", [TRICKS.encode(), b"<title>" + TRICKS.encode() + b"</title>"])
-def test_nor_does_any_other_refusal(body: bytes) -> None:
+def test_terminal_escapes_in_any_error_response_are_neutralized(body: bytes) -> None:
     assert not UNFIT.search(str(failure(get(), 502, "text/plain", body)))
     assert not UNFIT.search(str(failure(get(), 302, "", b"", f"https://x/{TRICKS}")))
 
 
 @in_virtual_time
-async def test_nor_does_a_content_type_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+async def test_terminal_escapes_in_a_content_type_or_a_warning_are_neutralized(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     heads = [("Content-Type", f"text/{TRICKS}"), ("Warning", f'299 - "{TRICKS}"')]
     rest, _ = client(FakeResponse(200, b"x", heads))
     with pytest.raises(ProtocolError) as caught:
@@ -112,19 +114,19 @@ async def test_nor_does_a_content_type_or_a_warning(caplog: pytest.LogCaptureFix
     assert not any(UNFIT.search(each) or "\n" in each for each in caplog.messages)
 
 
-def test_nor_does_an_object_that_cannot_be_read() -> None:
+def test_terminal_escapes_in_an_undecodable_object_are_neutralized() -> None:
     data = msgspec.json.encode({"metadata": {"name": TRICKS, "namespace": TRICKS, "labels": {TRICKS: 5}}})
     with pytest.raises(DecodeError) as caught:
         Pod.from_json(data)
     assert not UNFIT.search(str(caught.value))
 
 
-def test_what_can_be_shown_stays_as_it_is() -> None:
+def test_printable_text_is_unchanged() -> None:
     assert printable("Grüße, 世界 👋") == "Grüße, 世界 👋"
     assert printable("one\ntwo") == "one\n  two"
 
 
-def test_escapes_are_found_in_time() -> None:
+def test_escapes_are_found_in_linear_time() -> None:
     began = time.process_time()
     printable("\x1b[" * 300_000 + "\x1b]" * 300_000 + "\x1b[0;" * 100_000)
     assert time.process_time() - began < 10
@@ -199,7 +201,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
 
 
 @pytest.mark.parametrize("reader", list(READERS))
-def test_depth_and_numbers_without_measure_are_errors_of_ours_or_none(reader: str) -> None:
+def test_extreme_nesting_and_numbers_decode_or_raise_a_masthead_error(reader: str) -> None:
     said: list[str] = []
     for data in _documents():
         try:
@@ -209,12 +211,12 @@ def test_depth_and_numbers_without_measure_are_errors_of_ours_or_none(reader: st
     assert all(said)
 
 
-def test_any_refusal_of_such_a_kind_is_a_status_error() -> None:
+def test_any_error_response_with_such_a_body_is_a_status_error() -> None:
     for data in _documents():
         assert len(str(failure(get(), 503, JSON, data))) < 20_000
 
 
-def test_a_long_sentence_is_shortened_and_kept() -> None:
+def test_a_long_message_is_truncated_in_text_and_kept_whole() -> None:
     error = failure(get(), 500, JSON, status(500, "InternalError", "x" * 100_000))
     assert len(error.message) == 100_000
     assert len(str(error)) < 11_000

@@ -44,7 +44,7 @@ async def client_of(url: str, settings: RestSettings = QUICK, **config: object) 
         await made.close()
 
 
-async def test_objects_are_made_read_and_deleted() -> None:
+async def test_objects_are_created_read_and_deleted() -> None:
     async with masthead.server.run() as server:
         rest = connect(from_kubeconfig(server.kubeconfig()), RestSettings(), connections=4)
         path = "/api/v1/namespaces/default/configmaps"
@@ -97,14 +97,14 @@ async def test_a_watch_with_a_truncated_line_raises() -> None:
         await rest.close()
 
 
-async def test_a_wrong_token_is_refused_and_not_repeated() -> None:
+async def test_a_wrong_token_is_rejected_and_not_quoted() -> None:
     async with masthead.server.run() as server, client_of(server.url, token="wrong-token-77") as rest:
         with pytest.raises(UnauthorizedError) as caught:
             await rest.get("/api/v1/namespaces")
         assert "wrong-token-77" not in str(caught.value)
 
 
-async def test_a_page_instead_of_an_api_server() -> None:
+async def test_an_html_page_instead_of_an_api_server_is_an_error() -> None:
     page = answer(b"<html><title>Login</title></html>", "Content-Type: text/html")
     async with serving(always(page)) as served, client_of(served.url) as rest:
         with pytest.raises(ProtocolError, match='an HTML page titled "Login" instead of JSON'):
@@ -124,27 +124,27 @@ async def test_a_redirect_is_not_followed() -> None:
     assert not seen
 
 
-async def test_half_a_body() -> None:
+async def test_a_truncated_body_is_an_error() -> None:
     half = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
     async with serving(once(half)) as served, client_of(served.url) as rest:
         with pytest.raises(ProtocolError, match=r"get /version: the response of .* was cut short"):
             await rest.get("/version")
 
 
-async def test_half_a_document_of_the_right_length() -> None:
+async def test_a_truncated_document_of_the_announced_length_is_an_error() -> None:
     async with serving(always(answer(b'{"a":', JSON))) as served, client_of(served.url) as rest:
         with pytest.raises(DecodeError, match="the response to get /version is not JSON"):
             (await rest.get("/version")).json()
 
 
-async def test_half_a_refusal() -> None:
+async def test_a_truncated_error_body_is_raised_by_its_status_code() -> None:
     half = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 99\r\n\r\nyou may"
     async with serving(once(half)) as served, client_of(served.url) as rest:
         with pytest.raises(ForbiddenError, match="you may"):
             await rest.get("/version")
 
 
-async def test_no_response_at_all() -> None:
+async def test_no_response_at_all_exceeds_the_deadline() -> None:
     async with serving(never) as served, client_of(served.url) as rest:
         with pytest.raises(DeadlineError, match="get /version: "):
             await rest.get("/version", timeout=0.02)
@@ -183,7 +183,7 @@ async def test_an_endless_refusal_is_cut_off_and_the_client_goes_on() -> None:
         assert (await rest.get("/version")).status == 200
 
 
-async def test_a_header_that_cannot_be_sent_is_refused_before_anything_is() -> None:
+async def test_an_invalid_header_is_rejected_before_anything_is_sent() -> None:
     seen: list[ReceivedRequest] = []
     async with serving(always(answer(), seen)) as served, client_of(served.url) as rest:
         with pytest.raises(InvalidValueError, match="cannot be sent"):

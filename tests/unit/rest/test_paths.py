@@ -59,17 +59,19 @@ def test_names_that_could_lead_elsewhere_are_refused(name: str) -> None:
         GroupVersionResource("a/b", "v1", "pods"),
     ],
 )
-def test_so_are_such_groups_versions_and_resources(resource: GroupVersionResource) -> None:
+def test_groups_versions_and_resources_that_could_lead_elsewhere_are_refused(
+    resource: GroupVersionResource,
+) -> None:
     with pytest.raises(NameFormatError):
         resource_path(resource)
 
 
-def test_a_resource_cannot_bring_a_query_along() -> None:
+def test_a_resource_cannot_contain_a_query() -> None:
     assert resource_path(GroupVersionResource("", "v1", "pods?watch=1")) == "/api/v1/pods%3Fwatch=1"
 
 
 @given(st.text(min_size=1))
-def test_a_segment_is_refused_or_comes_back_as_it_was(text: str) -> None:
+def test_a_path_segment_is_rejected_or_round_trips(text: str) -> None:
     try:
         escaped = segment("name", text)
     except NameFormatError:
@@ -84,14 +86,14 @@ _characters = st.characters(exclude_categories=["Cs"])
 
 
 @given(st.lists(st.tuples(st.text(_characters, min_size=1), st.text(_characters)), min_size=1))
-def test_a_query_comes_back_as_it_was(query: list[tuple[str, str]]) -> None:
+def test_a_query_round_trips(query: list[tuple[str, str]]) -> None:
     path, _, sent = encoded("/x", query).partition("?")
     assert path == "/x"
     assert sent.isascii()
     assert parse_qsl(sent, keep_blank_values=True, separator="&") == query
 
 
-def test_a_query_that_is_no_text_is_refused() -> None:
+def test_a_query_of_another_type_than_text_is_rejected() -> None:
     with pytest.raises(InvalidValueError, match="the query of /x cannot be encoded"):
         encoded("/x", [("labelSelector", "\ud800")])
 
@@ -117,7 +119,7 @@ def test_an_invalid_path_is_rejected(path: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["name", "namespace"])
-def test_what_is_no_text_is_refused_with_where_to_find_it(what: str) -> None:
+def test_a_value_of_another_type_than_text_is_rejected_with_its_position(what: str) -> None:
     with pytest.raises(
         InvalidValueError,
         match=rf"a {what} must be a string, and this is of type int; .*take obj\.metadata\.{what}\.",

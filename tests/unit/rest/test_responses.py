@@ -85,7 +85,7 @@ async def test_an_object_in_another_format_is_refused_without_being_repeated() -
 
 
 @in_virtual_time
-async def test_json_without_a_content_type_is_taken_and_other_things_are_not() -> None:
+async def test_json_without_a_content_type_is_accepted_and_other_bodies_are_not() -> None:
     rest, _ = client(FakeResponse(body=b" {}", headers=[]), FakeResponse(body=b"ok", headers=[]))
     assert (await rest.call(get())).json() == {}
     with pytest.raises(ProtocolError, match="of no content type"):
@@ -161,7 +161,7 @@ def test_already_exists_is_distinguished_from_a_conflict_by_the_verb() -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"error":"nope"}', b'{"kind":"Status","code":"many"}', b"{half"])
-def test_json_that_is_no_status_is_repeated(body: bytes) -> None:
+def test_json_other_than_a_status_is_quoted_in_the_message(body: bytes) -> None:
     error = failure(get(), 404, JSON, body)
     assert isinstance(error, NotFoundError)
     assert error.message == body.decode()
@@ -171,13 +171,13 @@ def test_a_status_is_found_whatever_its_content_type() -> None:
     assert failure(get(), 404, "text/plain", status(404, "NotFound", "m")).message == "m"
 
 
-def test_text_is_repeated_on_one_line_and_shortened() -> None:
+def test_text_is_quoted_on_one_line_and_truncated() -> None:
     error = failure(get(), 400, "text/plain", b"one\r\n\x1b[31mtwo  three" + b"x" * 999)
     assert error.message.startswith("one two threexxx")
     assert error.message.endswith("... (1012 characters)")
 
 
-def test_an_error_without_a_body_says_so() -> None:
+def test_an_error_response_without_a_body_is_reported_as_empty() -> None:
     assert str(failure(get(), 418, "", b"")) == "get pods ns/web: the response is empty (418 Unknown)."
 
 
@@ -218,7 +218,7 @@ async def test_a_truncated_error_response_is_raised_by_its_status_code() -> None
 
 
 @given(st.integers(300, 599), st.sampled_from(["", JSON, "text/html", "text/plain", "x/y;"]), st.binary())
-def test_whatever_a_server_refuses_with_is_a_status_error(code: int, kind: str, body: bytes) -> None:
+def test_every_error_response_is_a_status_error(code: int, kind: str, body: bytes) -> None:
     error = failure(get(), code, kind, body, "//x")
     assert error.code == code
     assert str(error).startswith("get pods ns/web: ")
@@ -231,7 +231,7 @@ _fields = st.sampled_from(["status", "code", "reason", "message", "details", "me
 
 
 @given(st.dictionaries(_fields, _plain))
-def test_whatever_a_status_holds_it_is_a_status_error(said: dict[str, object]) -> None:
+def test_every_status_document_is_a_status_error(said: dict[str, object]) -> None:
     body = json.dumps({"kind": "Status", **said}).encode()
     assert isinstance(failure(get(), 404, JSON, body), StatusError)
 
@@ -248,5 +248,5 @@ def test_whatever_a_status_holds_it_is_a_status_error(said: dict[str, object]) -
         ("", False),
     ],
 )
-def test_json_is_known_by_its_content_type(content_type: str, expected: bool) -> None:
+def test_json_is_recognized_by_its_content_type(content_type: str, expected: bool) -> None:
     assert is_json(content_type) is expected

@@ -71,7 +71,7 @@ async def test_retries_are_limited() -> None:
 
 
 @in_virtual_time
-async def test_with_no_retries_the_first_refusal_is_the_last() -> None:
+async def test_without_retries_the_first_error_response_is_raised() -> None:
     rest, network = client(asking(1), settings=RestSettings(retries=0))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
@@ -86,7 +86,7 @@ async def test_a_read_is_retried_without_retry_after() -> None:
 
 
 @in_virtual_time
-async def test_a_write_does_not() -> None:
+async def test_a_write_is_not_retried_without_retry_after() -> None:
     rest, network = client(html(503))
     with pytest.raises(ServiceUnavailableError, match='an HTML page titled "Sign in"'):
         await rest.call(create())
@@ -101,7 +101,7 @@ async def test_a_plain_500_is_final() -> None:
 
 
 @in_virtual_time
-async def test_what_was_never_sent_is_sent_again_whatever_it_is() -> None:
+async def test_a_request_that_was_never_sent_is_retried_whatever_its_verb() -> None:
     rest, network = client(FakeResponse(), ConnectError("refused"), FakeResponse(201))
     await rest.call(get())
     await rest.call(create())
@@ -122,7 +122,7 @@ async def test_a_server_that_was_never_reached_is_given_up_within_a_second() -> 
 
 
 @in_virtual_time
-async def test_a_server_that_was_reached_before_is_waited_for() -> None:
+async def test_a_server_that_was_reached_before_is_retried_for_longer() -> None:
     rest, network = client(FakeResponse(), *[ConnectError("refused")] * 4, origin="~/.kube/config")
     await rest.call(get())
     with pytest.raises(ConnectError) as caught:
@@ -132,7 +132,7 @@ async def test_a_server_that_was_reached_before_is_waited_for() -> None:
 
 
 @in_virtual_time
-async def test_a_lost_read_is_repeated_and_a_lost_write_is_not() -> None:
+async def test_a_lost_read_is_retried_and_a_lost_write_is_not() -> None:
     rest, network = client(ProtocolError("lost"), FakeResponse(), ProtocolError("lost"))
     assert (await rest.call(get())).status == 200
     with pytest.raises(ProtocolError, match="create pods ns: lost"):
@@ -141,7 +141,7 @@ async def test_a_lost_read_is_repeated_and_a_lost_write_is_not() -> None:
 
 
 @in_virtual_time
-async def test_a_body_that_breaks_off_is_read_again_and_its_connection_dropped() -> None:
+async def test_a_truncated_body_is_requested_again_and_its_connection_closed() -> None:
     rest, network = client(FakeResponse(body=b'{"half', broken=ProtocolError("cut short")), FakeResponse())
     assert (await rest.call(get())).body == b"{}"
     assert not network.leaks
@@ -163,7 +163,7 @@ async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
 
 
 @in_virtual_time
-async def test_the_last_error_speaks_of_another_one_before_it() -> None:
+async def test_the_last_error_mentions_a_different_earlier_one() -> None:
     rest, _ = client(asking(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod")))
     with pytest.raises(NotFoundError) as caught:
         await rest.call(get())
@@ -173,7 +173,7 @@ async def test_the_last_error_speaks_of_another_one_before_it() -> None:
 
 
 @in_virtual_time
-async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_retry_is_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masthead.rest")
     rest, _ = client(asking(2), FakeResponse())
     await rest.call(get())
@@ -186,7 +186,7 @@ async def test_each_repetition_is_one_line_in_the_log(caplog: pytest.LogCaptureF
 
 
 @in_virtual_time
-async def test_the_timeout_is_for_all_attempts_together() -> None:
+async def test_the_timeout_covers_all_attempts() -> None:
     rest, network = client(FakeResponse(503, b"", takes=4), FakeResponse(), settings=RestSettings(timeout=10))
     await rest.call(get())
     assert [request.timeout for request in network.requests] == [10, 5.9]
@@ -209,7 +209,7 @@ async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
 
 
 @in_virtual_time
-async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
+async def test_the_time_a_login_takes_does_not_count_against_the_timeout() -> None:
     rest, network = client(
         FakeResponse(), badge=FakeCredentials(takes=500), settings=RestSettings(timeout=10)
     )
@@ -218,7 +218,7 @@ async def test_the_time_that_a_login_takes_is_not_the_calls() -> None:
 
 
 @in_virtual_time
-async def test_a_stream_has_its_deadline_for_the_head_alone() -> None:
+async def test_a_streams_deadline_covers_the_response_head_only() -> None:
     rest, network = client(
         FakeResponse(takes=9), FakeResponse(takes=11), settings=RestSettings(timeout=10, read_timeout=30)
     )
@@ -236,7 +236,7 @@ async def test_a_stream_without_read_timeout_has_no_limit() -> None:
 
 
 @in_virtual_time
-async def test_a_refused_stream_is_opened_again_only_if_the_server_asks_for_it() -> None:
+async def test_a_refused_stream_is_retried_only_with_retry_after() -> None:
     rest, network = client(asking(1), FakeResponse(), FakeResponse(503, b"no"))
     (await rest.open(watch())).close()
     assert network.times == [0, 1]
@@ -248,7 +248,7 @@ async def test_a_refused_stream_is_opened_again_only_if_the_server_asks_for_it()
 
 
 @in_virtual_time
-async def test_refused_credentials_are_renewed_and_shown_once_more() -> None:
+async def test_rejected_credentials_are_renewed_and_sent_once_more() -> None:
     badge = FakeCredentials(["Bearer old", "Bearer new"])
     rest, network = client(FakeResponse(401, status(401, "Unauthorized")), FakeResponse(201), badge=badge)
     await rest.call(create(b"body"))
@@ -269,7 +269,7 @@ async def test_credentials_are_renewed_once_and_no_more() -> None:
 
 
 @in_virtual_time
-async def test_credentials_that_cannot_be_renewed_are_not_shown_again() -> None:
+async def test_credentials_that_cannot_be_renewed_are_not_sent_again() -> None:
     rest, network = client(FakeResponse(401, b""))
     with pytest.raises(UnauthorizedError):
         await rest.call(get())
@@ -277,7 +277,7 @@ async def test_credentials_that_cannot_be_renewed_are_not_shown_again() -> None:
 
 
 @in_virtual_time
-async def test_renewing_is_no_repetition() -> None:
+async def test_renewing_credentials_does_not_count_as_a_retry() -> None:
     rest, _ = client(
         FakeResponse(401, b""),
         FakeResponse(),
@@ -320,7 +320,7 @@ async def test_a_call_with_its_own_authorization_needs_no_credentials() -> None:
 
 
 @in_virtual_time
-async def test_calls_go_at_the_clients_own_rate_in_the_order_in_which_they_came() -> None:
+async def test_the_rate_limiter_admits_calls_in_order() -> None:
     rest, network = client(*(FakeResponse() for _ in range(6)), settings=RestSettings(rate=2, burst=3))
     async with asyncio.TaskGroup() as group:
         for i in range(6):
@@ -330,7 +330,7 @@ async def test_calls_go_at_the_clients_own_rate_in_the_order_in_which_they_came(
 
 
 @in_virtual_time
-async def test_who_is_cancelled_in_the_row_gives_the_place_back() -> None:
+async def test_a_call_cancelled_in_the_rate_limiter_returns_its_slot() -> None:
     rest, network = client(*(FakeResponse() for _ in range(3)), settings=RestSettings(rate=1, burst=1))
     await rest.get("/first")
     waiting = asyncio.get_running_loop().create_task(rest.get("/second"))
@@ -344,7 +344,7 @@ async def test_who_is_cancelled_in_the_row_gives_the_place_back() -> None:
 
 
 @in_virtual_time
-async def test_a_turn_that_comes_too_late_is_not_waited_for() -> None:
+async def test_a_rate_limit_wait_beyond_the_deadline_fails_at_once() -> None:
     rest, network = client(FakeResponse(), settings=RestSettings(rate=0.1, burst=1, timeout=5))
     await rest.get("/first")
     with pytest.raises(

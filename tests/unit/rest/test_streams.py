@@ -10,7 +10,7 @@ from masthead.testing.virtual_time import in_virtual_time
 
 
 @in_virtual_time
-async def test_lines_that_came_together_are_given_together() -> None:
+async def test_lines_received_in_one_chunk_are_yielded_at_once() -> None:
     rest, network = client(FakeResponse(body=[b'{"a":1}\n{"b":2}\n{"c"', b":3", b"}\n", b'{"cut']))
     async with await rest.open(watch()) as stream:
         assert stream.content_type == "application/json"
@@ -20,7 +20,7 @@ async def test_lines_that_came_together_are_given_together() -> None:
 
 
 @in_virtual_time
-async def test_bytes_are_given_as_they_come() -> None:
+async def test_bytes_are_yielded_as_they_arrive() -> None:
     rest, _ = client(FakeResponse(body=[b"a", b"b\n"], headers=[("Content-Type", "text/plain")]))
     async with await rest.open(watch(accept="*/*")) as stream:
         assert [piece async for piece in stream.chunks()] == [b"a", b"b\n"]
@@ -59,6 +59,6 @@ async def test_a_refused_stream_is_an_error_and_leaves_nothing_open() -> None:
 
 
 @in_virtual_time
-async def test_a_stream_without_a_content_type_is_taken() -> None:
+async def test_a_stream_without_a_content_type_is_accepted() -> None:
     rest, _ = client(FakeResponse(headers=[]))
     (await rest.open(watch())).close()

@@ -56,7 +56,7 @@ async def test_without_a_hook_each_text_is_logged_once(caplog: pytest.LogCapture
 
 
 @in_virtual_time
-async def test_what_is_remembered_of_texts_has_an_end(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_number_of_remembered_warnings_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     texts = [f"pod-{i}" for i in range(1001)]
     said = [warning(200, *texts[start : start + 100]) for start in range(0, 1001, 100)]
     rest, _ = client(*said, warning(200, "pod-0"))

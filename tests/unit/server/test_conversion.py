@@ -74,7 +74,7 @@ def test_a_stored_object_reads_in_each_version_as_on_the_real_server(case: dict[
 
 
 @pytest.mark.parametrize("case", CASES, ids=titled)
-def test_what_is_written_is_stored_as_on_the_real_server(case: dict[str, Any]) -> None:
+def test_a_written_object_is_stored_as_on_the_real_server(case: dict[str, Any]) -> None:
     _, home = stored(case)
     written = case["written"]
 
@@ -84,7 +84,7 @@ def test_what_is_written_is_stored_as_on_the_real_server(case: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("case", CASES, ids=titled)
-def test_nothing_that_is_given_is_changed(case: dict[str, Any]) -> None:
+def test_conversion_does_not_modify_its_input(case: dict[str, Any]) -> None:
     before = copy.deepcopy(case)
 
     for api_version, obj in case["read"].items():
@@ -180,13 +180,13 @@ def test_every_resource_of_the_real_server_is_known() -> None:
     assert ours == HASHES.keys()
 
 
-def test_events_of_both_groups_are_stored_together() -> None:
+def test_events_of_both_groups_are_stored_as_core_events() -> None:
     both = {served(group, "events").stored_as_kind for group in ("", "events.k8s.io")}
 
     assert both == {("", "v1", "Event")}
 
 
-def test_what_is_only_answered_is_not_stored() -> None:
+def test_a_resource_without_storage_is_not_stored() -> None:
     assert not served("authorization.k8s.io", "subjectaccessreviews").is_stored
     assert not served("", "componentstatuses").is_stored
 
@@ -221,7 +221,7 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(["metrics", "behavior", "conditions", "current-metrics"]), json_values | st.text())
-def test_no_annotation_of_v1_can_do_harm(name: str, value: object) -> None:
+def test_no_v1_annotation_breaks_the_conversion(name: str, value: object) -> None:
     said = value if isinstance(value, str) else json.dumps(value)
     scaler = {"metadata": {"annotations": {ANNOTATION + name: said}}, "spec": {"maxReplicas": 1}}
 
@@ -232,14 +232,14 @@ def test_no_annotation_of_v1_can_do_harm(name: str, value: object) -> None:
     from_storage(found, "HorizontalPodAutoscaler", "autoscaling", "v1")
 
 
-def test_an_annotation_nested_without_end_counts_as_not_there() -> None:
+def test_an_annotation_nested_too_deeply_is_ignored() -> None:
     scaler = {"metadata": {"annotations": {f"{ANNOTATION}behavior": "[" * 200_000}}, "spec": {}}
 
     assert "behavior" not in to_storage(scaler, "HorizontalPodAutoscaler", "autoscaling", "v1")["spec"]
 
 
 @pytest.mark.parametrize("percent", [2**31, 1.5, "50", True])
-def test_an_annotation_with_a_number_that_is_none_counts_as_not_there(percent: object) -> None:
+def test_an_annotation_with_an_invalid_number_is_ignored(percent: object) -> None:
     metrics = [{"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": percent}}]
     scaler = {"metadata": {"annotations": {f"{ANNOTATION}metrics": json.dumps(metrics)}}, "spec": {}}
 

@@ -419,7 +419,7 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
     assert peak < GROWTH * size + SPARE
 
 
-def test_refused_names_leave_nothing_behind(rest: Rest) -> None:
+def test_rejected_names_use_no_memory(rest: Rest) -> None:
     def refuse(number: int) -> None:
         body = written(config_map(f"-{number}" * 20_000, metadata={"labels": {f"-{number}" * 20_000: "a"}}))
         assert answer_of(rest, ApiRequest("POST", MAPS, {}, {}, body)).code == 422

@@ -36,7 +36,7 @@ def test_a_duration_is_read_as_the_real_server_reads_it(duration: str, problem: 
     assert problem_with_schedule(f"@every {duration}") == said
 
 
-def test_a_number_beyond_all_numbers_is_out_of_range() -> None:
+def test_a_huge_number_is_out_of_range() -> None:
     digits = "1" * 30
     said = f'failed to parse int from {digits}: strconv.Atoi: parsing "{digits}": value out of range'
     assert problem_with_schedule(f"{digits} * * * *") == said

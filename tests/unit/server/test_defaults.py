@@ -61,18 +61,18 @@ OVERRULED = {
 
 
 @every_case
-def test_what_is_filled_in_is_what_the_real_server_fills_in(case: Case) -> None:
+def test_defaults_are_those_of_the_real_server(case: Case) -> None:
     found = strays(complete(copy.deepcopy(case.given)), case.answer)
     assert [each for each in found if not each.startswith(OVERRULED.get(case.name, ("nothing",)))] == []
 
 
 @every_case
-def test_an_answer_of_the_real_server_is_complete_already(case: Case) -> None:
+def test_defaulting_leaves_a_response_of_the_real_server_unchanged(case: Case) -> None:
     assert complete(copy.deepcopy(case.answer)) == case.answer
 
 
 @every_case
-def test_defaults_applied_twice_change_nothing_more(case: Case) -> None:
+def test_defaulting_is_idempotent(case: Case) -> None:
     once = complete(copy.deepcopy(case.given))
     assert complete(copy.deepcopy(once)) == once
 
@@ -84,7 +84,7 @@ def test_a_kind_without_defaults_is_left_alone() -> None:
     assert complete(copy.deepcopy(config)) == config
 
 
-def test_objects_do_not_share_what_was_filled_in() -> None:
+def test_objects_do_not_share_their_defaults() -> None:
     one, other = (
         complete({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "image": "b"}]}})
         for _ in range(2)

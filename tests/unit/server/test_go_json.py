@@ -41,12 +41,12 @@ def test_a_malformed_document_is_refused_with_gos_message(document: str, message
 
 
 @given(values, st.sampled_from([None, 1]))
-def test_whatever_is_json_has_no_problem(value: object, indent: int | None) -> None:
+def test_valid_json_has_no_problem(value: object, indent: int | None) -> None:
     assert problem_with(json.dumps(value, indent=indent).encode()) == ""
 
 
 @given(values, st.data())
-def test_a_document_that_was_cut_has_one(value: object, data: st.DataObject) -> None:
+def test_a_truncated_document_has_a_problem(value: object, data: st.DataObject) -> None:
     document = json.dumps([value]).encode()
     cut = document[: data.draw(st.integers(0, len(document) - 1))]
 
@@ -74,11 +74,11 @@ def test_nesting_ends_at_ten_thousand() -> None:
     ("document", "found"),
     [(b'{"a":"\xff"}', {"a": "\ufffd"}), (rb'["\ud800x"]', ["\ufffdx"]), (b" null ", None)],
 )
-def test_what_go_takes_is_taken(document: bytes, found: object) -> None:
+def test_input_that_go_accepts_is_accepted(document: bytes, found: object) -> None:
     assert decode(document) == found
 
 
-def test_a_number_beyond_all_floats_is_refused() -> None:
+def test_a_number_beyond_the_range_of_floats_is_rejected() -> None:
     with pytest.raises(JsonError, match="cannot unmarshal number 1e999 into Go value of type float64"):
         decode(b"[1e999]")
 
@@ -95,18 +95,18 @@ def test_a_number_beyond_all_floats_is_refused() -> None:
         (b'{"a":{"x":1},"b":{"x":1}}', []),
     ],
 )
-def test_keys_that_stand_twice_are_listed_by_their_paths(document: bytes, paths: list[str]) -> None:
+def test_duplicate_keys_are_listed_by_their_paths(document: bytes, paths: list[str]) -> None:
     assert duplicate_keys(document, msgspec.json.decode(document)) == paths
 
 
-def test_no_more_than_a_hundred_are_listed() -> None:
+def test_at_most_a_hundred_duplicate_keys_are_listed() -> None:
     document = b"{" + b",".join(b'"k%d":0,"k%d":0' % (each, each) for each in range(150)) + b"}"
 
     assert duplicate_keys(document, msgspec.json.decode(document)) == [f"k{each}" for each in range(100)]
 
 
 @given(values)
-def test_a_document_that_was_written_by_a_machine_has_none(value: object) -> None:
+def test_a_generated_document_has_no_duplicate_keys(value: object) -> None:
     for document in (json.dumps(value).encode(), json.dumps(value, ensure_ascii=False, indent=2).encode()):
         assert duplicate_keys(document, json.loads(document)) == []
 
@@ -140,12 +140,12 @@ def test_a_body_is_refused_as_the_real_server_refuses_it(
         b'{"KIND":"ConfigMap","apiVersion":"/v1"}',
     ],
 )
-def test_what_a_body_leaves_out_is_taken_to_be_as_expected(body: bytes) -> None:
+def test_a_missing_kind_or_version_is_taken_as_expected(body: bytes) -> None:
     assert refused_kind(decode(body), body, "ConfigMap", "v1") is None
 
 
 @pytest.mark.parametrize("version", ["v1", "v2", "apps/v1", "meta.k8s.io/v1", "nope/v1"])
-def test_options_of_any_version_are_taken(version: str) -> None:
+def test_options_of_any_version_are_accepted(version: str) -> None:
     options = {"kind": "DeleteOptions", "apiVersion": version}
 
     assert refused_kind(options, b"", "DeleteOptions", "meta.k8s.io/v1") is None

@@ -89,7 +89,7 @@ def test_without_a_name_rule_a_bad_path_segment_is_reported_only_if_nothing_else
     assert {each.field for each in errors} == {"metadata.labels"}
 
 
-def test_a_namespace_is_asked_for_or_refused_by_the_scope() -> None:
+def test_a_namespace_is_required_or_forbidden_by_the_scope() -> None:
     assert created(namespace="") == ["metadata.namespace: Required value"]
     assert created(namespace="a.b") == ['metadata.namespace: Invalid value: "a.b": must not contain dots']
     assert [str(each) for each in create_errors(named(), CONFIG_MAPS, namespaced=False)] == [
@@ -135,7 +135,7 @@ def test_an_owner_reference_must_be_whole() -> None:
     ]
 
 
-def test_an_event_owns_nothing() -> None:
+def test_an_event_cannot_be_an_owner() -> None:
     assert created(ownerReferences=[owner(kind="Event", uid="<u>")]) == [
         (
             'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"p",'
@@ -207,7 +207,7 @@ def test_all_errors_are_reported_in_kube_apiservers_order() -> None:
     ]
 
 
-def test_an_update_cannot_change_who_an_object_is() -> None:
+def test_an_update_cannot_change_the_identity_of_an_object() -> None:
     old = named(uid="u", creationTimestamp="2024-01-01T00:00:00Z")
     new = named(uid="v", name="other", deletionTimestamp="2024-01-02T00:00:00Z", deletionGracePeriodSeconds=5)
 
@@ -259,7 +259,7 @@ def test_an_object_that_is_written_back_as_it_was_sent_keeps_what_the_server_dec
     )
 
 
-def test_an_update_cannot_call_off_a_deletion() -> None:
+def test_an_update_cannot_cancel_a_deletion() -> None:
     old = named(uid="u", deletionTimestamp="2024-01-01T00:00:00Z", deletionGracePeriodSeconds=0)
     new = named(uid="u", deletionTimestamp="2030-01-01T00:00:00Z")
 
@@ -302,5 +302,5 @@ def test_a_bad_value_is_shown_as_go_shows_it(value: object, written: str) -> Non
         st.none() | st.booleans() | st.integers() | st.text(), lambda each: st.lists(each, min_size=1)
     )
 )
-def test_what_is_shown_of_a_list_can_be_read_again(value: object) -> None:
+def test_a_printed_list_can_be_parsed_again(value: object) -> None:
     assert json.loads(shown([value])) == [value]

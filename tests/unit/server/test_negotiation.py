@@ -8,7 +8,7 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.negotiation import MediaTypeOptions, negotiate
 
 
-def test_a_form_has_few_parameters_and_the_rest_is_not_looked_at() -> None:
+def test_media_type_parameters_beyond_the_limit_are_ignored() -> None:
     few, many = ";x=1" * 15, ";x=1" * 16
     with pytest.raises(StatusFailure):
         negotiate(f"application/json{few};as=Table")

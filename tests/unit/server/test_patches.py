@@ -97,7 +97,7 @@ def at(document: Any, path: str) -> Any:
 
 
 @given(objects, values, st.sampled_from(["add", "remove", "replace"]), st.data())
-def test_changes_are_those_of_the_rfc(
+def test_operations_behave_as_in_the_rfc(
     document: dict[str, Any], value: Any, change: str, data: st.DataObject
 ) -> None:
     assume(document)
@@ -137,7 +137,7 @@ def test_a_document_is_equal_to_itself_as_go_writes_it(document: dict[str, Any],
 
 
 @pytest.mark.parametrize("value", ["1.0", "true", '"1"', "[1]", '{"a":1}', "null", "2"])
-def test_one_is_nothing_but_one(value: str) -> None:
+def test_the_number_one_equals_only_one(value: str) -> None:
     with pytest.raises(StatusFailure, match=REJECTED) as failure:
         apply_json_patch({"a": 1}, f'[{{"op":"test","path":"/a","value":{value}}}]'.encode())
 
@@ -153,7 +153,7 @@ def test_one_is_nothing_but_one(value: str) -> None:
     }
 
 
-def test_a_copy_has_a_life_of_its_own() -> None:
+def test_a_copied_value_is_independent_of_its_source() -> None:
     found = patched(
         {"a": {"b": []}},
         {"op": "copy", "from": "/a", "path": "/c"},
@@ -163,7 +163,7 @@ def test_a_copy_has_a_life_of_its_own() -> None:
     assert found == {"a": {"b": []}, "c": {"b": [1]}}
 
 
-def test_what_a_patch_brings_is_shared_by_nothing() -> None:
+def test_values_of_a_patch_are_copied() -> None:
     document = {"a": {"b": [1]}}
 
     apply_merge_patch(document, b"{}")["a"]["b"].append(2)
@@ -177,7 +177,7 @@ def test_an_object_cannot_be_moved_into_itself() -> None:
         patched({"a": {"b": 1}}, {"op": "move", "from": "/a", "path": "/a/c"})
 
 
-def test_ten_thousand_operations_are_enough() -> None:
+def test_more_than_ten_thousand_operations_are_rejected() -> None:
     operation = {"op": "test", "path": "/a"}
 
     assert patched({}, *[operation] * 10_000) == {}
@@ -190,7 +190,7 @@ def test_ten_thousand_operations_are_enough() -> None:
     )
 
 
-def test_what_only_go_reads_is_read() -> None:
+def test_input_that_only_go_accepts_is_accepted() -> None:
     body = b'[{"op":"add","path":"/a","value":"\\ud800\xff"}]'
 
     assert apply_json_patch({}, body) == {"a": "\ufffd\ufffd"}
@@ -224,7 +224,7 @@ def merged(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(objects, objects)
-def test_a_merge_patch_without_nulls_is_that_of_the_rfc(
+def test_a_merge_patch_without_nulls_behaves_as_in_the_rfc(
     document: dict[str, Any], patch: dict[str, Any]
 ) -> None:
     assert merged(document, patch) == meta.apply_merge_patch(document, patch)

@@ -90,7 +90,7 @@ def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
     ]
 
 
-def test_pod_affinity_that_selects_nothing_is_warned_of() -> None:
+def test_pod_affinity_without_a_label_selector_is_warned_of() -> None:
     required, preferred = (
         f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred")
     )

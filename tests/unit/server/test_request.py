@@ -31,11 +31,11 @@ def test_the_names_in_a_path_are_unescaped(text: str) -> None:
     assert info.name == urllib.parse.unquote(text)
 
 
-def test_bytes_that_are_no_text_are_replaced() -> None:
+def test_bytes_that_are_not_utf8_are_replaced() -> None:
     assert parse_query("x=\udcff%ff") == {"x": ["\N{REPLACEMENT CHARACTER}" * 2]}
 
 
-def test_a_version_that_is_no_number_is_quoted_as_go_quotes() -> None:
+def test_an_invalid_version_is_quoted_as_go_quotes() -> None:
     with pytest.raises(StatusFailure) as refused:
         read_version('a"b')
 

@@ -170,7 +170,7 @@ def ports_of(obj: Plain) -> Plain:
 
 
 @cases("created.json")
-def test_a_new_object_is_what_the_real_server_makes_of_it(case: Case) -> None:
+def test_a_new_object_is_completed_as_on_the_real_server(case: Case) -> None:
     made = create(case.given, Allocator(network=NETWORK), like=case.answer)
     assert meaning(ports_of(made)) == meaning(ports_of(copy.deepcopy(case.answer)))
 
@@ -214,7 +214,7 @@ def test_a_status_has_the_outcome_that_it_has_on_the_real_server(case: Case) -> 
 
 
 @pytest.mark.parametrize("case", [each for each in recorded("created.json") if "pod" in each.name])
-def test_checking_an_object_does_not_change_it(case: Case) -> None:
+def test_validation_does_not_modify_the_object(case: Case) -> None:
     before = copy.deepcopy(case.answer)
     hooks = hooks_for(case.answer)
     hooks.validate_create(case.answer)
@@ -293,7 +293,7 @@ def test_a_claim_that_names_no_class_is_of_the_newest_default_one() -> None:
     assert create(claim, listing(*classes))["spec"]["storageClassName"] == ""
 
 
-def test_a_certificate_request_says_who_asks_whatever_it_says_itself() -> None:
+def test_a_certificate_request_records_the_requesting_user() -> None:
     pem = (
         "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
     )
@@ -305,7 +305,7 @@ def test_a_certificate_request_says_who_asks_whatever_it_says_itself() -> None:
 
 
 @pytest.mark.parametrize("labels", [{}, {"app": "x"}])
-def test_a_job_without_labels_shows_those_that_its_pods_get(labels: dict[str, str]) -> None:
+def test_a_job_without_labels_gets_those_of_its_pods(labels: dict[str, str]) -> None:
     template = {"metadata": {"labels": labels}, "spec": {**POD["spec"], "restartPolicy": "Never"}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": template}}
     made = create(job, Allocator())
@@ -320,14 +320,14 @@ def test_two_services_get_addresses_and_ports_of_their_own() -> None:
     assert [each["spec"]["ports"][0]["nodePort"] for each in (one, other)] == [30000, 30001]
 
 
-def test_what_a_refused_request_took_is_free_again() -> None:
+def test_allocations_of_a_refused_request_are_released() -> None:
     allocate = Allocator()
     create(SERVICE, allocate)
     allocate.undo()
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
 
 
-def test_what_a_deleted_service_held_is_free_again() -> None:
+def test_allocations_of_a_deleted_service_are_released() -> None:
     allocate = Allocator()
     made = create(SERVICE, allocate)
     allocate.keep()
@@ -335,7 +335,7 @@ def test_what_a_deleted_service_held_is_free_again() -> None:
     assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
 
 
-def test_an_address_that_is_given_up_is_free_once_the_change_is_kept() -> None:
+def test_a_released_address_is_free_once_the_change_is_stored() -> None:
     allocate = Allocator()
     made = create(SERVICE, allocate)
     allocate.keep()
@@ -380,7 +380,7 @@ def test_a_node_port_outside_of_the_range_is_refused() -> None:
         create(wanted, Allocator())
 
 
-def test_a_full_network_is_said_to_be_full() -> None:
+def test_a_full_network_is_reported_as_full() -> None:
     allocate = Allocator(network=IPv4Network("10.0.0.0/30"))
     create(SERVICE, allocate)
     create(SERVICE, allocate)
@@ -389,7 +389,7 @@ def test_a_full_network_is_said_to_be_full() -> None:
 
 
 @given(st.lists(st.sampled_from(["take", "keep", "undo", "drop"])))
-def test_nothing_is_held_by_two_and_nothing_is_lost(steps: list[str]) -> None:
+def test_no_address_is_allocated_twice_or_leaked(steps: list[str]) -> None:
     allocate = Allocator(network=IPv4Network("10.0.0.0/28"))
     kept: set[str] = set()
     drafted: set[str] = set()
@@ -439,7 +439,7 @@ def test_a_revision_keeps_its_data() -> None:
         update({**known, "data": {"a": 1}}, known, Allocator())
 
 
-def test_an_attachment_keeps_all_that_it_asks_for() -> None:
+def test_the_spec_of_a_volume_attachment_is_validated_and_immutable() -> None:
     spec = {"attacher": "a.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
     wanted = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "a"}}
     known = create({**wanted, "spec": spec}, Allocator())
@@ -460,7 +460,7 @@ def test_a_class_of_attributes_is_protected_and_stays_as_it_is() -> None:
         update({**known, "parameters": {"k": "w"}}, known, Allocator())
 
 
-def test_a_taint_of_devices_says_since_when_its_effect_holds() -> None:
+def test_a_device_taint_records_when_its_effect_began() -> None:
     times = iter(["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"])
     allocate = Allocator(now=lambda: next(times))
     rule: Plain = {

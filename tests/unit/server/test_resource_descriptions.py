@@ -123,7 +123,7 @@ def test_a_csi_driver_begins_to_count_at_its_first_change() -> None:
     assert driver.next_generation({"spec": {"a": 1}}, {"metadata": {}}) == 1
 
 
-def test_a_kind_that_counts_nothing_keeps_what_a_client_once_wrote() -> None:
+def test_a_kind_without_generations_keeps_the_one_that_a_client_wrote() -> None:
     config_map = strategy_of("", "configmaps")
 
     assert config_map.first_generation is None
@@ -205,7 +205,7 @@ def test_the_beginning_of_a_name_may_end_with_a_dash() -> None:
 
 
 @given(st.text(max_size=80) | st.from_regex(r"[a-z0-9.-]{1,70}", fullmatch=True))
-def test_what_is_refused_here_is_refused_by_the_client_too(value: str) -> None:
+def test_the_servers_name_patterns_agree_with_the_clients(value: str) -> None:
     assert bool(names.SUBDOMAIN(value)) == (problem_with_dns1123_subdomain(value) is not None)
     assert bool(names.qualified_name(value)) == (problem_with_qualified_name(value) is not None)
 
@@ -256,7 +256,7 @@ def test_an_object_is_not_changed_when_its_fields_are_read() -> None:
     assert obj == {}
 
 
-def test_kinds_know_the_namespace_even_where_there_is_none_but_some_do_not() -> None:
+def test_metadata_namespace_is_selectable_for_some_cluster_scoped_kinds() -> None:
     assert "metadata.namespace" in served("", "persistentvolumes").selectable.names
     assert "metadata.namespace" not in served("", "nodes").selectable.names
     assert "metadata.namespace" in served("example.com", "widgets").selectable.names

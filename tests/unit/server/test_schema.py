@@ -49,7 +49,7 @@ DEPLOYMENT: Plain = {"spec": {"template": {}}, "status": {}}
         ("", "configmaps", {"metadata": {}}, ("metadata",), "generateName", ""),
     ],
 )
-def test_a_zero_that_go_cannot_tell_from_nothing_is_dropped(
+def test_a_zero_that_go_omits_is_dropped(
     group: str, resource: str, obj: Plain, path: tuple[str | int, ...], field: str, zero: object
 ) -> None:
     given = copy.deepcopy(obj)
@@ -73,7 +73,7 @@ def test_a_zero_that_go_cannot_tell_from_nothing_is_dropped(
         ("coordination.k8s.io", "leases", {"spec": {}}, ("spec",), "holderIdentity", ""),
     ],
 )
-def test_a_zero_that_means_something_stays(
+def test_a_meaningful_zero_stays(
     group: str, resource: str, obj: Plain, path: tuple[str | int, ...], field: str, zero: object
 ) -> None:
     given = copy.deepcopy(obj)
@@ -91,12 +91,12 @@ def test_texts_in_lists_and_maps_stay_however_short() -> None:
     assert cleaned["metadata"]["labels"] == {"a": ""}
 
 
-def test_what_has_no_name_is_not_given_an_empty_one() -> None:
+def test_an_object_without_a_name_gets_no_empty_name() -> None:
     cleaned, _ = schema_of("", "serviceaccounts").clean({"imagePullSecrets": [{}]})
     assert cleaned["imagePullSecrets"] == [{}]
 
 
-def test_times_that_go_cannot_leave_out_are_null() -> None:
+def test_times_that_go_cannot_omit_are_null() -> None:
     state = {"terminated": {"exitCode": 1}}
     status = {"containerStatuses": [{"name": "c", "state": state}]}
     cleaned, _ = schema_of("", "pods").clean({"status": status})
@@ -104,7 +104,7 @@ def test_times_that_go_cannot_leave_out_are_null() -> None:
     assert ended == {"exitCode": 1, "startedAt": None, "finishedAt": None}
 
 
-def test_of_a_type_that_is_not_kubernetes_own_no_zero_is_left_out() -> None:
+def test_zeros_of_custom_types_are_kept() -> None:
     class Thing:
         pass
 

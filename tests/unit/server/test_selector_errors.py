@@ -29,7 +29,7 @@ def test_field_selectors_are_refused_as_the_real_server_refuses_them(selector: s
 
 
 @given(selectors)
-def test_whatever_label_selector_is_refused_has_a_message_of_the_server(selector: str) -> None:
+def test_every_rejected_label_selector_has_a_message_of_the_server(selector: str) -> None:
     try:
         labels.parse(selector)
     except SelectorError:
@@ -39,21 +39,21 @@ def test_whatever_label_selector_is_refused_has_a_message_of_the_server(selector
 
 
 @given(selectors)
-def test_whatever_field_selector_is_refused_has_a_message(selector: str) -> None:
+def test_every_rejected_field_selector_has_a_message(selector: str) -> None:
     try:
         fields.parse(selector)
     except SelectorError:
         assert field_problem(selector)
 
 
-def test_a_term_without_a_key_is_said_to_be_an_unknown_field() -> None:
+def test_a_term_without_a_key_is_reported_as_an_unknown_field() -> None:
     assert field_problem("=a") == "field label not supported: "
 
 
 @pytest.mark.parametrize("selector", ["\0", "a=b\0", "a,\0b"])
-def test_a_nul_that_the_real_server_takes_has_a_message_of_our_own(selector: str) -> None:
+def test_a_nul_that_the_real_server_accepts_has_its_own_message(selector: str) -> None:
     assert label_problem(selector) == NUL_FIRST
 
 
-def test_a_huge_number_is_no_integer() -> None:
+def test_a_huge_number_is_not_an_integer() -> None:
     assert "must be an integer" in label_problem("a>" + "9" * 5000)

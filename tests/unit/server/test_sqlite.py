@@ -123,7 +123,7 @@ def test_keys_and_values_may_hold_any_text_and_any_bytes(tmp_path: Path) -> None
     again.close()
 
 
-def test_a_file_is_one_servers_at_a_time(tmp_path: Path) -> None:
+def test_a_data_file_is_used_by_one_server_at_a_time(tmp_path: Path) -> None:
     first = opened(tmp_path / "data")
     with pytest.raises(
         DataFileError, match=r"is in use by another server\. Stop that one, or name another file"
@@ -137,7 +137,7 @@ def test_a_file_is_one_servers_at_a_time(tmp_path: Path) -> None:
     second.close()
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_other_than_a_database_is_rejected_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("remember the milk\n" * 100)
     with pytest.raises(DataFileError, match="is no data file of this server: file is not a database"):
@@ -164,20 +164,20 @@ def test_a_file_of_a_later_format_is_refused(tmp_path: Path) -> None:
         SqliteJournal(tmp_path / "data")
 
 
-def test_an_empty_file_is_taken_for_a_new_one(tmp_path: Path) -> None:
+def test_an_empty_file_is_treated_as_new(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     storage = opened(tmp_path / "data")
     assert storage.revision == 1
     storage.close()
 
 
-def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_and_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="No such file or directory"):
         SqliteJournal(tmp_path / "nowhere" / "data")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_rejected_as_a_data_file(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="Is a directory"):
         SqliteJournal(tmp_path)
 
@@ -211,9 +211,7 @@ def test_a_file_that_another_user_can_read_is_refused(open_folder: Path) -> None
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])
-def test_a_data_file_and_those_beside_it_become_private_whatever_they_were(
-    tmp_path: Path, umask: int
-) -> None:
+def test_a_data_file_and_its_sidecar_files_become_private(tmp_path: Path, umask: int) -> None:
     names = ("data", "data-journal", "data-wal", "data-shm")
     for name in names:
         (tmp_path / name).touch()

@@ -235,7 +235,7 @@ def test_a_compaction_into_the_future_stops_at_the_present() -> None:
     storage.check_readable(2)
 
 
-def test_history_is_bounded_in_bytes_and_what_is_current_stays() -> None:
+def test_history_is_bounded_in_bytes_and_current_records_stay() -> None:
     storage = Storage(window=10_000, most_bytes=1_000)
     storage.write("things", "large", b"x" * 5_000)  # the present is no history, however large
     assert storage.compacted == 0

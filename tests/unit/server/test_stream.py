@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BODY = bytes(range(256)) * (LARGE // 2)  # more than sockets hold
 
 
-async def test_what_a_slow_reader_has_not_taken_is_not_copied_for_it() -> None:
+async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
     transports: list[asyncio.Transport] = []
 
     async def handle(incoming: BaseRequest) -> StreamResponse:

@@ -25,7 +25,9 @@ def sent_by(spoiler: StreamTruncator, pieces: list[list[bytes]]) -> bytes:
 
 
 @given(PIECES, st.integers(0, 12))
-def test_so_many_whole_lines_pass_however_they_are_put_together(pieces: list[list[int]], after: int) -> None:
+def test_whole_lines_pass_up_to_the_limit_however_they_are_chunked(
+    pieces: list[list[int]], after: int
+) -> None:
     spoiler, written = StreamTruncator(after, cuts=False), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 
@@ -34,7 +36,7 @@ def test_so_many_whole_lines_pass_however_they_are_put_together(pieces: list[lis
 
 
 @given(PIECES, st.integers(0, 12))
-def test_a_cut_sends_half_of_the_next_line_too(pieces: list[list[int]], after: int) -> None:
+def test_a_truncation_sends_half_of_the_next_line_too(pieces: list[list[int]], after: int) -> None:
     spoiler, written = StreamTruncator(after, cuts=True), lines_of(pieces)
     lines = [line for piece in written for line in piece]
 

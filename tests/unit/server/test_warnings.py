@@ -72,7 +72,7 @@ def changed(found: Plain) -> Plain:
         (("example.com", "v1", "Endpoints"), ""),
     ],
 )
-def test_a_version_that_goes_away_says_when(kind: tuple[str, str, str], said: str) -> None:
+def test_a_deprecated_version_names_its_removal(kind: tuple[str, str, str], said: str) -> None:
     assert of_kind(*kind).deprecation_warning == said
 
 
@@ -141,7 +141,7 @@ def test_an_address_that_is_not_canonical_is_warned_of(address: str, better: str
 
 
 @given(st.ip_addresses().map(str) | st.text())
-def test_addresses_as_they_are_printed_and_what_is_no_address_are_fine(address: str) -> None:
+def test_canonical_addresses_and_other_text_are_not_warned_of(address: str) -> None:
     is_mapped = address.startswith("::ffff:")
     is_sloppy = all(each.isdigit() for each in address.split("."))
 
@@ -407,7 +407,7 @@ def test_too_many_warnings_are_cut_and_then_dropped() -> None:
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=600), max_size=30))
-def test_what_fits_is_sent_as_it_is(texts: list[str]) -> None:
+def test_warnings_within_the_limit_are_sent_unchanged(texts: list[str]) -> None:
     sent = fit(texts)
     unique = list(dict.fromkeys(texts))
 

@@ -55,7 +55,7 @@ def test_objects_are_created_read_changed_and_deleted(maps: ResourceClient[Confi
         maps.get("web")
 
 
-def test_lists_come_whole_in_pages_and_one_by_one(maps: ResourceClient[ConfigMap]) -> None:
+def test_lists_can_be_read_whole_in_pages_or_item_by_item(maps: ResourceClient[ConfigMap]) -> None:
     names = [f"map-{number}" for number in range(7)]
     for name in names:
         maps.create(ConfigMap.new(name))
@@ -65,7 +65,7 @@ def test_lists_come_whole_in_pages_and_one_by_one(maps: ResourceClient[ConfigMap
     assert [each.metadata.name for each in maps.iterate(page_size=3)] == names
 
 
-def test_a_watch_tells_what_is_there_and_what_happens(maps: ResourceClient[ConfigMap]) -> None:
+def test_a_watch_delivers_existing_objects_and_changes(maps: ResourceClient[ConfigMap]) -> None:
     maps.create(ConfigMap.new("first"))
     with maps.watch() as events:
         changes = (each for each in events if each.type in {"ADDED", "DELETED"})
@@ -91,7 +91,7 @@ def test_a_condition_is_waited_for(maps: ResourceClient[ConfigMap]) -> None:
     assert found.data == {"colour": "blue"}
 
 
-def test_groups_parts_and_reviews_are_there(client: Client) -> None:
+def test_groups_subresources_and_reviews_are_available(client: Client) -> None:
     spec = {
         "selector": {"matchLabels": {"app": "web"}},
         "template": {
@@ -140,7 +140,7 @@ async def test_a_client_works_in_a_notebook(client: Client) -> None:
     assert client.core_v1.namespaces().get("default").metadata.name == "default"
 
 
-def test_a_client_that_was_closed_says_so(client: Client) -> None:
+def test_a_call_on_a_closed_client_raises_closed_error(client: Client) -> None:
     client.core_v1.namespaces().list()
     client.close()
 
@@ -162,7 +162,7 @@ def test_an_unclosed_client_warns_and_ends_its_thread(kubeconfig_file: Path) -> 
     assert not thread.is_alive()
 
 
-def test_a_client_that_was_never_used_starts_nothing(kubeconfig_file: Path) -> None:
+def test_an_unused_client_starts_no_thread(kubeconfig_file: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         client = Client(kubeconfig=kubeconfig_file)
@@ -181,5 +181,5 @@ def test_a_condition_that_calls_the_client_gets_an_error(
         maps.wait_for("web", matches(calls_back, "anything"), timeout=30)
 
 
-def test_a_client_says_where_it_goes(client: Client) -> None:
+def test_the_repr_of_a_client_names_its_server(client: Client) -> None:
     assert repr(client).startswith("Client(http://127.0.0.1:")

@@ -51,7 +51,7 @@ def informer(maps: ResourceClient[ConfigMap]) -> Iterator[SharedInformer[ConfigM
 
 
 class TestReading:
-    def test_the_copy_is_read_from_memory_by_any_thread(
+    def test_any_thread_reads_the_store_from_memory(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web", labels={"app": "web"}))
@@ -67,7 +67,7 @@ class TestReading:
         assert informer.is_stopped
         assert informer.lister.get("default/web").metadata.name == "web"
 
-    def test_one_reads_what_one_has_written(
+    def test_a_write_can_be_read_back(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         with informer:
@@ -83,7 +83,7 @@ class TestReading:
         with informer, pytest.raises(DeadlineError, match="has not reached version"):
             informer.wait_for(far, 0.05)
 
-    def test_one_waits_until_what_was_deleted_is_gone(
+    def test_a_wait_lasts_until_a_deleted_object_is_gone(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         maps.create(ConfigMap.new("web"))
@@ -96,7 +96,7 @@ class TestReading:
             with pytest.raises(RuntimeError, match="must not call the client"):
                 informer.wait_until(lambda _: bool(maps.list()), TIMEOUT)
 
-    def test_several_namespaces_are_one_copy(self, client: Client) -> None:
+    def test_several_namespaces_share_one_store(self, client: Client) -> None:
         for name in ("red", "blue"):
             client.core_v1.namespaces().create(Namespace.new(name))
             client.core_v1.config_maps(name).create(ConfigMap.new("colour"))
@@ -105,7 +105,7 @@ class TestReading:
             informer.wait_synced(TIMEOUT)
             assert sorted(informer.indexer.list_keys()) == ["blue/colour", "red/colour"]
 
-    def test_a_snapshot_is_saved_and_begun_with(
+    def test_a_snapshot_is_saved_and_started_from(
         self, maps: ResourceClient[ConfigMap], tmp_path: Path
     ) -> None:
         maps.create(ConfigMap.new("web"))
@@ -226,7 +226,7 @@ class TestHandlers:
             handle.remove()
             assert returned.is_set()
 
-    def test_waiting_for_one_that_is_removed_ends(self, informer: SharedInformer[ConfigMap]) -> None:
+    def test_a_wait_for_a_removed_handler_ends(self, informer: SharedInformer[ConfigMap]) -> None:
         handle = informer.add_event_handler(on_add=print)
         handle.remove()
 
@@ -364,7 +364,7 @@ class TestLife:
             if each.name == "masthead-handler-hanging":
                 each.join(TIMEOUT)
 
-    def test_one_that_is_dropped_takes_nothing_down_and_goes_with_its_client(
+    def test_an_unreferenced_informer_is_collected_and_ends_with_its_client(
         self, kubeconfig_file: Path
     ) -> None:
         clients = [Client(kubeconfig=kubeconfig_file)]
@@ -385,7 +385,7 @@ class TestLife:
 
         assert not thread.is_alive()
 
-    def test_those_who_change_shared_objects_are_found_when_it_ends(self, client: Client) -> None:
+    def test_mutations_of_shared_objects_are_reported_on_stop(self, client: Client) -> None:
         informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
         informer.start()
         informer.wait_synced(TIMEOUT)
@@ -421,7 +421,7 @@ class TestLife:
         assert found == [20] * 20
         assert threads() == ["masthead-client"]
 
-    def test_they_are_found_as_well_if_the_client_is_closed_first(self, kubeconfig_file: Path) -> None:
+    def test_mutations_are_reported_even_if_the_client_is_closed_first(self, kubeconfig_file: Path) -> None:
         with Client(kubeconfig=kubeconfig_file) as client:
             informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)
             informer.start()
@@ -431,7 +431,7 @@ class TestLife:
         with pytest.raises(MutationError, match="default"):
             informer.stop()
 
-    def test_they_do_not_hide_why_a_block_failed(
+    def test_reported_mutations_do_not_hide_why_a_block_failed(
         self, client: Client, caplog: pytest.LogCaptureFixture
     ) -> None:
         informer = SharedInformer(client.core_v1.namespaces(), detect_mutations=True)

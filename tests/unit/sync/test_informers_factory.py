@@ -50,7 +50,9 @@ def test_all_ways_to_a_kind_lead_to_one_informer(factory: SharedInformerFactory)
     assert factory.metadata(Namespace).informer is factory.metadata(NAMESPACES).informer
 
 
-def test_a_program_reads_what_it_shares(client: Client, factory: SharedInformerFactory) -> None:
+def test_a_factory_serves_listers_health_and_late_informers(
+    client: Client, factory: SharedInformerFactory
+) -> None:
     client.core_v1.config_maps("default").create(ConfigMap.new("web", labels={"app": "web"}))
     maps, handler = factory.core_v1.config_maps, list[str]()
     maps.informer.add_event_handler(on_add=lambda each: handler.append(each.metadata.name))
@@ -68,7 +70,7 @@ def test_a_program_reads_what_it_shares(client: Client, factory: SharedInformerF
     assert late.informer.is_stopped
 
 
-def test_the_first_who_makes_an_informer_wins_and_gets_the_blocking_client(
+def test_the_first_constructor_wins_and_gets_the_blocking_client(
     client: Client, factory: SharedInformerFactory
 ) -> None:
     def make(given: Client, resync: float) -> SharedInformer[Namespace]:
@@ -93,7 +95,7 @@ def test_an_informer_of_another_client_is_refused(
         factory.informer_for(Node, lambda *_: SharedInformer(other.core_v1.nodes()))
 
 
-def test_what_is_no_informer_is_refused(factory: SharedInformerFactory) -> None:
+def test_an_invalid_informer_is_rejected(factory: SharedInformerFactory) -> None:
     wrong: Any = lambda *_: None  # noqa: E731
     with pytest.raises(InvalidValueError, match="the constructor for Node made a NoneType"):
         factory.informer_for(Node, wrong)
@@ -136,7 +138,7 @@ def test_a_handler_may_shut_the_factory_down(factory: SharedInformerFactory) -> 
     assert factory.core_v1.namespaces.informer.is_stopped
 
 
-def test_late_ones_are_named(factory: SharedInformerFactory) -> None:
+def test_informers_that_do_not_sync_in_time_are_named(factory: SharedInformerFactory) -> None:
     factory.dynamic(WIDGETS).informer.set_watch_error_handler(lambda _: None)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
         factory.wait_for_cache_sync(TIMEOUT)
@@ -144,7 +146,7 @@ def test_late_ones_are_named(factory: SharedInformerFactory) -> None:
         factory.wait_for_cache_sync(0.2)
 
 
-def test_nothing_is_started_after_the_end(factory: SharedInformerFactory) -> None:
+def test_no_informer_is_started_after_shutdown(factory: SharedInformerFactory) -> None:
     factory.shutdown()
     with pytest.raises(ClosedError, match="it is shut down"):
         factory.start()
@@ -174,7 +176,7 @@ async def test_an_async_client_is_refused(kubeconfig_file: Path) -> None:
             SharedInformerFactory(wrong)
 
 
-def test_threads_that_ask_at_once_get_the_same(factory: SharedInformerFactory) -> None:
+def test_concurrent_threads_get_the_same_informer(factory: SharedInformerFactory) -> None:
     together, found = threading.Barrier(8), list[SharedInformer[Pod]]()
 
     def ask() -> None:

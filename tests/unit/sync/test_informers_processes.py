@@ -35,7 +35,7 @@ def run(script: str, kubeconfig: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("ends", ["informer.start()", "factory.start()"])
-def test_a_process_ends_though_an_informer_runs(kubeconfig_file: Path, ends: str) -> None:
+def test_a_process_exits_while_an_informer_runs(kubeconfig_file: Path, ends: str) -> None:
     script = f"""
         factory = masthead.SharedInformerFactory(client)
         handler = factory.core_v1.namespaces.informer.add_event_handler(on_add=lambda _: None)
@@ -48,7 +48,7 @@ def test_a_process_ends_though_an_informer_runs(kubeconfig_file: Path, ends: str
     assert run(script, kubeconfig_file) == ("the end\n", "")
 
 
-def test_a_process_ends_though_a_handler_hangs(kubeconfig_file: Path) -> None:
+def test_a_process_exits_while_a_handler_hangs(kubeconfig_file: Path) -> None:
     script = """
         inside = threading.Event()
 
@@ -88,7 +88,7 @@ def test_a_process_exits_while_a_thread_waits_for_a_hanging_handler(kubeconfig_f
     assert out == "the end\n"
 
 
-def test_after_a_fork_the_copy_can_be_read_and_nothing_else(kubeconfig_file: Path) -> None:
+def test_after_a_fork_only_the_store_can_be_read(kubeconfig_file: Path) -> None:
     script = """
         handle = informer.add_event_handler(on_add=lambda _: None)
         informer.start()
@@ -156,7 +156,7 @@ def test_a_signal_may_stop_an_informer_while_something_is_added(kubeconfig_file:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_in_a_forked_process_stopping_touches_nothing(kubeconfig_file: Path) -> None:
+def test_stopping_in_a_forked_process_has_no_effect(kubeconfig_file: Path) -> None:
     script = """
         inside, go_on = threading.Event(), threading.Event()
 

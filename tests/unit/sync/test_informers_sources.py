@@ -28,7 +28,7 @@ def client(kubeconfig_file: Path) -> Iterator[Client]:
         yield client
 
 
-def test_a_source_of_ones_own_has_a_loop_of_its_own_which_goes_with_it() -> None:
+def test_a_custom_source_has_its_own_loop_which_ends_with_it() -> None:
     source = FakeListWatch()
     source.put("a", "1")
     handler = RecordingHandler()
@@ -97,7 +97,9 @@ def test_an_interrupt_of_running_it_ends_its_loop_too() -> None:
 
 
 @pytest.mark.parametrize("begin", [SharedInformer.start, SharedInformer.run, SharedInformer.__enter__])
-def test_one_that_cannot_be_started_leaves_no_loop(begin: Callable[[SharedInformer[Any]], object]) -> None:
+def test_an_informer_that_cannot_be_started_leaves_no_loop(
+    begin: Callable[[SharedInformer[Any]], object],
+) -> None:
     def fail(_: object) -> Any:
         raise LookupError("no such shelf")
 
@@ -123,7 +125,7 @@ def test_starting_it_twice_does_not_end_its_loop() -> None:
     assert threads() == []
 
 
-def test_one_that_was_never_started_needs_no_end() -> None:
+def test_an_informer_that_was_never_started_needs_no_stop() -> None:
     SharedInformer(FakeListWatch())
     assert threads() == []
 
@@ -143,18 +145,18 @@ async def test_resources_of_an_async_client_are_refused(kubeconfig_file: Path) -
 
 
 @pytest.mark.parametrize("source", ["pods", [], None, 3])
-def test_what_is_no_source_is_refused(source: Any) -> None:
+def test_an_invalid_source_is_rejected(source: Any) -> None:
     with pytest.raises(InvalidValueError):
         SharedInformer(source)
 
 
-def test_a_client_is_no_source(client: Client) -> None:
+def test_a_client_is_rejected_as_a_source(client: Client) -> None:
     wrong: Any = client
     with pytest.raises(InvalidValueError, match="neither listed nor watched"):
         SharedInformer(wrong)
 
 
-def test_mistakes_are_found_when_it_is_made(client: Client) -> None:
+def test_invalid_arguments_are_rejected_on_construction(client: Client) -> None:
     with pytest.raises(IndexConflictError):
         SharedInformer(client.core_v1.pods(), indexers={"namespace": lambda _: []})
 

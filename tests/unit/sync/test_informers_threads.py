@@ -76,7 +76,7 @@ def test_stopping_waits_for_one_that_has_removed_itself(
     assert threads() == ["masthead-client"]
 
 
-def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
+def test_indexers_are_called_on_the_clients_loop_whichever_thread_adds_them(
     maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     called: list[str] = []
@@ -101,7 +101,7 @@ def test_indexers_are_called_on_the_clients_loop_whoever_adds_them(
     assert called == ["masthead-client"] * 3
 
 
-def test_nothing_is_added_on_the_loop_itself(
+def test_adding_on_the_loop_itself_is_refused(
     maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
 ) -> None:
     refused: list[str] = []

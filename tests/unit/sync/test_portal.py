@@ -89,7 +89,7 @@ class TestCalls:
 
         assert portal.call(here()) is portal.call(here())
 
-    def test_an_error_comes_out_as_it_is(self, portal: Portal) -> None:
+    def test_an_error_propagates_unchanged(self, portal: Portal) -> None:
         wanted = NotFoundError("there is none", verb="get")
 
         async def fail() -> None:
@@ -164,7 +164,7 @@ class TestCalls:
             TENANT.reset(token)
         assert portal.call(tenant()) == "nobody"
 
-    async def test_it_works_where_a_loop_is_running_already(self, portal: Portal) -> None:
+    async def test_it_works_inside_a_running_event_loop(self, portal: Portal) -> None:
         assert portal.call(double(3)) == 6  # as in a notebook
 
 
@@ -253,7 +253,7 @@ class TestInterrupts:
         assert isinstance(started.ended, asyncio.CancelledError)
         assert portal.call(double(5)) == 10
 
-    def test_so_does_whatever_else_a_signal_handler_raises(self, portal: Portal) -> None:
+    def test_any_exception_of_a_signal_handler_cancels_the_call_and_is_raised(self, portal: Portal) -> None:
         class AlarmError(Exception):
             pass
 
@@ -328,7 +328,7 @@ class TestClosing:
                 waiting.result()
         assert isinstance(started.ended, asyncio.CancelledError)
 
-    def test_what_was_to_be_closed_is_closed_on_the_loop_the_last_first(self, portal: Portal) -> None:
+    def test_resources_are_closed_on_the_loop_in_reverse_order(self, portal: Portal) -> None:
         closed: list[tuple[str, int]] = []
 
         def closing(name: str) -> Callable[[], Coroutine[None, None, None]]:
@@ -346,7 +346,7 @@ class TestClosing:
 
         assert closed == [("stream", ident), ("connection", ident)]
 
-    def test_one_that_cannot_be_closed_does_not_keep_the_others_open(
+    def test_a_failing_close_does_not_keep_the_others_open(
         self, portal: Portal, caplog: pytest.LogCaptureFixture
     ) -> None:
         closed: list[str] = []
@@ -375,7 +375,7 @@ class TestClosing:
 
         assert threads() == []
 
-    def test_calls_that_meet_a_close_end_one_way_or_the_other(self, loop_of: None) -> None:  # noqa: ARG002
+    def test_calls_that_race_with_a_close_always_end(self, loop_of: None) -> None:  # noqa: ARG002
         for _ in range(30):
             portal = Portal()
             portal.call(double(1))
@@ -420,7 +420,7 @@ class TestCollection:
         assert not thread.is_alive()
         assert closed.is_set()
 
-    def test_a_portal_that_was_closed_or_never_used_says_nothing(self, loop_of: None) -> None:  # noqa: ARG002
+    def test_a_closed_or_unused_portal_does_not_warn(self, loop_of: None) -> None:  # noqa: ARG002
         used, unused = Portal(), Portal()
         used.call(double(1))
         used.close()

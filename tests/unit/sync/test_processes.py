@@ -44,11 +44,11 @@ def run(script: str, *, uvloop: bool) -> str:
     return done.stdout
 
 
-def test_a_process_ends_though_a_client_is_open(uvloop: bool) -> None:
+def test_a_process_exits_while_a_client_is_open(uvloop: bool) -> None:
     assert run("print(portal.call(double(1)))", uvloop=uvloop) == "2\n"
 
 
-def test_what_is_open_at_the_end_of_a_process_is_closed(uvloop: bool) -> None:
+def test_open_clients_are_closed_when_the_process_exits(uvloop: bool) -> None:
     script = """
         async def close():
             print("closed", flush=True)
@@ -60,7 +60,7 @@ def test_what_is_open_at_the_end_of_a_process_is_closed(uvloop: bool) -> None:
     assert run(script, uvloop=uvloop) == "closed\n"
 
 
-def test_a_call_after_a_fork_says_what_to_do_and_the_parent_goes_on(uvloop: bool) -> None:
+def test_a_call_after_a_fork_raises_with_advice_and_the_parent_continues(uvloop: bool) -> None:
     script = """
         portal.call(double(1))
         child = os.fork()
@@ -95,7 +95,7 @@ def test_a_client_that_was_not_used_before_a_fork_works_after_it(uvloop: bool) -
     assert run(script, uvloop=uvloop) == "8\n8\n"
 
 
-def test_a_child_makes_a_client_of_its_own(uvloop: bool) -> None:
+def test_a_child_process_creates_its_own_client(uvloop: bool) -> None:
     script = """
         portal.call(double(1))
         child = os.fork()
@@ -112,7 +112,7 @@ def test_a_child_makes_a_client_of_its_own(uvloop: bool) -> None:
     assert run(script, uvloop=uvloop) == "10\n12\n"
 
 
-def test_a_child_that_drops_what_it_inherited_does_not_disturb_the_parent(
+def test_a_child_process_that_drops_its_client_does_not_disturb_the_parent(
     uvloop: bool, kubeconfig_file: Path
 ) -> None:
     script = f"""

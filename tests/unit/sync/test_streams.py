@@ -74,7 +74,7 @@ def turns_of(portal: Portal) -> None:
 
 
 @given(count=st.integers(0, 60), limit=st.integers(1, 20))
-def test_every_item_comes_once_and_in_order(count: int, limit: int) -> None:
+def test_every_item_is_yielded_once_and_in_order(count: int, limit: int) -> None:
     portal = Portal()
     try:
         assert list(Items(portal, Source(count).items(), limit=limit)) == list(range(count))
@@ -83,7 +83,7 @@ def test_every_item_comes_once_and_in_order(count: int, limit: int) -> None:
 
 
 @given(count=st.integers(0, 20), limit=st.integers(1, 7))
-def test_an_error_comes_behind_every_item_before_it_and_once(count: int, limit: int) -> None:
+def test_an_error_is_raised_once_after_the_items_before_it(count: int, limit: int) -> None:
     portal = Portal()
     try:
         items = Items(portal, Source(count, error=ExpiredError("too old")).items(), limit=limit)
@@ -104,7 +104,7 @@ def test_iteration_starts_with_the_first_item(shared: Portal) -> None:
     assert next(items) == 0
 
 
-def test_with_a_limit_of_one_nothing_is_read_ahead(shared: Portal) -> None:
+def test_a_limit_of_one_disables_read_ahead(shared: Portal) -> None:
     source = Source(9)
     items = Items(shared, source.items(), limit=1)
     for number in range(5):
@@ -113,7 +113,7 @@ def test_with_a_limit_of_one_nothing_is_read_ahead(shared: Portal) -> None:
         assert source.given == number + 1
 
 
-def test_no_more_is_read_ahead_than_the_limit_says(shared: Portal) -> None:
+def test_read_ahead_is_bounded_by_the_limit(shared: Portal) -> None:
     source = Source(1000)
     items = Items(shared, source.items(), limit=10)
     next(items)
@@ -122,7 +122,7 @@ def test_no_more_is_read_ahead_than_the_limit_says(shared: Portal) -> None:
     assert source.given <= 20
 
 
-def test_one_task_does_all_of_an_iteration(shared: Portal) -> None:
+def test_one_task_runs_a_whole_iteration(shared: Portal) -> None:
     source = Source(500)
 
     assert len(list(Items(shared, source.items(), limit=7))) == 500
@@ -152,14 +152,14 @@ class TestClosing:
         assert list(items) == []
         items.close()
 
-    def test_so_does_leaving_the_block(self, shared: Portal) -> None:
+    def test_leaving_the_block_ends_the_source_and_the_iteration(self, shared: Portal) -> None:
         source = Source(1000)
         with Items(shared, source.items()) as items:
             assert next(items) == 0
 
         assert source.ended.is_set()
 
-    def test_closing_before_the_first_item_asks_for_nothing(self, shared: Portal) -> None:
+    def test_closing_before_the_first_item_reads_nothing_from_the_source(self, shared: Portal) -> None:
         source = Source(3)
         items = Items(shared, source.items())
         items.close()
@@ -186,7 +186,7 @@ class TestClosing:
 
         assert source.ended.wait(10)
 
-    def test_what_is_said_to_end_the_source_is_what_ends_it(self, shared: Portal) -> None:
+    def test_the_given_close_function_ends_the_source(self, shared: Portal) -> None:
         source, closed = Source(1000), threading.Event()
 
         async def close() -> None:
@@ -198,7 +198,7 @@ class TestClosing:
 
         assert closed.is_set()
 
-    def test_an_error_while_closing_comes_out(self, shared: Portal) -> None:
+    def test_an_error_while_closing_propagates(self, shared: Portal) -> None:
         async def close() -> None:
             raise ExpiredError("cannot be closed")
 
@@ -217,7 +217,7 @@ class TestClosing:
 
             assert found.result() == [0, 1][: len(found.result())]
 
-    def test_a_portal_that_closes_takes_its_streams_with_it(self, portal: Portal) -> None:
+    def test_closing_a_portal_ends_its_streams(self, portal: Portal) -> None:
         source = Source(10, hangs_at=2)
         items = Items(portal, source.items())
         with ThreadPoolExecutor(1) as pool:
@@ -251,7 +251,7 @@ class TestThreads:
             items.close()
             assert waiting.result() == []
 
-    def test_one_thread_may_go_on_where_another_stopped(self, shared: Portal) -> None:
+    def test_one_thread_may_continue_the_iteration_of_another(self, shared: Portal) -> None:
         items = Items(shared, Source(4).items())
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(next, items).result()

@@ -113,7 +113,7 @@ def test_each_version_of_a_kind_has_the_verbs_of_its_own_subresources() -> None:
     assert "class Jobs(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):" in two
 
 
-def test_what_is_no_longer_served_is_documented_with_its_replacement() -> None:
+def test_a_removed_resource_is_documented_with_its_replacement() -> None:
     facts = msgspec.structs.replace(resource("jobs"), removed_in="1.16", replacement="example.com/v2")
     other = msgspec.structs.replace(resource("tasks"), removed_in="1.22", replacement="example.com/v3")
     (group,) = groups.groups_of(spec_of(Job_v1=facts, Task_v1=other))
@@ -125,7 +125,7 @@ def test_what_is_no_longer_served_is_documented_with_its_replacement() -> None:
     assert "Not served since" in clientset.render_clientset([group])
 
 
-def test_what_cannot_be_called_by_itself_has_no_method() -> None:
+def test_a_resource_without_verbs_has_no_method() -> None:
     spec = spec_of(Pod_v1=resource("pods"), Part_v1=resource("parts", verbs=()))
 
     (group,) = groups.groups_of(spec)
@@ -141,7 +141,7 @@ def test_two_classes_of_one_name_are_refused() -> None:
         clientset.render_group(group)
 
 
-def test_what_is_written_needs_no_formatter() -> None:
+def test_generated_code_is_already_formatted() -> None:
     spec = spec_of(
         Pod_v1=resource("pods", "log", "status", "eviction"),
         ValidatingAdmissionPolicyBinding_v1=resource(

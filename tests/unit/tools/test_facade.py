@@ -81,7 +81,7 @@ def test_a_coroutine_becomes_a_call_that_waits() -> None:
     )
 
 
-def test_what_returns_nothing_returns_nothing() -> None:
+def test_a_coroutine_without_a_result_becomes_a_call_without_a_result() -> None:
     assert (
         method('''
         async def drop(self, *names: str, **options: int) -> None:
@@ -126,7 +126,7 @@ def test_an_async_iterator_becomes_an_iterator_with_the_limit_of_the_table() -> 
     )
 
 
-def test_what_has_a_namesake_is_wrapped_in_it() -> None:
+def test_a_result_with_a_blocking_namesake_is_wrapped_in_it() -> None:
     assert (
         method('''
         def other(self, name: str) -> Other[Value]:
@@ -159,7 +159,7 @@ def test_what_has_a_namesake_is_wrapped_in_it() -> None:
     )
 
 
-def test_what_has_a_wrapper_is_wrapped_by_it() -> None:
+def test_a_result_with_a_wrapper_is_wrapped_by_it() -> None:
     assert (
         method('''
         def wrapped(self) -> Wrapped[Value]:
@@ -216,7 +216,7 @@ def test_an_argument_may_be_adapted() -> None:
     )
 
 
-def test_what_users_make_from_another_facade_is_made_from_what_is_behind_it() -> None:
+def test_a_constructor_argument_of_another_facade_is_unwrapped() -> None:
     source = f'''{HEAD}
 class Made(Generic[T]):
     """Made."""
@@ -247,7 +247,7 @@ class Made(Generic[T]):
     )
 
 
-def test_what_belongs_on_the_loop_without_waiting_for_anything_is_called_there() -> None:
+def test_a_plain_method_that_belongs_on_the_loop_is_called_there() -> None:
     assert (
         method('''
         def join(self, value: Value) -> None:
@@ -261,7 +261,7 @@ def test_what_belongs_on_the_loop_without_waiting_for_anything_is_called_there()
     )
 
 
-def test_what_is_private_or_left_out_stays_behind() -> None:
+def test_private_and_excluded_members_are_not_mirrored() -> None:
     assert (
         method('''
         limit = 3
@@ -292,7 +292,7 @@ def test_what_is_private_or_left_out_stays_behind() -> None:
     )
 
 
-def test_docstrings_do_not_speak_of_waiting() -> None:
+def test_docstrings_do_not_mention_await() -> None:
     text = mirrored('''
         async def get(self) -> None:
             """Get it. Belongs to one loop.
@@ -351,7 +351,7 @@ def test_an_iterator_becomes_a_stream() -> None:
     )
 
 
-def test_what_is_exported_is_exported_by_the_blocking_package() -> None:
+def test_exports_are_exported_by_the_blocking_package_too() -> None:
     source = f'{HEAD}from masthead._module import set_module\n\n@set_module("masthead.aio")\nclass Thing:\n    """A."""'
     tree = ClassMirror(read_scope("things.main", source), "Thing", RULES).rewritten()
 
@@ -388,7 +388,7 @@ def test_a_method_that_takes_functions_runs_in_the_thread_of_the_caller() -> Non
     )
 
 
-def test_what_is_entered_and_no_stream_has_a_portal_of_its_own() -> None:
+def test_a_context_manager_other_than_a_stream_has_its_own_portal() -> None:
     assert (
         mirrored('''
         def __init__(self, value: Value, *, limit: int = 3) -> None:
@@ -437,12 +437,12 @@ def test_what_is_entered_and_no_stream_has_a_portal_of_its_own() -> None:
         ('async def put(self, other: Other) -> None:\n    """Put."""', "with Other inside something else"),
     ],
 )
-def test_what_has_no_blocking_form_is_an_error_and_not_a_guess(body: str, why: str) -> None:
+def test_a_member_without_a_blocking_form_is_an_error(body: str, why: str) -> None:
     with pytest.raises(GenerateError, match=why):
         mirrored(body)
 
 
-def test_a_base_that_nobody_mirrors_is_an_error() -> None:
+def test_a_base_without_a_mirror_is_an_error() -> None:
     with pytest.raises(GenerateError, match="stands on Value, which has no blocking form"):
         mirrored("", bases="(Value)")
 
@@ -452,13 +452,13 @@ def test_a_method_without_a_docstring_is_an_error() -> None:
         mirrored("async def get(self) -> Value: ...")
 
 
-def test_a_class_that_is_not_there_is_an_error() -> None:
+def test_a_missing_class_is_an_error() -> None:
     with pytest.raises(GenerateError, match="has no class Nothing"):
         ClassMirror(read_scope("things.main", HEAD), "Nothing", RULES)
 
 
 class TestScopes:
-    def test_names_mean_what_they_were_imported_as(self) -> None:
+    def test_names_resolve_to_what_they_were_imported_as(self) -> None:
         scope = read_scope("things.main", HEAD)
 
         assert scope.title == "Things"
@@ -467,11 +467,11 @@ class TestScopes:
         assert scope.meaning("str") is None
 
     @pytest.mark.parametrize(("source", "why"), [("def", "cannot be read"), ("x = 1", "has no docstring")])
-    def test_what_is_no_module_is_an_error(self, source: str, why: str) -> None:
+    def test_an_invalid_module_is_an_error(self, source: str, why: str) -> None:
         with pytest.raises(GenerateError, match=why):
             read_scope("things.main", source)
 
-    def test_annotations_are_told_from_what_runs(self) -> None:
+    def test_names_in_annotations_are_distinguished_from_names_used_at_runtime(self) -> None:
         tree = ast.parse(
             "class A(B[C]):\n"
             "    @d\n"

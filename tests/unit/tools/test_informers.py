@@ -46,7 +46,7 @@ def groups() -> dict[str, type[InformerGroup]]:
     }
 
 
-def test_what_can_be_listed_and_watched_has_an_attribute_called_as_the_clients_method() -> None:
+def test_a_watchable_resource_has_an_attribute_named_like_the_clients_method() -> None:
     spec = spec_of(
         ConfigMap_v1=resource("configmaps"),
         Review_v1=resource("reviews", verbs=("create",)),
@@ -62,7 +62,7 @@ def test_what_can_be_listed_and_watched_has_an_attribute_called_as_the_clients_m
     assert "statuses" not in text
 
 
-def test_a_group_of_which_nothing_can_be_watched_is_left_out() -> None:
+def test_a_group_without_watchable_resources_is_left_out() -> None:
     spec = spec_of(Pod_v1=resource("pods"), Review_v2=resource("reviews", verbs=("create",)))
 
     text = render_informer_groups(groups_of(spec))
@@ -71,7 +71,7 @@ def test_a_group_of_which_nothing_can_be_watched_is_left_out() -> None:
     assert "v2" not in text
 
 
-def test_what_is_written_needs_no_formatter() -> None:
+def test_generated_code_is_already_formatted() -> None:
     spec = spec_of(
         Pod_v1=resource("pods", "status"),
         ValidatingAdmissionPolicyBindingOfManyWords_v1beta1=resource(

@@ -90,7 +90,7 @@ def test_a_message_of_the_same_package_goes_by_its_own_name() -> None:
     assert apple({"core": {}}, ["core", f"{FRUIT}Core"], Core={}) == "1:core:.Core"
 
 
-def test_what_json_writes_in_its_own_way_goes_by_its_bare_name() -> None:
+def test_a_message_with_its_own_json_form_goes_by_its_bare_name() -> None:
     assert apple({"weight": {}}, ["weight", QUANTITY]) == "1:weight:Quantity"
     assert apple({"weights": {}}, ["weights", f"map<string,{QUANTITY}>"]) == "1:weights:%Quantity"
 
@@ -144,7 +144,7 @@ def test_two_messages_of_one_name_are_refused() -> None:
         text_of(schemas_of({"a": {}}), {f"{FRUIT}Apple": {"1": ["a", other]}, other: {}})
 
 
-def test_the_module_pleases_the_formatter() -> None:
+def test_the_generated_module_is_already_formatted() -> None:
     text = text_of(schemas_of({"a": {}}), {f"{FRUIT}Apple": {"1": ["a", "string"]}})
 
     assert reformatted(text) == text

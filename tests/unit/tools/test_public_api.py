@@ -109,7 +109,7 @@ def test_every_public_name_has_a_line_with_its_signature(module: str) -> None:
     ]
 
 
-def test_what_is_exported_twice_is_described_once(module: str) -> None:
+def test_a_name_exported_twice_is_described_once(module: str) -> None:
     sys.modules["masthead_second"] = second = types.ModuleType("masthead_second")
     second.Thing = Thing  # type: ignore[attr-defined]
     try:

@@ -35,5 +35,5 @@ def test_a_lower_score_names_the_causes() -> None:
     assert text.splitlines()[1:] == ["masthead.Thing.size: Type is missing"]
 
 
-def test_what_pyright_could_not_do_is_no_pass() -> None:
+def test_a_failed_pyright_run_does_not_pass() -> None:
     assert report(output(1.0, "No py.typed file found")) == (False, "No py.typed file found")

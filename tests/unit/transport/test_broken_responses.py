@@ -99,7 +99,7 @@ async def test_a_connection_that_is_reset_is_a_protocol_error(said: bytes) -> No
     assert type(failure) is ProtocolError
 
 
-async def test_an_error_in_the_middle_comes_after_what_was_fine() -> None:
+async def test_an_error_in_a_body_is_raised_after_the_valid_bytes() -> None:
     heard = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

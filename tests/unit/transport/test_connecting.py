@@ -59,7 +59,7 @@ async def test_connecting_to_a_closed_port(closed_port: int, host: str) -> None:
     assert isinstance(error.__cause__, OSError)
 
 
-async def test_the_name_is_unknown() -> None:
+async def test_an_unknown_host_name_is_an_error() -> None:
     error = await refusal(HttpTransport("https://cluster.invalid:6443", tls=None))
 
     assert "the name cluster.invalid cannot be resolved; check the address" in str(error)
@@ -81,7 +81,7 @@ async def test_an_invalid_tls_server_name(authority: CertificateAuthority) -> No
     assert "check the address, and tls-server-name" in str(error)
 
 
-async def test_an_address_that_leads_nowhere_does_not_stand_in_the_way(closed_port: int) -> None:
+async def test_an_unroutable_address_does_not_block_the_others(closed_port: int) -> None:
     async with serving(always(OK)) as server:
         dialer = Dialer(ServerAddress.parse(server.url), "", None, SocketTracker(), 30.0)
         addresses: list[AddressInfo] = [
@@ -118,7 +118,7 @@ async def test_the_certificate_is_for_another_name(authority: CertificateAuthori
     assert "set tls-server-name" in str(error)
 
 
-async def test_the_name_to_expect_can_be_set(authority: CertificateAuthority) -> None:
+async def test_the_tls_server_name_can_be_set(authority: CertificateAuthority) -> None:
     async with serving(always(OK), authority.server("kubernetes.example")) as server:
         transport = HttpTransport(server.secure_url, tls=authority.client(), server_name="kubernetes.example")
 
@@ -126,7 +126,7 @@ async def test_the_name_to_expect_can_be_set(authority: CertificateAuthority) ->
         await transport.close()
 
 
-async def test_the_server_speaks_no_tls(authority: CertificateAuthority) -> None:
+async def test_a_server_without_tls_is_an_error(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -139,7 +139,7 @@ async def test_the_server_speaks_no_tls(authority: CertificateAuthority) -> None
     )
 
 
-async def test_the_server_hangs_up_during_the_handshake(authority: CertificateAuthority) -> None:
+async def test_a_close_during_the_tls_handshake_is_an_error(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.transport.abort()
@@ -150,7 +150,7 @@ async def test_the_server_hangs_up_during_the_handshake(authority: CertificateAu
     assert "closed the connection during the handshake" in str(error)
 
 
-async def test_the_handshake_does_not_end(authority: CertificateAuthority) -> None:
+async def test_a_tls_handshake_that_stalls_exceeds_the_deadline(authority: CertificateAuthority) -> None:
     async with serving(never) as server:
         transport = HttpTransport(server.secure_url, tls=authority.client(), connect_timeout=0.05)
         error = await refusal(transport)
@@ -158,7 +158,9 @@ async def test_the_handshake_does_not_end(authority: CertificateAuthority) -> No
     assert f"no connection to 127.0.0.1:{server.port} within 0.05 s" in str(error)
 
 
-async def test_the_server_wants_a_certificate_of_ours(authority: CertificateAuthority) -> None:
+async def test_a_server_that_requires_a_client_certificate_is_an_error(
+    authority: CertificateAuthority,
+) -> None:
     context = authority.require_certificates(authority.server())
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -246,7 +248,9 @@ async def test_errors_of_the_tls_source_propagate() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_proxy_that_hangs_up_after_its_yes(authority: CertificateAuthority, scheme: str) -> None:
+async def test_a_proxy_that_closes_after_accepting_a_tunnel_is_an_error(
+    authority: CertificateAuthority, scheme: str
+) -> None:
     context = authority.server() if scheme == "https" else None
     async with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), context) as through:
         transport = HttpTransport(

@@ -72,7 +72,7 @@ async def test_other_tls_settings_mean_another_connection(authority: Certificate
         assert server.connections == 2
 
 
-async def test_a_stream_goes_on_under_the_settings_that_it_began_with(
+async def test_a_stream_keeps_the_tls_settings_that_it_started_with(
     authority: CertificateAuthority,
 ) -> None:
     writers: list[asyncio.StreamWriter] = []
@@ -172,7 +172,7 @@ def hang_up_on_the_second(seen: list[ReceivedRequest]) -> Handler:
     return handle
 
 
-async def test_a_get_that_meets_a_dying_connection_is_sent_again() -> None:
+async def test_a_get_on_a_dying_connection_is_sent_again() -> None:
     seen: list[ReceivedRequest] = []
     async with serving(hang_up_on_the_second(seen)) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -281,7 +281,7 @@ async def test_a_response_before_the_end_of_the_request_is_read_and_ends_the_con
         await transport.close()
 
 
-async def test_those_who_wait_for_a_connection_get_it_in_turn() -> None:
+async def test_waiters_get_connections_in_order() -> None:
     seen: list[ReceivedRequest] = []
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(server.url, tls=None, connections=1)
@@ -320,7 +320,7 @@ def test_another_event_loop_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_change_that_meets_a_dying_connection_is_not_sent_again(method: str) -> None:
+async def test_a_write_on_a_dying_connection_is_not_sent_again(method: str) -> None:
     seen: list[ReceivedRequest] = []
     async with serving(hang_up_on_the_second(seen)) as server:
         transport = HttpTransport(server.url, tls=None)
@@ -468,7 +468,7 @@ async def test_nothing_lingers_after_closing_although_the_server_never_closes(
         assert [each.fileno() for each in opened] == [-1]
 
 
-async def test_being_cancelled_stays_being_cancelled() -> None:
+async def test_a_request_cancelled_during_close_stays_cancelled() -> None:
     async with serving(never) as server, asyncio.TaskGroup() as group:
         transport = HttpTransport(server.url, tls=None)
         task = group.create_task(transport.send(GET))
@@ -480,7 +480,7 @@ async def test_being_cancelled_stays_being_cancelled() -> None:
 
 
 @pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
-async def test_whenever_a_request_is_cancelled_its_place_is_free_again(
+async def test_a_cancelled_request_always_frees_its_slot(
     authority: CertificateAuthority, *, secure: bool
 ) -> None:
     async with serving(always(OK), authority.server() if secure else None) as server:

@@ -55,7 +55,7 @@ async def client_of(url: str, settings: RestSettings) -> AsyncIterator[RestClien
 @given(
     body=st.binary(max_size=3000), cuts=st.lists(st.integers(0, 3000), max_size=8), members=st.integers(1, 3)
 )
-def test_gzip_unpacks_however_it_is_cut(body: bytes, cuts: list[int], members: int) -> None:
+def test_gzip_is_decompressed_however_it_is_chunked(body: bytes, cuts: list[int], members: int) -> None:
     packed = gzip.compress(body) * members
     unpack = Gunzip()
     borders = sorted({0, *(cut for cut in cuts if cut < len(packed)), len(packed)})
@@ -80,7 +80,7 @@ def test_truncated_gzip_is_an_error(body: bytes, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("length", [2**18 - 1, 2**18, 2**18 + 1, 2**18 + 300, 2**20])
-def test_nothing_is_forgotten_where_a_step_ends(length: int) -> None:
+def test_no_bytes_are_lost_between_decompression_steps(length: int) -> None:
     body = b"\0" * length
     unpack = Gunzip()
     unpack.put(gzip.compress(body))
@@ -88,7 +88,7 @@ def test_nothing_is_forgotten_where_a_step_ends(length: int) -> None:
     unpack.finish()
 
 
-def test_a_step_is_short_whatever_it_reads() -> None:
+def test_a_decompression_step_is_short_whatever_it_reads() -> None:
     unpack = Gunzip()
     unpack.put(BOMB)
     lengths: list[int] = []
@@ -128,7 +128,7 @@ async def test_a_large_body_is_decompressed_in_a_thread() -> None:
     assert turns > before
 
 
-async def test_who_is_cancelled_does_not_leave_a_thread_at_work() -> None:
+async def test_a_cancelled_decompression_leaves_no_running_thread() -> None:
     unpack = Gunzip()
     unpack.put(BOMB * 128)  # two gigabytes
     task = asyncio.get_running_loop().create_task(decompress_all(unpack, math.inf))
@@ -140,7 +140,7 @@ async def test_who_is_cancelled_does_not_leave_a_thread_at_work() -> None:
     assert unpack.is_waiting
 
 
-async def test_what_unpacks_to_too_much_is_given_up_at_the_limit() -> None:
+async def test_decompression_stops_at_the_size_limit() -> None:
     unpack = Gunzip()
     unpack.put(BOMB)
     with pytest.raises(TooLargeError):

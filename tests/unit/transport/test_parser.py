@@ -135,7 +135,7 @@ def test_a_body_does_not_count_as_too_much(loop: asyncio.AbstractEventLoop) -> N
     assert len(made.take()) == 2**19
 
 
-def test_padding_between_pieces_of_a_body_is_put_up_with_for_a_while_only(
+def test_padding_between_chunks_of_a_body_is_limited(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     _, _, makes_sense = parsed(loop, [CHUNKED, b"1;", *[b"x" * 2**15] * 5])

@@ -192,7 +192,7 @@ async def test_the_password_for_a_proxy_does_not_reach_the_server(authority: Cer
     assert "proxy-authorization" not in seen[0].headers
 
 
-async def test_the_name_to_expect_counts_behind_a_tunnel(authority: CertificateAuthority) -> None:
+async def test_the_tls_server_name_applies_behind_a_tunnel(authority: CertificateAuthority) -> None:
     async with (
         a_server(authority, secure=True, names=("kubernetes.example",)) as server,
         serving(HttpProxy().handle, authority.server()) as through,
@@ -208,7 +208,9 @@ async def test_the_name_to_expect_counts_behind_a_tunnel(authority: CertificateA
 
 
 @pytest.mark.parametrize("user", ["", "me:s3cret@"])
-async def test_a_proxy_that_wants_another_password(authority: CertificateAuthority, user: str) -> None:
+async def test_a_proxy_that_rejects_the_password_is_an_error(
+    authority: CertificateAuthority, user: str
+) -> None:
     async with serving(HttpProxy(locked=True).handle) as through:
         said = await refusal(
             HttpTransport(
@@ -222,7 +224,7 @@ async def test_a_proxy_that_wants_another_password(authority: CertificateAuthori
     assert "write proxy-url as http://user:password@host:port" in said
 
 
-async def test_a_proxy_that_refuses(authority: CertificateAuthority) -> None:
+async def test_a_proxy_that_refuses_the_tunnel_is_an_error(authority: CertificateAuthority) -> None:
     async with serving(HttpProxy("403 Forbidden").handle) as through:
         said = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
@@ -242,7 +244,7 @@ async def test_a_proxy_that_refuses(authority: CertificateAuthority) -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n<html>", "does not speak HTTP"),
     ],
 )
-async def test_something_that_is_not_a_proxy(
+async def test_a_server_other_than_a_proxy_is_an_error(
     authority: CertificateAuthority, said: bytes, problem: str
 ) -> None:
     async with serving(once(said)) as through:
@@ -254,7 +256,7 @@ async def test_something_that_is_not_a_proxy(
 
 
 @pytest.mark.parametrize("agent", ["", "me/1"])
-async def test_a_proxy_hears_who_we_are_as_the_server_does(
+async def test_a_proxy_gets_the_same_user_agent_as_the_server(
     authority: CertificateAuthority, agent: str
 ) -> None:
     proxy = HttpProxy()
@@ -270,7 +272,7 @@ async def test_a_proxy_hears_who_we_are_as_the_server_does(
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_proxy_that_is_not_there(authority: CertificateAuthority, scheme: str) -> None:
+async def test_an_unreachable_proxy_is_an_error(authority: CertificateAuthority, scheme: str) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
@@ -344,7 +346,7 @@ async def test_a_socks_proxy_resolves_the_name(authority: CertificateAuthority) 
         assert proxy.asked == [f"cluster.invalid:{server.port}"]
 
 
-async def test_the_name_to_expect_counts_behind_socks(authority: CertificateAuthority) -> None:
+async def test_the_tls_server_name_applies_behind_socks(authority: CertificateAuthority) -> None:
     async with (
         a_server(authority, secure=True, names=("kubernetes.example",)) as server,
         serving(SocksProxy().handle) as through,
@@ -375,7 +377,7 @@ async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Certifi
     assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in said
 
 
-async def test_a_server_that_speaks_no_tls_behind_socks(authority: CertificateAuthority) -> None:
+async def test_a_server_without_tls_behind_socks_is_an_error(authority: CertificateAuthority) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -396,7 +398,7 @@ async def test_a_server_that_speaks_no_tls_behind_socks(authority: CertificateAu
     ("reply", "problem"),
     [(2, "its rules forbid it"), (4, "the host cannot be reached"), (77, "reply 77")],
 )
-async def test_a_socks_proxy_that_refuses(reply: int, problem: str) -> None:
+async def test_a_socks_proxy_that_refuses_is_an_error(reply: int, problem: str) -> None:
     async with serving(SocksProxy(reply).handle) as through:
         said = await refusal(
             HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
@@ -409,7 +411,7 @@ async def test_a_socks_proxy_that_refuses(reply: int, problem: str) -> None:
     ("user", "problem"),
     [("", "requires authentication"), ("me:s3cret@", "refused proxy-url's user or password")],
 )
-async def test_a_socks_proxy_that_wants_another_password(user: str, problem: str) -> None:
+async def test_a_socks_proxy_that_rejects_the_password_is_an_error(user: str, problem: str) -> None:
     async with serving(SocksProxy(locked=True).handle) as through:
         said = await refusal(
             HttpTransport(
@@ -420,7 +422,7 @@ async def test_a_socks_proxy_that_wants_another_password(user: str, problem: str
     assert problem in said
 
 
-async def test_a_proxy_that_speaks_no_socks() -> None:
+async def test_a_proxy_that_does_not_speak_socks_is_an_error() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -433,7 +435,7 @@ async def test_a_proxy_that_speaks_no_socks() -> None:
     assert "does not speak SOCKS5" in said
 
 
-async def test_a_socks_proxy_that_hangs_up() -> None:
+async def test_a_socks_proxy_that_closes_the_connection_is_an_error() -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         del writer
         await reader.read(3)
@@ -447,7 +449,7 @@ async def test_a_socks_proxy_that_hangs_up() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_a_silent_proxy(authority: CertificateAuthority, scheme: str) -> None:
+async def test_a_silent_proxy_exceeds_the_deadline(authority: CertificateAuthority, scheme: str) -> None:
     async with serving(never) as through:
         transport = HttpTransport(
             "https://cluster.invalid",
@@ -461,7 +463,7 @@ async def test_a_silent_proxy(authority: CertificateAuthority, scheme: str) -> N
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-async def test_closing_during_the_talk_with_a_proxy_ends_it(
+async def test_closing_the_transport_aborts_a_proxy_handshake(
     authority: CertificateAuthority, scheme: str
 ) -> None:
     connected = asyncio.Event()
@@ -500,7 +502,7 @@ async def test_closing_during_the_talk_with_a_proxy_ends_it(
         ("http://a@proxy:3128/", "proxy:3128", "Basic YTo="),
     ],
 )
-def test_an_address_of_a_proxy_is_taken_apart(url: str, place: str, authorization: str) -> None:
+def test_a_proxy_address_is_parsed(url: str, place: str, authorization: str) -> None:
     proxy = Proxy.parse(url)
 
     shown = proxy.headers().get("Proxy-Authorization", "")
@@ -517,7 +519,7 @@ def test_a_proxy_does_not_show_its_password() -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://u:s3cret@h", "u:s3cret@h:1", "http://", "http://u:s3cret@", "http://u:s3cret@h:port", "h"]
 )
-def test_an_address_that_is_no_proxys_is_a_config_error_and_not_repeated(url: str) -> None:
+def test_an_invalid_proxy_address_is_a_config_error_and_not_quoted(url: str) -> None:
     with pytest.raises(ConfigError, match=r"^proxy-url ") as caught:
         HttpTransport("http://h", tls=None, proxy_url=url)
 

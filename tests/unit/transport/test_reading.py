@@ -57,7 +57,7 @@ async def transport(stream: Stream) -> AsyncIterator[HttpTransport]:
         await made.close()
 
 
-async def test_a_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
+async def test_a_stream_is_read_as_it_arrives(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
     heard: list[bytes] = []
     for line in (b"one\n", b"two\n"):
@@ -69,7 +69,7 @@ async def test_a_stream_is_read_as_it_comes(transport: HttpTransport, stream: St
     assert heard == [b"one\n", b"two\n"]
 
 
-async def test_a_compressed_stream_is_read_as_it_comes(transport: HttpTransport, stream: Stream) -> None:
+async def test_a_compressed_stream_is_read_as_it_arrives(transport: HttpTransport, stream: Stream) -> None:
     stream.head = CHUNKED_GZIP
     pack = zlib.compressobj(wbits=31)
     chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
@@ -135,7 +135,7 @@ async def test_the_read_timeout_is_measured_from_byte_to_byte(
     assert (caught.value.verb, caught.value.url) == ("GET", "/watch")
 
 
-async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: Stream) -> None:
+async def test_the_total_timeout_includes_the_body(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/x", timeout=0.05))
     stream.say(chunk(b"half of"))
     with pytest.raises(DeadlineError, match=r"no complete response from 127.0.0.1:\d+ within 0.05 s"):
@@ -143,7 +143,7 @@ async def test_the_total_counts_the_body_too(transport: HttpTransport, stream: S
     await stream.gone.wait()
 
 
-async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransport, stream: Stream) -> None:
+async def test_a_slow_reader_applies_backpressure(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/"))).chunks()
     for _ in range(256):
         stream.say(chunk(b"x" * 2**16))
@@ -158,7 +158,7 @@ async def test_a_reader_that_is_slow_makes_the_server_wait(transport: HttpTransp
     assert most <= 2**19 + 2**18
 
 
-async def test_a_pause_of_reading_does_not_count_against_the_read_timeout(
+async def test_a_paused_reader_does_not_trigger_the_read_timeout(
     transport: HttpTransport, stream: Stream
 ) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/", read_timeout=0.05))).chunks()
@@ -208,7 +208,7 @@ async def test_closing_half_way_frees_the_connection(transport: HttpTransport, s
         await response.read()
 
 
-async def test_closing_wakes_whoever_reads(transport: HttpTransport) -> None:
+async def test_closing_wakes_a_pending_reader(transport: HttpTransport) -> None:
     response = await transport.send(TransportRequest("GET", "/"))
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(_outcome(response.read()))
@@ -218,7 +218,7 @@ async def test_closing_wakes_whoever_reads(transport: HttpTransport) -> None:
     assert isinstance(reading.result(), ClosedError)
 
 
-async def test_closing_what_was_read_keeps_the_connection() -> None:
+async def test_closing_a_fully_read_response_keeps_the_connection() -> None:
     async with serving(always(OK)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):

@@ -40,7 +40,7 @@ def test_a_requests_own_header_replaces_the_default() -> None:
 
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
-def test_a_length_cannot_be_made_up(name: str) -> None:
+def test_content_length_cannot_be_overridden(name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^POST /x: {name.lower()} cannot be set"):
         HEADS.write(TransportRequest("POST", "/x", [(name, "5")], b"12345"))
 
@@ -76,7 +76,7 @@ def test_a_target_that_is_not_escaped_is_refused(target: str) -> None:
         ("https://bücher.example", "xn--bcher-kva.example:443", "xn--bcher-kva.example", ""),
     ],
 )
-def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: str, prefix: str) -> None:
+def test_a_server_address_is_parsed(url: str, place: str, authority: str, prefix: str) -> None:
     server = ServerAddress.parse(url)
 
     assert (server.place, server.authority, server.prefix) == (place, authority, prefix)
@@ -85,7 +85,7 @@ def test_an_address_of_a_server_is_taken_apart(url: str, place: str, authority: 
 @pytest.mark.parametrize(
     "name", ["Transfer-Encoding ", " Host", "X\t", "X:", "", "X\r\nY", "X\0", "Ü", "X Y", "(X)"]
 )
-def test_a_name_that_servers_could_read_in_two_ways_is_refused(name: str) -> None:
+def test_an_ambiguous_header_name_is_rejected(name: str) -> None:
     with pytest.raises(InvalidValueError, match="a header cannot be sent: its name"):
         HEADS.write(TransportRequest("GET", "/", [(name, "chunked")]))
 

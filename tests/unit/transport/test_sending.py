@@ -83,7 +83,9 @@ async def test_the_path_of_the_server_goes_before_every_target(seen: list[Receiv
     assert seen[0].line == "GET /k8s/clusters/c-1/version HTTP/1.1"
 
 
-async def test_a_delete_without_a_body_says_so(transport: HttpTransport, seen: list[ReceivedRequest]) -> None:
+async def test_a_delete_without_a_body_sends_content_length_zero(
+    transport: HttpTransport, seen: list[ReceivedRequest]
+) -> None:
     await (await transport.send(TransportRequest("DELETE", "/x"))).read()
 
     assert seen[0].headers["content-length"] == "0"
@@ -110,7 +112,7 @@ async def test_the_response_to_head_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(("compression", "expected"), [(True, "gzip"), (False, "identity")])
-async def test_compression_is_a_switch(
+async def test_compression_can_be_disabled(
     *, compression: bool, expected: str, seen: list[ReceivedRequest]
 ) -> None:
     async with serving(always(OK, seen)) as server:
@@ -147,7 +149,7 @@ async def test_cookies_are_not_kept(seen: list[ReceivedRequest]) -> None:
     assert "cookie" not in seen[1].headers
 
 
-async def test_the_environment_names_no_proxy(
+async def test_proxies_of_the_environment_are_ignored(
     transport: HttpTransport, seen: list[ReceivedRequest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
@@ -178,7 +180,7 @@ async def test_nothing_is_sent_when_no_time_is_left(
 @pytest.mark.parametrize(
     "server", ["", "10.0.0.1:6443", "ftp://h", "https://", "http://h:port", "https://[::1"]
 )
-def test_an_address_that_is_not_one_is_a_config_error(server: str) -> None:
+def test_an_invalid_address_is_a_config_error(server: str) -> None:
     with pytest.raises(ConfigError, match="https://host:port"):
         HttpTransport(server, tls=None)
 

@@ -153,7 +153,7 @@ async def test_a_blocked_loop_does_not_trigger_the_read_timeout() -> None:
     assert answer.fault is TransportFault.READ_TIMEOUT
 
 
-async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
+async def test_a_deadline_applies_even_if_the_loop_was_blocked() -> None:
     clock = Clock()
     line = Line(clock)
     answer = line.ask(TransportRequest("GET", "/", read_timeout=10.0), deadline=12.0)
@@ -167,7 +167,7 @@ async def test_a_deadline_counts_however_much_the_loop_was_held_up() -> None:
     assert answer.fault is TransportFault.LATE
 
 
-async def test_what_is_cut_short_is_an_error_for_whoever_reads(authority: CertificateAuthority) -> None:
+async def test_a_truncated_body_is_an_error_for_its_reader(authority: CertificateAuthority) -> None:
     context = authority.server()
 
     def handle(accepted: socket.socket) -> None:

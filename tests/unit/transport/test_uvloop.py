@@ -29,7 +29,9 @@ def run(work: object) -> None:
 
 @pytest.mark.parametrize("proxy", ["", "http", "https", "socks5"])
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-def test_every_way_leads_to_the_server(authority: CertificateAuthority, proxy: str, *, secure: bool) -> None:
+def test_every_connection_path_reaches_the_server(
+    authority: CertificateAuthority, proxy: str, *, secure: bool
+) -> None:
     async def work() -> None:
         handler = SocksProxy().handle if proxy == "socks5" else HttpProxy().handle
         context = authority.server() if proxy == "https" else None
@@ -49,7 +51,7 @@ def test_every_way_leads_to_the_server(authority: CertificateAuthority, proxy: s
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
-def test_a_stream_is_read_as_it_comes_and_closing_wakes_its_reader(
+def test_a_stream_is_read_as_it_arrives_and_closing_wakes_its_reader(
     authority: CertificateAuthority, *, secure: bool
 ) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
