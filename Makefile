@@ -86,10 +86,10 @@ dist: $(READY) ## Build the wheel and the sdist in dist/
 test-dist: $(READY) ## Install the wheel and the sdist of dist/ in fresh environments, and use them
 	$(BIN)/python -m tools.check_dist dist
 
-conformance: $(READY) ## Compare the embedded server with the real one's recorded answers, and write docs/conformance.md
+conformance: $(READY) ## Compare the embedded server with the real one's recorded responses, and write docs/conformance.md
 	$(BIN)/python -m tests.conformance.report
 
-conformance-record: $(READY) ## Record the real server's answers anew
+conformance-record: $(READY) ## Record the real server's responses anew
 	$(BIN)/python -m tests.conformance.record
 
 bench: $(READY) ## Measure decoding, startup, server, client and informers, beside the peers that are at hand

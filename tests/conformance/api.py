@@ -1,4 +1,4 @@
-"""What a case speaks to: verbs of the Kubernetes API, each answer of which is kept."""
+"""What a case speaks to: verbs of the Kubernetes API, each response of which is recorded."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PATCH_TYPES = {
     "merge": "application/merge-patch+json",
 }
 COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning", "WWW-Authenticate")
-"""What each answer is asked for. A case may ask for more where it is about them."""
+"""The headers compared in each response. A case may add more where it is about them."""
 
 LONGEST_SHOWN_BODY = 4096
 
 
 @dataclass
 class Step:
-    """One request, and all that is kept of its answer; nothing is normalised yet."""
+    """One request, and all that is recorded of its response; nothing is normalised yet."""
 
     method: str
     path: str
@@ -42,14 +42,13 @@ class Step:
     headers: dict[str, list[str]] = field(default_factory=dict)
     body: object = None
     events: list[Plain] | None = None
-    trouble: str = ""
+    error: str = ""
 
 
 class CallResponse:
-    """What the server said, for a script to go on from.
+    """The response of the server, for a script to continue from.
 
-    What is not there is empty, and no error: a server that answers wrongly is found out by the comparison, and the
-    script has to come so far.
+    Missing parts are empty and no error: the comparison detects a wrong response, and the script must get that far.
     """
 
     def __init__(self, step: Step) -> None:
@@ -101,12 +100,12 @@ class Watch:
         return self
 
     def _read_one(self) -> bool:
-        if self._response is None or self._step.events is None or self._step.trouble:
+        if self._response is None or self._step.events is None or self._step.error:
             return False
         try:
             line = self._response.readline()
         except (OSError, http.client.HTTPException) as error:
-            self._step.trouble = _described(error)
+            self._step.error = _described(error)
             return False
         if line:
             self._step.events.append(json.loads(line))
@@ -118,7 +117,7 @@ class Api:
 
     Attributes:
         namespace: A name that no other run has. Cluster-scoped names are to begin with it.
-        steps: What was asked and answered so far.
+        steps: The requests and responses so far.
     """
 
     def __init__(self, target: Target, namespace: str) -> None:
@@ -135,11 +134,11 @@ class Api:
         return self.request("POST", self.path(resource, sub), body, query=query)
 
     def get(self, resource: str, name: str, **query: Query) -> CallResponse:
-        """Ask for an object, or for ``name/subresource``."""
+        """Get an object, or ``name/subresource``."""
         return self.request("GET", self.path(resource, name), query=query)
 
     def list(self, resource: str, *, everywhere: bool = False, **query: Query) -> CallResponse:
-        """Ask for the objects of the case's namespace, or of all."""
+        """List the objects of the case's namespace, or of all."""
         return self.request("GET", self.path(resource, everywhere=everywhere), query=query)
 
     def update(self, resource: str, name: str, body: object, **query: Query) -> CallResponse:
@@ -174,8 +173,8 @@ class Api:
     @contextmanager
     def watching(self, resource: str, *, everywhere: bool = False, **query: Query) -> Iterator[Watch]:
         """Keep a watch open during the block."""
-        asked: dict[str, Query] = {"watch": True, **query}
-        with self.stream(self.path(resource, everywhere=everywhere), query=asked) as stream:
+        parameters: dict[str, Query] = {"watch": True, **query}
+        with self.stream(self.path(resource, everywhere=everywhere), query=parameters) as stream:
             yield stream
 
     def path(self, resource: str, rest: str = "", *, everywhere: bool = False) -> str:
@@ -198,7 +197,7 @@ class Api:
         headers: dict[str, str] | None = None,
         compare: tuple[str, ...] = (),
     ) -> CallResponse:
-        """Send a request, and keep its answer.
+        """Send a request, and record its response.
 
         Args:
             method: HTTP's.
@@ -206,7 +205,7 @@ class Api:
             body: Bytes or text as they are, else what is sent as JSON.
             query: What follows the question mark; one underscore behind a name is taken off.
             headers: More of them, or others. An empty one is not sent.
-            compare: Headers of the answer that are compared too.
+            compare: Headers of the response that are compared too.
         """
         step = self._step(method, path, body, query, headers)
         self._let_the_cache_catch_up(step)
@@ -215,7 +214,7 @@ class Api:
             step.body = _parsed(response, response.read())
             self._keep(step, response, compare)
         except (OSError, http.client.HTTPException) as error:
-            step.trouble = _described(error)
+            step.error = _described(error)
             self._connection.close()
         self._remember(step)
         return CallResponse(step)
@@ -224,7 +223,7 @@ class Api:
     def stream(
         self, path: str, *, query: dict[str, Query] | None = None, headers: dict[str, str] | None = None
     ) -> Iterator[Watch]:
-        """Send a request that is answered by a stream of events, and keep it open during the block."""
+        """Send a request whose response is a stream of events, and keep it open during the block."""
         step = self._step("GET", path, None, query, headers)
         self._let_the_cache_catch_up(step)
         connection = self._target.connect()
@@ -238,7 +237,7 @@ class Api:
                 step.body = _parsed(response, response.read())
             yield Watch(step, response if streams else None)
         except (OSError, http.client.HTTPException) as error:
-            step.trouble = _described(error)
+            step.error = _described(error)
             step.events = []
             yield Watch(step, None)
         finally:
@@ -252,8 +251,8 @@ class Api:
         query: dict[str, Query] | None,
         headers: dict[str, str] | None,
     ) -> Step:
-        asked = {name.removesuffix("_"): _written(value) for name, value in (query or {}).items()}
-        step = Step(method, path, asked, headers or {}, _shown(body))
+        parameters = {name.removesuffix("_"): _written(value) for name, value in (query or {}).items()}
+        step = Step(method, path, parameters, headers or {}, _shown(body))
         self.steps.append(step)
         return step
 
@@ -289,11 +288,11 @@ class Api:
         )
         try:
             response = self._send(self._connection, step, body)
-            answer = _parsed(response, response.read())
+            parsed = _parsed(response, response.read())
         except (OSError, http.client.HTTPException):
             self._connection.close()
             return 0, {}
-        return response.status, answer if isinstance(answer, dict) else {}
+        return response.status, parsed if isinstance(parsed, dict) else {}
 
     def close(self) -> None:
         """Remove what the case made, and let go of the server."""
@@ -302,7 +301,7 @@ class Api:
         self._connection.close()
 
     def _let_the_cache_catch_up(self, step: Step) -> None:
-        """Reads at a version are answered from a cache, which a list without one brings up to date."""
+        """Reads at a version are served from a cache, which a list without one brings up to date."""
         if step.method == "GET" and ("resourceVersion" in step.query or "watch" in step.query):
             collection = step.path.replace("/watch/", "/")
             self.quietly("GET", f"{collection}?limit=1")
@@ -327,7 +326,7 @@ class Api:
             self.quietly("PATCH", path, without, Content_Type=PATCH_TYPES["merge"])
         self.quietly("DELETE", f"{path}?gracePeriodSeconds=0&propagationPolicy=Background")
         if found.get("kind") == "Namespace":
-            # Nobody is there to empty it and let it go.
+            # No controller is there to empty and finalize it.
             self.quietly(
                 "PUT",
                 f"{path}/finalize",
@@ -341,9 +340,9 @@ def api_for_a_case(target: Target, namespace: str) -> Iterator[Api]:
     api = Api(target, namespace)
     api.remove_at_the_end(f"/api/v1/namespaces/{namespace}")
     try:
-        status, said = api.quietly("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        status, document = api.quietly("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         if status != 201:
-            raise RuntimeError(f"the namespace {namespace} could not be made: {said}")
+            raise RuntimeError(f"the namespace {namespace} could not be made: {document}")
         yield api
     finally:
         api.close()
@@ -380,4 +379,6 @@ def _parsed(response: http.client.HTTPResponse, body: bytes) -> object:
 
 
 def _described(error: Exception) -> str:
-    return "no answer in time" if isinstance(error, TimeoutError) else f"no answer: {type(error).__name__}"
+    return (
+        "no response in time" if isinstance(error, TimeoutError) else f"no response: {type(error).__name__}"
+    )

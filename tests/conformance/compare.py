@@ -1,4 +1,4 @@
-"""Where two servers' answers differ, said so that one can act on it."""
+"""Where the responses of two servers differ, in lines that name the step and the field."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _of_a_step(real: Plain, other: Plain) -> Iterator[str]:
 
 def _summary(step: Plain) -> str:
     body = step.get("body")
-    said = body.get("message") or body.get("kind") if isinstance(body, dict) else body
-    return f"{step.get('status')} {_shown(said or step.get('trouble'))}"
+    text = body.get("message") or body.get("kind") if isinstance(body, dict) else body
+    return f"{step.get('status')} {_shown(text or step.get('error'))}"
 
 
 def _differences(path: str, real: object, other: object) -> Iterator[str]:

@@ -21,7 +21,7 @@ def embedded() -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """A real server that nobody else uses: what others define there would show in its discovery."""
+    """A real server for these tests alone: what others define there would show in its discovery."""
     if missing := missing_programs():
         pytest.skip(f"there is no {' and no '.join(missing)} in {ASSETS}")
     with real_server_in(tmp_path_factory.mktemp("real-server")) as server:

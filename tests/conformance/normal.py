@@ -1,6 +1,6 @@
-"""Answers without what differs from run to run, so that two servers can be compared.
+"""Responses without what differs from run to run, so that two servers can be compared.
 
-An answer keeps its shape: what cannot be the same is replaced by a word in angle brackets that says what stood there.
+A response keeps its shape: what cannot be the same is replaced by a placeholder in angle brackets.
 Versions and uids become numbers, so that it still shows which of them are the same and which is the newer one.
 """
 
@@ -25,7 +25,7 @@ _VERSIONS_IN_TEXT = re.compile(
     r"(?:(?P<between> \(|, current: )(?P<newest>\d+))?",
     re.IGNORECASE,
 )
-# A refused patch is answered with the whole object that it would have made.
+# The response to a rejected patch contains the whole object that it would have made.
 _OBJECT_IN_TEXT = re.compile(r'"\{\\".*\}"(?=: )')
 # A refused change of what is immutable is shown as a difference between structures that only the real server has.
 _DIFFERENCE_IN_TEXT = re.compile(r"\n+@@ .*", re.DOTALL)
@@ -35,7 +35,7 @@ _OF_ONE_BUILD = {"gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVers
 
 
 def normalised(steps: list[Step], namespace: str) -> list[Plain]:
-    """Return what is recorded and compared of a case's requests and answers."""
+    """Return what is recorded and compared of a case's requests and responses."""
     words = _Words(steps, namespace)
     return [words.step(step) for step in steps]
 
@@ -76,22 +76,24 @@ class _Words:
             self._generated.setdefault(name, f"{name[:-5]}<suffix {len(self._generated) + 1}>")
 
     def step(self, step: Step) -> Plain:
-        """Return a request and its answer; what is empty is left out."""
-        said: Plain = {
+        """Return a request and its response; what is empty is left out."""
+        result: Plain = {
             "request": f"{step.method} {self._text(step.path)}",
-            "query": {name: [self._asked(name, each) for each in step.query[name]] for name in step.query},
+            "query": {
+                name: [self._query_value(name, each) for each in step.query[name]] for name in step.query
+            },
             "sent headers": {name: self._header(value) for name, value in step.sent_headers.items()},
             "sent": self._sent_body(step.sent),
             "status": step.status,
             "headers": {name: [self._header(value) for value in step.headers[name]] for name in step.headers},
             "body": self._value(step.body),
-            "trouble": step.trouble,
+            "error": step.error,
         }
-        said = {name: value for name, value in said.items() if value not in (None, {}, "")}
+        result = {name: value for name, value in result.items() if value not in (None, {}, "")}
         if step.events is not None:
-            said["events"] = [self._value(event) for event in step.events]
+            result["events"] = [self._value(event) for event in step.events]
         self._newest = max([self._newest, *self._versions_of(step)])
-        return said
+        return result
 
     def _versions_of(self, step: Step) -> list[int]:
         found = (
@@ -99,7 +101,7 @@ class _Words:
         )
         return [int(version) for version in found if version in self._object_versions]
 
-    def _asked(self, name: str, value: str) -> object:
+    def _query_value(self, name: str, value: str) -> object:
         if name == "continue":
             return self._token(value, "")
         if name == "resourceVersion" and self._is_known(value):
@@ -186,13 +188,13 @@ class _Words:
 
     def _versions_in_text(self, found: re.Match[str]) -> str:
         version = found["version"]
-        asked = version in self._sent and not self._is_known(version)
-        said = found["before"] + (version if asked or version == "0" else "<number>")
-        return f"{said}{found['between']}<number>" if found["between"] else said
+        is_sent = version in self._sent and not self._is_known(version)
+        text = found["before"] + (version if is_sent or version == "0" else "<number>")
+        return f"{text}{found['between']}<number>" if found["between"] else text
 
 
 def _objects_of(step: Step) -> Iterator[Plain]:
-    """Everything in an answer that has metadata."""
+    """Everything in a response that has metadata."""
     yield from _within(step.body)
     for event in step.events or ():
         yield from _within(event)

@@ -1,4 +1,4 @@
-"""Records what the real server answers: ``python -m tests.conformance.record [AREA...]``."""
+"""Records the responses of the real server: ``python -m tests.conformance.record [AREA...]``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tests.conformance.case import all_cases
 from tests.conformance.recording import FOLDER, Recording, path_of, write
-from tests.conformance.run import answers
+from tests.conformance.run import responses
 from tests.conformance.target import real_target
 from tests.real_server import ASSETS, missing_programs, real_server_in
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Put every case of the areas that are named, or of all, to a real server of its own."""
-    parser = argparse.ArgumentParser(description="Record what a real kube-apiserver answers.")
+    parser = argparse.ArgumentParser(description="Record the responses of a real kube-apiserver.")
     parser.add_argument("areas", nargs="*", metavar="AREA", help="only these areas")
     areas: list[str] = parser.parse_args(arguments).areas
     if missing := missing_programs():
@@ -44,9 +44,9 @@ def record(server: RealServer, areas: Sequence[str] = ()) -> None:
     for area, cases in itertools.groupby(all_cases(), key=lambda case: case.area):
         if areas and area not in areas:
             continue
-        said = {case.name: answers(case, target) for case in cases}
-        new = Recording(area, version, datetime.now(UTC).date().isoformat(), said)
-        print(f"{'recorded' if write(new) else 'the same'}  {len(said):4d}  {area}")
+        steps = {case.name: responses(case, target) for case in cases}
+        new = Recording(area, version, datetime.now(UTC).date().isoformat(), steps)
+        print(f"{'recorded' if write(new) else 'the same'}  {len(steps):4d}  {area}")
 
 
 def _remove_what_no_case_wrote() -> None:

@@ -1,6 +1,6 @@
-"""What the real server answered, as it is committed: one file for each area.
+"""The responses of the real server, as they are committed: one file for each area.
 
-A recording that would say the same is left alone, so that its date is that of the last change.
+An unchanged recording is left alone, so that its date is that of the last change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WIDTH = 110
 
 @dataclass(frozen=True)
 class Recording:
-    """An area's answers.
+    """An area's responses.
 
     Attributes:
         area: Its name.
@@ -52,12 +52,12 @@ def read(area: str) -> Recording:
 
 
 def recorded(case: Case) -> list[Plain] | None:
-    """Return what the real server answered, if it was asked."""
+    """Return the responses of the real server, if they were recorded."""
     return read(case.area).cases.get(case.name)
 
 
 def write(new: Recording) -> bool:
-    """Put a recording in its place; returns whether it says anything new."""
+    """Put a recording in its place; return whether it differs from the old one."""
     old = read(new.area)
     if (old.server, old.cases) == (new.server, new.cases):
         return False
@@ -68,7 +68,7 @@ def write(new: Recording) -> bool:
 
 
 def pretty(value: object, indent: int = 0) -> str:
-    """Write JSON for people: a value stands on one line where there is room for it."""
+    """Write JSON for people: a value stands on one line where it fits."""
     short = json.dumps(value, ensure_ascii=False)
     if len(short) + indent <= _WIDTH or not value or not isinstance(value, dict | list):
         return short

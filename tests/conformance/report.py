@@ -12,7 +12,7 @@ from tests.conformance.case import all_cases
 from tests.conformance.compare import differences
 from tests.conformance.known import known_differences
 from tests.conformance.recording import read, recorded
-from tests.conformance.run import answers
+from tests.conformance.run import responses
 from tests.conformance.target import embedded_target
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 HEAD = """\
 # Conformance
 
-`masthead.server` is a verified fake: what it answers is compared with what a real kube-apiserver answers. Each case is a
+`masthead.server` is a verified fake: its responses are compared with those of a real kube-apiserver. Each case is a
 short script of requests that is put to both; after uids, times and versions are replaced by symbols, status, headers,
-bodies and events must be the same. The answers of the real server are committed under `tests/conformance/recorded`, so
-that every machine compares with them; where there is a real server, the tests ask it again.
+bodies and events must be the same. The responses of the real server are committed under `tests/conformance/recorded`, so
+that every machine compares with them; where there is a real server, the tests query it again.
 
 Both servers stand alone: no controllers, no kubelet, no service accounts. Left out of the comparison: managed fields, and
 what differs between any two servers (cluster IPs, node ports, the address). What a cluster does by itself (garbage
 collection, emptying namespaces, ending pods) is no part of kube-apiserver, and so is not compared here.
 
-This page is written by `make conformance`; `make conformance-record` records the answers of the real server anew.
+This page is written by `make conformance`; `make conformance-record` records the responses of the real server anew.
 """
 
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _disagreements(cases: Iterable[Case]) -> Iterator[tuple[str, list[str]]]:
     with embedded_target() as target:
         for case in cases:
-            if found := differences(recorded(case) or [], answers(case, target)):
+            if found := differences(recorded(case) or [], responses(case, target)):
                 yield case.title, found
 
 
@@ -82,10 +82,10 @@ def render(cases: Sequence[Case], disagreeing: Iterable[str]) -> str:
 def _totals(areas: dict[str, list[Case]], apart: set[str]) -> str:
     lines = ["| Area | Cases | Agree | Recorded from | On |", "|---|--:|--:|---|---|"]
     for area, cases in areas.items():
-        said = read(area)
+        recording = read(area)
         agree = sum(case.title not in apart for case in cases)
         lines.append(
-            f"| [{area}](#{_anchor(area)}) | {len(cases)} | {agree} | {said.server} | {said.recorded} |"
+            f"| [{area}](#{_anchor(area)}) | {len(cases)} | {agree} | {recording.server} | {recording.recorded} |"
         )
     total = sum(map(len, areas.values()))
     lines.append(f"| **All** | **{total}** | **{total - len(apart)}** | | |")

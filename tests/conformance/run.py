@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.conformance.target import Target
 
 
-def answers(case: Case, target: Target) -> list[Plain]:
+def responses(case: Case, target: Target) -> list[Plain]:
     """Run a case in a namespace of its own, and return what is compared."""
     namespace = f"case-{secrets.token_hex(4)}"
     with api_for_a_case(target, namespace) as api:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.real_server import RealServer
 
 PATIENCE = 60.0
-"""Seconds to wait for an answer, or for the next event of a watch."""
+"""Seconds to wait for a response, or for the next event of a watch."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def real_target(server: RealServer) -> Target:
     """The real server, as a case sees it."""
 
     def compact() -> None:
-        newest = _ask_etcd(server.etcd, "/v3/kv/range", {"key": "AA=="})["header"]["revision"]
-        _ask_etcd(server.etcd, "/v3/kv/compaction", {"revision": newest, "physical": True})
+        newest = _call_etcd(server.etcd, "/v3/kv/range", {"key": "AA=="})["header"]["revision"]
+        _call_etcd(server.etcd, "/v3/kv/compaction", {"revision": newest, "physical": True})
 
     return Target(server.url, server.token, compact, server.ca_file)
 
@@ -67,9 +67,9 @@ def embedded_target() -> Iterator[Target]:
         yield Target(server.url, server.token or "", server.compact)
 
 
-def _ask_etcd(etcd: str, path: str, body: object) -> dict[str, dict[str, str]]:
+def _call_etcd(etcd: str, path: str, body: object) -> dict[str, dict[str, str]]:
     request = urllib.request.Request(f"{etcd}{path}", data=json.dumps(body).encode())
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=PATIENCE) as answer:
-        said: dict[str, dict[str, str]] = json.loads(answer.read())
-        return said
+    with opener.open(request, timeout=PATIENCE) as response:
+        document: dict[str, dict[str, str]] = json.loads(response.read())
+        return document

@@ -1,4 +1,4 @@
-"""The embedded server answers as the real one did."""
+"""The embedded server responds as the real one did."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.conformance.case import Case, all_cases
 from tests.conformance.compare import differences
 from tests.conformance.known import known_differences
 from tests.conformance.recording import recorded
-from tests.conformance.run import answers
+from tests.conformance.run import responses
 
 if TYPE_CHECKING:
     from tests.conformance.target import Target
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
 def test_the_embedded_server_responds_as_recorded(case: Case, embedded: Target) -> None:
-    said = recorded(case)
-    assert said is not None, "the real server was not asked yet: run make conformance-record"
+    expected = recorded(case)
+    assert expected is not None, "there is no recording of the real server yet: run make conformance-record"
 
-    found = differences(said, answers(case, embedded))
+    found = differences(expected, responses(case, embedded))
 
     if case.title in known_differences():
         assert found, "it agrees now: take it off the list of known differences"

@@ -1,4 +1,4 @@
-"""What is the same in two answers, and what is not."""
+"""What is equal in two responses, and what is not."""
 
 from __future__ import annotations
 

@@ -20,19 +20,19 @@ _END = object()
 
 
 class AsyncView:
-    """Something blocking, behind the face of its async twin: what blocks runs in a thread and is awaited.
+    """Something blocking, behind the face of its async counterpart: what blocks runs in a thread and is awaited.
 
-    Which methods those are, the async class of the same name says. So a test that passes here has called the blocking
+    The async class of the same name determines those methods. So a test that passes here has called the blocking
     class, with the names and arguments of the async one.
     """
 
     def __init__(self, blocking: Any) -> None:
         self._blocking = blocking
-        self._twin = async_twin(type(blocking))
+        self._counterpart = async_counterpart(type(blocking))
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._blocking, name)
-        method = inspect.getattr_static(self._twin, name, None)
+        method = inspect.getattr_static(self._counterpart, name, None)
         if inspect.isasyncgenfunction(method):
             return lambda *args, **options: _iterate(partial(value, *args, **options))
         if inspect.iscoroutinefunction(method):
@@ -91,11 +91,11 @@ def faced(value: Any) -> Any:
     return AsyncView(value) if type(value) in _blocking_classes() else value
 
 
-def async_twin(blocking: type) -> type:
+def async_counterpart(blocking: type) -> type:
     """The async class of the same name, in a module of the same name if several have one."""
     twins = {module: each for module, each in _async_classes() if each.__name__ == blocking.__name__}
     if not twins:
-        raise LookupError(f"{blocking} has no async twin")
+        raise LookupError(f"{blocking} has no async counterpart")
     return twins.get(_blocking_classes()[blocking], next(iter(twins.values())))
 
 

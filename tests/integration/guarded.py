@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import trustme
 from tests.unit.auth.plugins import V1
 from tests.unit.config.samples import packed, plain, written
-from tests.unit.transport.servers import ReceivedRequest, answer, receive
+from tests.unit.transport.servers import ReceivedRequest, http_response, receive
 
 from masthead.config import load
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from masthead.config import Config
     from masthead.server import Server
 
-DEFAULT = answer(
+DEFAULT = http_response(
     json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}).encode(),
     "Content-Type: application/json",
 )
-"""The namespace that every cluster has, as an answer."""
+"""The namespace that every cluster has, as a response."""
 
 
 def kubeconfig(folder: Path, url: str, authority: str, user: dict[str, Any], **cluster: Any) -> Config:
@@ -47,7 +47,7 @@ def kubeconfig(folder: Path, url: str, authority: str, user: dict[str, Any], **c
 
 
 def of(server: Server, folder: Path, user: dict[str, Any], **cluster: Any) -> Config:
-    """The configuration of somebody who knows the embedded server."""
+    """A configuration for the embedded server."""
     return kubeconfig(folder, server.url, server.ca, user, **cluster)
 
 
@@ -102,7 +102,7 @@ class Gate:
         return Pair(chain, made.private_key_pem.bytes().decode())
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer everything with the same object."""
+        """Respond to every request with the same object."""
         shown = writer.get_extra_info("peercert") or {}
         names = [value for part in shown.get("subject", ()) for key, value in part if key == "commonName"]
         while True:
@@ -112,7 +112,7 @@ class Gate:
             await writer.drain()
 
     async def shut(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Turn away whoever shows no certificate, and say so, which asyncio's own servers do not."""
+        """Reject clients without a certificate with a TLS alert, which asyncio's own servers do not send."""
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         greeting = self.context().wrap_bio(incoming, outgoing, server_side=True)
         refused = False

@@ -1,4 +1,4 @@
-"""A server that says what a test has written down for it: watches one after the other, and always the same otherwise."""
+"""A server with scripted responses: one per watch, in order, and the same one for any other request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.integration.conftest import connected
-from tests.unit.transport.servers import answer, chunk, never, receive, serving
+from tests.unit.transport.servers import chunk, http_response, never, receive, serving
 
 from masthead.config import Config
 
@@ -35,9 +35,9 @@ async def client_of(handler: Handler, facade: str, **options: Any) -> AsyncItera
         yield client
 
 
-def said(body: object, status: str = "200 OK") -> bytes:
-    """An answer in JSON."""
-    return answer(json.dumps(body).encode(), "Content-Type: application/json", status=status)
+def json_response(body: object, status: str = "200 OK") -> bytes:
+    """A response in JSON."""
+    return http_response(json.dumps(body).encode(), "Content-Type: application/json", status=status)
 
 
 def config_map(name: str = "settings", version: str = "5", **content: object) -> Plain:
@@ -67,7 +67,7 @@ def bookmark(version: str, *, ends: bool = False) -> bytes:
 
 @dataclass(frozen=True)
 class ScriptedResponse:
-    """What a request is answered with.
+    """The response to a request.
 
     Attributes:
         sent: The bytes.
@@ -79,7 +79,7 @@ class ScriptedResponse:
 
 
 def stream(*events: bytes, then: str = "hold", ends: bool = False) -> ScriptedResponse:
-    """A watch that tells this, and then ends in order, is silent, or breaks."""
+    """A watch that sends these events, then ends, stays silent, or is reset."""
     return ScriptedResponse(
         STREAM + b"".join(map(chunk, events)) + (END if ends else b""), "close" if ends else then
     )
@@ -87,7 +87,7 @@ def stream(*events: bytes, then: str = "hold", ends: bool = False) -> ScriptedRe
 
 @dataclass
 class ScriptedServer:
-    """What is said to whom.
+    """Sends scripted responses.
 
     Attributes:
         watches: What each watch gets; the last of them also all that follow.
@@ -96,12 +96,12 @@ class ScriptedServer:
     """
 
     watches: deque[ScriptedResponse] = field(default_factory=deque)
-    rest: deque[bytes] = field(default_factory=lambda: deque([said(config_map())]))
+    rest: deque[bytes] = field(default_factory=lambda: deque([json_response(config_map())]))
     seen: list[ReceivedRequest] = field(default_factory=list)
 
     @property
     def queries(self) -> list[dict[str, str]]:
-        """What was asked behind the question mark, watches only."""
+        """The query parameters of each watch."""
         found = [dict(parse_qsl(urlsplit(each.line.split()[1]).query)) for each in self.seen]
         return [each for each in found if "watch" in each]
 
@@ -116,12 +116,12 @@ class ScriptedServer:
             await writer.drain()
 
     async def _watch(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        told = self.watches.popleft() if len(self.watches) > 1 else self.watches[0]
-        writer.write(told.sent)
+        response = self.watches.popleft() if len(self.watches) > 1 else self.watches[0]
+        writer.write(response.sent)
         await writer.drain()
-        if told.then == "hold":
+        if response.then == "hold":
             await never(reader, writer)
-        if told.then == "reset":
+        if response.then == "reset":
             raw = writer.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()

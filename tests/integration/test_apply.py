@@ -318,16 +318,16 @@ async def test_a_field_that_the_server_does_not_know_is_refused_on_demand(
 async def test_a_client_may_default_to_strict_validation_and_receives_warnings(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:
-    heard: list[ServerWarning] = []
+    warnings: list[ServerWarning] = []
     async with connected(
-        cluster.config, facade, field_validation="Strict", on_warning=heard.append
+        cluster.config, facade, field_validation="Strict", on_warning=warnings.append
     ) as client:
         pods = client.core_v1.pods(namespace)
         with pytest.raises(BadRequestError, match="unknown field"):
             await pods.create(STRANGE)
         await pods.create(STRANGE, field_validation="Warn")
 
-    assert [each.text for each in heard] == ['unknown field "spec.containers[0].imge"']
+    assert [each.text for each in warnings] == ['unknown field "spec.containers[0].imge"']
 
 
 async def test_a_dry_run_of_every_write_stores_nothing(maps: Any) -> None:

@@ -1,4 +1,4 @@
-"""Servers that are none, or are broken: each is met with an error that says so, and none with a wait without end."""
+"""Broken servers, and peers that are not API servers: each is reported as an error, and none causes an endless wait."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.integration.conftest import connected
-from tests.integration.scripts import STREAM, client_of, config_map, event, listed, said, status
-from tests.unit.transport.servers import answer, chunk, never, once, receive, serving
+from tests.integration.scripts import STREAM, client_of, config_map, event, json_response, listed, status
+from tests.unit.transport.servers import chunk, http_response, never, once, receive, serving
 
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
@@ -35,24 +35,32 @@ HTML = "Content-Type: text/html; charset=utf-8"
 LOGIN = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>Who are you?</body></html>"
 
 
-WHOLE = said(config_map(data={"color": "red"}))
+WHOLE = json_response(config_map(data={"color": "red"}))
 LISTED = listed()
 
 Expected = tuple[bytes, type[MastheadError], str]
 
 UNREADABLE: dict[str, Expected] = {
-    "a login page": (answer(LOGIN, HTML), ProtocolError, 'an HTML page titled "Sign in"'),
-    "a page without a content type": (answer(LOGIN), ProtocolError, "Is a proxy or a login page in front"),
-    "plain text": (answer(b"ok", "Content-Type: text/plain"), ProtocolError, "text/plain instead of JSON"),
+    "a login page": (http_response(LOGIN, HTML), ProtocolError, 'an HTML page titled "Sign in"'),
+    "a page without a content type": (
+        http_response(LOGIN),
+        ProtocolError,
+        "Is a proxy or a login page in front",
+    ),
+    "plain text": (
+        http_response(b"ok", "Content-Type: text/plain"),
+        ProtocolError,
+        "text/plain instead of JSON",
+    ),
     "protobuf": (
-        answer(b"k8s\0", "Content-Type: application/vnd.kubernetes.protobuf"),
+        http_response(b"k8s\0", "Content-Type: application/vnd.kubernetes.protobuf"),
         ProtocolError,
         "protobuf instead of JSON",
     ),
-    "yaml": (answer(b"kind: Pod", "Content-Type: application/yaml"), ProtocolError, "instead of JSON"),
-    "an empty answer": (answer(b"", JSON), ProtocolError, "the response is empty"),
+    "yaml": (http_response(b"kind: Pod", "Content-Type: application/yaml"), ProtocolError, "instead of JSON"),
+    "an empty response": (http_response(b"", JSON), ProtocolError, "the response is empty"),
     "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", ProtocolError, "the response is empty"),
-    "blanks": (answer(b" \n\n ", JSON), ProtocolError, "the response is empty"),
+    "blanks": (http_response(b" \n\n ", JSON), ProtocolError, "the response is empty"),
     "nothing": (b"", ProtocolError, "closed the connection without a response"),
     "garbage": (b"SSH-2.0-OpenSSH_9.6\r\n", ProtocolError, "is not HTTP"),
     "noise": (bytes(range(256)) * 40, ProtocolError, "is not HTTP"),
@@ -65,54 +73,74 @@ UNREADABLE: dict[str, Expected] = {
         "header is too long",
     ),
     "headers without an end": (WHOLE[:15] + b"\r\nX: y" * 100_000, ProtocolError, ""),
-    "an encoding that was not asked for": (
-        answer(b"?", JSON, "Content-Encoding: br"),
+    "an encoding that was not requested": (
+        http_response(b"?", JSON, "Content-Encoding: br"),
         ProtocolError,
         "'br', which was not requested",
     ),
-    "json that is cut off": (answer(WHOLE[-40:-9], JSON), DecodeError, ""),
-    "json that stops": (said(config_map())[:-1] + b" ", DecodeError, ""),
-    "bytes that are no text": (answer(b'{"kind":"\xff\xfe"}', JSON), DecodeError, ""),
-    "json without a bottom": (answer(b"[" * 100_000, JSON), DecodeError, ""),
-    "a number": (said(5), DecodeError, ""),
-    "null": (said(None), DecodeError, ""),
-    "an array": (said([config_map()]), DecodeError, ""),
-    "a list": (said(LISTED), DecodeError, "ConfigMapList"),
-    "another kind": (said(config_map() | {"kind": "Secret"}), DecodeError, "Secret"),
-    "another version": (said(config_map() | {"apiVersion": "v2"}), DecodeError, "v2"),
-    "success": (said({"apiVersion": "v1", "kind": "Status", "status": "Success"}), DecodeError, "Status"),
-    "metadata that is none": (said(config_map() | {"metadata": "x"}), DecodeError, "metadata"),
-    "a name that is a number": (said(config_map() | {"metadata": {"name": 5}}), DecodeError, "metadata.name"),
+    "json that is cut off": (http_response(WHOLE[-40:-9], JSON), DecodeError, ""),
+    "json that stops": (json_response(config_map())[:-1] + b" ", DecodeError, ""),
+    "bytes that are no text": (http_response(b'{"kind":"\xff\xfe"}', JSON), DecodeError, ""),
+    "json without a bottom": (http_response(b"[" * 100_000, JSON), DecodeError, ""),
+    "a number": (json_response(5), DecodeError, ""),
+    "null": (json_response(None), DecodeError, ""),
+    "an array": (json_response([config_map()]), DecodeError, ""),
+    "a list": (json_response(LISTED), DecodeError, "ConfigMapList"),
+    "another kind": (json_response(config_map() | {"kind": "Secret"}), DecodeError, "Secret"),
+    "another version": (json_response(config_map() | {"apiVersion": "v2"}), DecodeError, "v2"),
+    "success": (
+        json_response({"apiVersion": "v1", "kind": "Status", "status": "Success"}),
+        DecodeError,
+        "Status",
+    ),
+    "invalid metadata": (json_response(config_map() | {"metadata": "x"}), DecodeError, "metadata"),
+    "a name that is a number": (
+        json_response(config_map() | {"metadata": {"name": 5}}),
+        DecodeError,
+        "metadata.name",
+    ),
 }
 
 REFUSALS: dict[str, Expected] = {
-    "a page that forbids": (answer(LOGIN, HTML, status="403 No"), ForbiddenError, 'titled "Sign in"'),
+    "a page that forbids": (http_response(LOGIN, HTML, status="403 No"), ForbiddenError, 'titled "Sign in"'),
     "a gateway's page": (
-        answer(LOGIN, HTML, status="502 Bad Gateway"),
+        http_response(LOGIN, HTML, status="502 Bad Gateway"),
         InternalError,
         "Is a proxy or a login",
     ),
-    "a gateway's word": (answer(b"upstream down", status="503 No"), ServiceUnavailableError, "upstream down"),
+    "a gateway's word": (
+        http_response(b"upstream down", status="503 No"),
+        ServiceUnavailableError,
+        "upstream down",
+    ),
     "a redirect": (
-        answer(b"", "Location: https://idp.example/login?state=s3cret", status="302 Found"),
+        http_response(b"", "Location: https://idp.example/login?state=s3cret", status="302 Found"),
         StatusError,
         "a redirect to https://idp.example/login; redirects are not followed",
     ),
-    "an empty refusal": (answer(b"", status="400 Bad Request"), BadRequestError, "the response is empty"),
-    "a status that is none": (said({"kind": "Status", "code": "x"}, "500 Oops"), InternalError, ""),
+    "an empty refusal": (
+        http_response(b"", status="400 Bad Request"),
+        BadRequestError,
+        "the response is empty",
+    ),
+    "an invalid status": (json_response({"kind": "Status", "code": "x"}, "500 Oops"), InternalError, ""),
     "a status of success with 500": (
-        said({"kind": "Status", "status": "Success"}, "500 Oops"),
+        json_response({"kind": "Status", "status": "Success"}, "500 Oops"),
         InternalError,
         "",
     ),
-    "a status of failure with 200": (said(status(403, "Forbidden", "not you")), ForbiddenError, "not you"),
+    "a status of failure with 200": (
+        json_response(status(403, "Forbidden", "not you")),
+        ForbiddenError,
+        "not you",
+    ),
     "a status without a code": (
-        said(status(0, "Forbidden", "no"), "403 No"),
+        json_response(status(0, "Forbidden", "no"), "403 No"),
         ForbiddenError,
         "(403 Forbidden)",
     ),
-    "a code of the future": (answer(b"?", status="599 What"), InternalError, ""),
-    "half a refusal": (said(status(403, "Forbidden", "no"), "403 No")[:-20], ForbiddenError, ""),
+    "a code of the future": (http_response(b"?", status="599 What"), InternalError, ""),
+    "half a refusal": (json_response(status(403, "Forbidden", "no"), "403 No")[:-20], ForbiddenError, ""),
 }
 
 
@@ -211,7 +239,7 @@ async def test_a_closed_port_refuses_the_connection(facade: str) -> None:
 async def test_a_server_without_tls_is_detected(facade: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
-        writer.write(answer(b"Client sent garbage", status="400 Bad Request"))
+        writer.write(http_response(b"Client sent garbage", status="400 Bad Request"))
 
     async with (
         serving(handle) as server,
@@ -254,7 +282,7 @@ LISTS: dict[str, tuple[object, str]] = {
     "an object": (config_map(), "ConfigMap"),
     "another list": (LISTED | {"kind": "SecretList"}, "SecretList"),
     "items that are none": (LISTED | {"items": "x"}, "items"),
-    "an item that is none": (LISTED | {"items": [config_map("good"), 5]}, ""),
+    "an invalid item": (LISTED | {"items": [config_map("good"), 5]}, ""),
     "an item that is broken": (
         LISTED | {"items": [config_map("good"), config_map("bad") | {"metadata": {"name": 5}}]},
         "items[1]",
@@ -264,7 +292,7 @@ LISTS: dict[str, tuple[object, str]] = {
 
 @pytest.mark.parametrize(("body", "words"), LISTS.values(), ids=LISTS.keys())
 async def test_an_invalid_list_is_an_error(facade: str, body: object, words: str) -> None:
-    async with client_of(once(said(body)), facade) as client:
+    async with client_of(once(json_response(body)), facade) as client:
         with pytest.raises(DecodeError) as caught:
             await client.core_v1.config_maps("shop").list()
 
@@ -275,12 +303,14 @@ async def test_an_invalid_list_is_an_error(facade: str, body: object, words: str
 async def test_a_list_without_items_is_empty(facade: str, items: object) -> None:
     """As Go writes a list of nothing."""
     body = {key: value for key, value in LISTED.items() if key != "items"}
-    async with client_of(once(said(body if items is ... else body | {"items": None})), facade) as client:
+    async with client_of(
+        once(json_response(body if items is ... else body | {"items": None})), facade
+    ) as client:
         assert list(await client.core_v1.config_maps("shop").list()) == []
 
 
 def streaming(*lines: bytes, hold: bool = False) -> Handler:
-    """A watch that says this, and then ends, or is silent."""
+    """A watch that sends this, then ends or stays silent."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
@@ -310,7 +340,7 @@ ODD_LINES = {
     "an array": b"[]\n",
     "another kind": event("ADDED", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}),
     "a type of the future": event("RENAMED", config_map("x")),
-    "metadata that is none": event("MODIFIED", config_map("x") | {"metadata": []}),
+    "invalid metadata": event("MODIFIED", config_map("x") | {"metadata": []}),
     "bytes that are no text": b'{"type":"\xff"}\n',
     "a well without a bottom": b'{"type":"ADDED","object":' + b"[" * 100_000 + b"\n",
 }
@@ -358,14 +388,14 @@ async def test_a_line_without_an_end_is_given_up_before_memory_is(facade: str) -
 @pytest.mark.parametrize(
     ("handler", "kind", "words"),
     [
-        (once(answer(LOGIN, HTML)), ProtocolError, "is an HTML page instead of JSON"),
+        (once(http_response(LOGIN, HTML)), ProtocolError, "is an HTML page instead of JSON"),
         (once(b"rubbish\r\n\r\n"), ProtocolError, "not HTTP"),
         (streaming(event("ERROR", status(403, "Forbidden", "not you"))), ForbiddenError, "not you"),
         (streaming(event("ERROR", "oops")), StatusError, "oops"),
         (streaming(hold=True), DeadlineError, "sent nothing for 0.2 s"),
         (never, DeadlineError, "0.2 s"),
     ],
-    ids=["a login page", "garbage", "an error", "an error that is none", "read_timeout", "no head"],
+    ids=["a login page", "garbage", "an error", "an invalid error", "read_timeout", "no head"],
 )
 async def test_a_failed_watch_reports_the_reason(
     facade: str, handler: Handler, kind: type[MastheadError], words: str

@@ -153,7 +153,7 @@ def test_a_watch_is_closed_from_another_thread(client: masthead.Client) -> None:
     def read() -> None:
         for event in watch:
             seen.append(event.type)
-            if event.type == "BOOKMARK":  # what is there has been told; from now on there is nothing
+            if event.type == "BOOKMARK":  # the initial events are over; nothing follows
                 began.set()
 
     with ThreadPoolExecutor(1) as threads:
@@ -216,12 +216,12 @@ def test_a_call_from_the_clients_own_loop_is_refused_instead_of_waiting_for_itse
 def test_repr_and_messages_hide_the_token(server: Server, config: Config) -> None:
     assert server.token
     with masthead.Client(config) as client:
-        said = (
+        text = (
             f"{client!r} {client} {client.core_v1!r} {client.core_v1.pods('x')!r} {client.rest!r} {config!r}"
         )
 
-    assert server.token not in said
-    assert server.url in said
+    assert server.token not in text
+    assert server.url in text
 
 
 def run(script: str, *, url: str) -> str:
@@ -242,7 +242,7 @@ FORKED = """
 import os, sys, warnings
 import masthead
 from masthead.config import Config
-warnings.simplefilter("ignore", DeprecationWarning)  # what newer Pythons say about fork is true
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons rightly warn about fork
 used, fresh = masthead.Client(Config(server=sys.argv[1])), masthead.Client(Config(server=sys.argv[1]))
 used.core_v1.namespaces().get("default")
 child = os.fork()

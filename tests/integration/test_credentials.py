@@ -54,7 +54,7 @@ def gate() -> Gate:
     return Gate()
 
 
-async def ask(config: Config, facade: str, **options: Any) -> Any:
+async def get_default(config: Config, facade: str, **options: Any) -> Any:
     """Read the one object that every cluster has."""
     async with connected(config, facade, **options) as client:
         return await client.core_v1.namespaces().get("default")
@@ -64,7 +64,7 @@ async def refused(config: Config, facade: str, server: Server, **options: Any) -
     """The error that comes instead, and how many requests the server saw."""
     before = len(server.requests)
     with pytest.raises(MastheadError) as caught:
-        await ask(config, facade, **options)
+        await get_default(config, facade, **options)
     return caught.value, len(server.requests) - before
 
 
@@ -74,7 +74,7 @@ async def refused(config: Config, facade: str, server: Server, **options: Any) -
 async def test_a_token_or_a_password_authenticates(
     server: Server, tmp_path: Path, facade: str, user: dict[str, str]
 ) -> None:
-    found = await ask(of(server, tmp_path, user), facade)
+    found = await get_default(of(server, tmp_path, user), facade)
 
     assert found.metadata.name == "default"
 
@@ -84,7 +84,7 @@ async def test_a_token_file_beside_the_kubeconfig_authenticates(
 ) -> None:
     (tmp_path / "token").write_text(f"{TOKEN}\n")
 
-    found = await ask(of(server, tmp_path, {"tokenFile": "token"}), facade)
+    found = await get_default(of(server, tmp_path, {"tokenFile": "token"}), facade)
 
     assert found.metadata.name == "default"
 
@@ -93,7 +93,7 @@ async def test_a_kubeconfig_is_all_that_a_client_needs(server: Server, tmp_path:
     path = server.write_kubeconfig(tmp_path / "config")
     no_config: Any = None
 
-    found = await ask(no_config, facade, kubeconfig=path, context="masthead")
+    found = await get_default(no_config, facade, kubeconfig=path, context="masthead")
 
     assert found.metadata.name == "default"
 
@@ -146,7 +146,7 @@ async def test_a_client_certificate_is_sent(gate: Gate, tmp_path: Path, facade: 
             "client-key-data": packed(pair.key),
         }
     async with serving(gate.handle, gate.context()) as guarded:
-        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
+        await get_default(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
 
     assert gate.users == ["alice"]
 
@@ -157,7 +157,7 @@ async def test_a_server_that_requires_a_client_certificate_is_reported(
     async with serving(gate.shut) as guarded:
         config = kubeconfig(tmp_path, guarded.secure_url, gate.trusted, {"token": TOKEN})
         with pytest.raises(TransportError, match="does not accept our client certificate, or requires one"):
-            await ask(config, facade, retries=0)
+            await get_default(config, facade, retries=0)
 
     assert not gate.seen
 
@@ -168,7 +168,7 @@ async def test_nothing_is_sent_to_an_untrusted_server(gate: Gate, tmp_path: Path
         with pytest.raises(
             TransportError, match="signed by an authority that is not trusted; set certificate-auth"
         ):
-            await ask(config, facade, retries=0)
+            await get_default(config, facade, retries=0)
 
     assert not gate.seen
 
@@ -182,7 +182,7 @@ async def test_another_user_can_be_impersonated(gate: Gate, tmp_path: Path, faca
         "as-user-extra": {"example.com/scope": ["read"]},
     }
     async with serving(gate.handle, gate.context(optional=True)) as guarded:
-        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
+        await get_default(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, user), facade)
 
     (seen,) = gate.seen
     assert [pair for pair in seen.pairs if pair[0].startswith("impersonate-")] == [
@@ -216,7 +216,7 @@ async def test_a_client_can_impersonate(
         options: dict[str, Any] = {"impersonate": whom}
         if not is_config:
             config, options["kubeconfig"] = None, tmp_path / "kubeconfig.yaml"
-        await ask(config, facade, **options)
+        await get_default(config, facade, **options)
 
     (seen,) = gate.seen
     assert [pair for pair in seen.pairs if pair[0].startswith("impersonate-")] == headers
@@ -251,7 +251,7 @@ async def test_an_exec_plugin_gets_its_input_and_returns_a_token(
     program.gives(token=TOKEN)
     user = running(program, version=version, provideClusterInfo=True, env=[{"name": "HINT", "value": "x"}])
 
-    assert (await ask(of(server, tmp_path, user), facade)).metadata.name == "default"
+    assert (await get_default(of(server, tmp_path, user), facade)).metadata.name == "default"
 
     info, hint = json.loads((tmp_path / "info").read_text())
     assert (info["apiVersion"], info["kind"], hint) == (version, "ExecCredential", "x")
@@ -262,7 +262,7 @@ async def test_an_exec_plugin_gets_its_input_and_returns_a_token(
 async def test_an_exec_plugin_may_return_a_certificate(gate: Gate, tmp_path: Path, facade: str) -> None:
     program = Program(tmp_path).gives(**gate.pair("carol").as_status())
     async with serving(gate.handle, gate.context()) as guarded:
-        await ask(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program)), facade)
+        await get_default(kubeconfig(tmp_path, guarded.secure_url, gate.trusted, running(program)), facade)
 
     assert gate.users == ["carol"]
     assert "authorization" not in gate.seen[0].headers
@@ -301,7 +301,7 @@ async def test_an_exec_plugin_runs_again_when_the_server_rejects_its_credential(
 ) -> None:
     program = Program(tmp_path, f"reply(token={WRONG!r} if run == 1 else {TOKEN!r})")
 
-    found = await ask(of(server, tmp_path, running(program)), facade)
+    found = await get_default(of(server, tmp_path, running(program)), facade)
 
     assert found.metadata.name == "default"
     assert program.runs == 2
@@ -321,7 +321,7 @@ async def test_an_exec_plugin_that_repeats_a_rejected_token_is_not_run_forever(
 FAILING = {
     "fails": ("sys.exit('log in first')", "failed with exit code 1; stderr: log in first"),
     "dies": ("os.kill(os.getpid(), 9)", "failed with signal 9"),
-    "says nothing": ("", "printed"),
+    "prints nothing": ("", "printed"),
     "talks rubbish": ("print('hello')", "did not print"),
     "gives no credential": ("reply()", "neither"),
     "gives half a certificate": ("reply(clientCertificateData='x')", "without its key"),
@@ -332,16 +332,16 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize(("body", "said"), FAILING.values(), ids=FAILING.keys())
+@pytest.mark.parametrize(("body", "expected"), FAILING.values(), ids=FAILING.keys())
 async def test_without_the_exec_plugins_credential_nothing_is_sent(
     server: Server,
     tmp_path: Path,
     facade: str,
     body: str,
-    said: str,
+    expected: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A failure that is logged and swallowed turns into requests from nobody, and puzzling refusals."""
+    """A failure that is logged and swallowed turns into anonymous requests and puzzling rejections."""
     if "pause" in body:
         monkeypatch.setattr(connect, "ExecPlugin", partial(ExecPlugin, timeout=0.3))
     user = running(Program(tmp_path, body))
@@ -350,7 +350,7 @@ async def test_without_the_exec_plugins_credential_nothing_is_sent(
 
     assert type(error) is AuthError
     assert "exec plugin" in str(error)
-    assert said in str(error)
+    assert expected in str(error)
     assert requests == 0
 
 
@@ -381,15 +381,15 @@ async def test_closing_the_client_ends_a_program_that_hangs(
         client = connected(of(server, tmp_path, running(program)), facade)
         before = len(server.requests)
 
-        async def ask_in_vain() -> None:
+        async def get_until_closed() -> None:
             with pytest.raises((ClosedError, asyncio.CancelledError)):
                 await client.core_v1.namespaces().get("default")
 
         async with asyncio.TaskGroup() as group:
-            asking = group.create_task(ask_in_vain())
+            task = group.create_task(get_until_closed())
             call = await line.called()
             if facade == "aio":
-                asking.cancel()
+                task.cancel()
             await client.close()
 
         assert await call.is_gone()
@@ -417,7 +417,7 @@ async def test_keys_leave_no_files_behind(
     assert list(home.iterdir()) == []
 
 
-def everything_said(error: BaseException, *others: object) -> str:
+def all_text(error: BaseException, *others: object) -> str:
     return "".join(traceback.format_exception(error)) + "".join(f"{each!r} {each}" for each in others)
 
 
@@ -440,7 +440,7 @@ async def test_secrets_are_hidden(
         namespaces = client.core_v1.namespaces()
         with pytest.raises(MastheadError) as caught:
             await namespaces.get("default")
-        said = everything_said(caught.value, config, client, namespaces)
+        text = all_text(caught.value, config, client, namespaces)
 
-    assert WRONG not in said + caplog.text
-    assert "default" in said
+    assert WRONG not in text + caplog.text
+    assert "default" in text

@@ -95,10 +95,10 @@ async def define(client: Any, wanted: dict[str, Any]) -> None:
     name, spec = wanted["metadata"]["name"], wanted["spec"]
     assert await definitions.wait_for(name, conditions.crd_established(), timeout=60)
 
-    async def ask() -> None:
+    async def list_once() -> None:
         await client.dynamic(GroupVersionResource(spec["group"], "v1", spec["names"]["plural"])).list()
 
-    await retry_on(ask, NotFoundError, attempts=SOON)
+    await retry_on(list_once, NotFoundError, attempts=SOON)
 
 
 @pytest.fixture(scope="session")
@@ -115,7 +115,7 @@ def group(cluster: Cluster) -> str:
 
 @pytest.fixture
 async def new_group(client: Any, namespace: str) -> str:
-    """A group of the test's own, in which boxes are served, and of which its client has not heard yet."""
+    """A group of the test's own, in which boxes are served, and which its client has not discovered yet."""
     await client.discovery.resources()
     made = f"{namespace}.example.com"
     await define(client, definition(made))
@@ -242,7 +242,7 @@ async def test_a_scope_that_is_not_the_kinds_is_refused(client: Any, namespace: 
     with pytest.raises(InvalidValueError, match="are namespaced; name the namespace"):
         await client.resource(box_class(group)).get("a")
 
-    # Whoever says all of it is believed, and it is for the server to refuse.
+    # A full name is used without discovery; rejecting it is up to the server.
     believed = client.dynamic(GroupVersionResource(group, "v1", "boxen"))
     with pytest.raises(NotFoundError):
         await believed.get("a")
@@ -260,7 +260,7 @@ async def test_a_custom_kind_may_be_cluster_scoped(client: Any, namespace: str) 
     assert (await crates.get("a")).metadata.namespace == ""
     with pytest.raises(InvalidValueError, match="are cluster-scoped"):
         await client.dynamic(f"{group}/v1", "Box", namespace=namespace).get("a")
-    with pytest.raises(NotFoundError):  # a class that says otherwise
+    with pytest.raises(NotFoundError):  # a class with another scope
         await client.resource(box_class(group), namespace).get("a")
 
 

@@ -127,10 +127,10 @@ async def test_an_object_can_be_posted_to_a_subresource(client: Any, namespace: 
     await pods.create(pod("evicted"))
 
     node = {"target": {"kind": "Node", "name": "node-1"}}
-    answer = await pods.create(named("v1", "Binding", "bound", **node), subresource="binding")
+    response = await pods.create(named("v1", "Binding", "bound", **node), subresource="binding")
     await pods.create(named("policy/v1", "Eviction", "evicted"), subresource="eviction")
 
-    assert (answer.kind, answer.get("status")) == ("Status", "Success")
+    assert (response.kind, response.get("status")) == ("Status", "Success")
     assert (await pods.get("bound")).get("spec", "nodeName") == "node-1"
     with pytest.raises(NotFoundError):
         await pods.get("evicted")
@@ -142,9 +142,9 @@ async def test_an_object_posted_to_a_subresource_may_omit_its_name(client: Any, 
     await accounts.create(named("v1", "ServiceAccount", "robot"))
 
     wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["a"]}}
-    answer = await accounts.create(wanted, name="robot", subresource="token")
+    response = await accounts.create(wanted, name="robot", subresource="token")
 
-    assert answer.get("status", "token")
+    assert response.get("status", "token")
     with pytest.raises(InvalidValueError, match=r"metadata\.name"):
         await accounts.create(wanted, subresource="token")
 
@@ -196,13 +196,13 @@ async def test_a_verb_that_a_resource_does_not_have_is_refused(client: Any, name
 
 async def test_reviews_return_their_result(client: Any, namespace: str) -> None:
     reviews = client.dynamic("authorization.k8s.io/v1", "selfsubjectaccessreviews")
-    asked = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}}
+    review = {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}}
 
-    answer = await client.authorization_v1.self_subject_access_reviews().create({"spec": asked})
+    response = await client.authorization_v1.self_subject_access_reviews().create({"spec": review})
 
-    assert answer.status.allowed is True
+    assert response.status.allowed is True
     with pytest.raises(InvalidValueError, match=r"metadata\.name"):
-        await reviews.create({"spec": asked})
+        await reviews.create({"spec": review})
 
 
 @pytest.mark.embedded_only

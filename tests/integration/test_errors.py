@@ -1,4 +1,4 @@
-"""Every error says what was tried, on what, why not, and what to do next; and is one of ours."""
+"""Every error names the verb, the object, the reason and what to do next, and is a MastheadError."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ async def test_invalid_arguments_are_rejected_before_anything_is_sent(
     assert isinstance(caught.value, ValueError | LookupError)
     assert len(str(caught.value)) > 20
     sent = [each.path for each in cluster.embedded.requests[before:]]
-    assert set(sent) <= {"/api", "/apis"}  # to look for a kind is to ask what is served
+    assert set(sent) <= {"/api", "/apis"}  # looking up a kind is discovery
     assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
 
 
@@ -307,7 +307,7 @@ async def test_a_call_on_a_closed_client_raises_closed_error(cluster: Cluster, f
             await call
 
 
-def test_a_missing_or_wrong_server_address_is_reported(tmp_path: Path, facade: str) -> None:
+def test_a_missing_or_broken_kubeconfig_is_reported(tmp_path: Path, facade: str) -> None:
     broken = tmp_path / "config"
     broken.write_text("clusters: [")
     no_config: Any = None
@@ -319,7 +319,7 @@ def test_a_missing_or_wrong_server_address_is_reported(tmp_path: Path, facade: s
             connected(no_config, facade, **options)
 
 
-async def test_missing_credentials_are_reported(tmp_path: Path, cluster: Cluster, facade: str) -> None:
+async def test_an_unreadable_token_file_is_reported(tmp_path: Path, cluster: Cluster, facade: str) -> None:
     config = Config(
         server=cluster.config.server, token_file=tmp_path / "absent", ca_file=cluster.config.ca_file
     )

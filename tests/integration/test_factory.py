@@ -72,9 +72,9 @@ def names(lister: Any) -> list[str]:
 async def test_informers_are_shared_within_a_program(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "a", "b", kind="test")
     factory = factory_of(client, namespace=namespace, label_selector="kind=test")
-    shared, heard = factory.core_v1.config_maps, RecordingHandler()
+    shared, handler = factory.core_v1.config_maps, RecordingHandler()
     handle = shared.informer.add_event_handler(
-        on_add=heard.add, on_update=heard.update, on_delete=heard.delete
+        on_add=handler.add, on_update=handler.update, on_delete=handler.delete
     )
     shared.informer.add_indexers({"colour": lambda each: [each.data["colour"]] if each.data else []})
 
@@ -82,7 +82,7 @@ async def test_informers_are_shared_within_a_program(client: Any, namespace: str
         assert await factory.wait_for_cache_sync(PATIENCE, handlers=True)
         assert await shared.informer.wait_synced(PATIENCE)
         assert await handle.wait_synced(PATIENCE)
-        assert sorted(heard.events) == ["add a", "add b"]
+        assert sorted(handler.events) == ["add a", "add b"]
         assert names(shared.lister) == ["a", "b"]
 
         changed = await maps.patch("a", Patch.merge({"data": {"colour": "blue"}}))
@@ -90,7 +90,7 @@ async def test_informers_are_shared_within_a_program(client: Any, namespace: str
         assert shared.lister.namespace(namespace).get("a").data == {"colour": "blue"}
         assert [each.metadata.name for each in shared.informer.indexer.by_index("colour", "blue")] == ["a"]
         await maps.delete("b")
-        assert (await heard.until("delete b"))[2:] == ["update a", "delete b"]
+        assert (await handler.until("delete b"))[2:] == ["update a", "delete b"]
         with pytest.raises(NotFoundError, match='"b" not found in the cache'):
             shared.lister.namespace(namespace).get("b")
         (health,) = factory.health.values()
@@ -212,17 +212,17 @@ async def test_a_transform_is_done_to_every_kind(client: Any, namespace: str) ->
 
 async def test_an_informer_needs_no_factory(client: Any, namespace: str) -> None:
     maps = await filled(client, namespace, "web", app="web")
-    informer, heard = informer_of(maps, label_selector="app=web"), RecordingHandler()
-    handle = informer.add_event_handler(on_add=heard.add)
+    informer, handler = informer_of(maps, label_selector="app=web"), RecordingHandler()
+    handle = informer.add_event_handler(on_add=handler.add)
 
     async with informer:
         await handle.wait_synced(PATIENCE)
-        assert heard.events == ["add web"]
+        assert handler.events == ["add web"]
         await handle.remove()
         made = await maps.create(ConfigMap.new("more", labels={"app": "web"}))
         await informer.wait_for(made, PATIENCE)
         assert names(informer.lister) == ["more", "web"]
-    assert heard.events == ["add web"]
+    assert handler.events == ["add web"]
 
 
 async def test_a_resource_is_named_as_for_the_client(client: Any, namespace: str) -> None:

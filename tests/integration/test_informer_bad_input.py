@@ -61,7 +61,7 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
     assert {type(each).__name__ for each in errors} == {name}
     assert [
         each for each in caplog.records if each.levelname != "INFO"
-    ] == []  # they were told to somebody else
+    ] == []  # they went to the watch error handler
 
 
 @pytest.mark.embedded_only
@@ -207,15 +207,15 @@ async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: 
     await put(maps, "a")
     await put(maps, "b")
     informer = quick(maps)
-    brought, heard_by_leaver = RecordingHandler(), list[str]()
+    brought, received = RecordingHandler(), list[str]()
     handles: list[Any] = []
 
     def leave_blocking(obj: Any) -> None:
-        heard_by_leaver.append(obj.metadata.name)
+        received.append(obj.metadata.name)
         handles[0]._blocking.remove()
 
     async def leave(obj: Any) -> None:
-        heard_by_leaver.append(obj.metadata.name)
+        received.append(obj.metadata.name)
         await handles[0].remove()
 
     def bring(_: Any) -> None:
@@ -228,7 +228,7 @@ async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: 
         await handles[1].wait_synced(30)
         version = await put(maps, "c")
         await reached(informer, version, *handles)
-    assert len(heard_by_leaver) == 1
+    assert len(received) == 1
     assert brought.state == copy_of(informer) | _others(brought)
 
 

@@ -29,7 +29,7 @@ def maps(client: Any, namespace: str) -> Any:
 
 
 def ours(recorder: RecordingHandler) -> list[str]:
-    """What was told, without what a real cluster puts into each namespace."""
+    """The recorded events, without what a real cluster puts into each namespace."""
     return [each for each in recorder.told if "kube-root-ca" not in each]
 
 
@@ -67,21 +67,21 @@ async def test_a_write_is_read_back_from_the_cache(maps: Any) -> None:
 @pytest.mark.guarantee(4)
 async def test_handlers_join_and_leave_while_things_change(maps: Any) -> None:
     informer = quick(maps)
-    stories: list[RecordingHandler] = []
+    recorders: list[RecordingHandler] = []
     handles: list[Any] = []
     version = ""
     async with informer:
         for number in range(20):
             version = await put(maps, "abc"[number % 3], str(number))
             if number % 3 == 0:
-                stories.append(RecordingHandler())
-                handles.append(informer.add_event_handler(stories[-1]))
+                recorders.append(RecordingHandler())
+                handles.append(informer.add_event_handler(recorders[-1]))
             if number % 7 == 6:
                 await handles.pop(0).remove()
-                stories.pop(0)
+                recorders.pop(0)
         await reached(informer, version, *handles)
         assert copy_of(informer) == await state(maps)
-    for recorder in stories:
+    for recorder in recorders:
         assert {name: value for name, value in recorder.state.items() if value} == copy_of(informer)
 
 

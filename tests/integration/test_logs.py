@@ -1,4 +1,4 @@
-"""Logs, from a server that says exactly what each test wants, when it wants it."""
+"""Logs, from a server that sends exactly the bytes of each test, on cue."""
 
 from __future__ import annotations
 
@@ -49,35 +49,35 @@ class Kubelet:
 
     Attributes:
         pods: A client's pods.
-        answer: Answers one request.
-        asked: The path and query of every request.
+        respond: Responds to one request.
+        targets: The path and query of every request.
     """
 
     pods: Any = None
-    answer: Callable[[asyncio.StreamWriter], Awaitable[None]] | None = None
-    asked: list[str] = field(default_factory=list)
+    respond: Callable[[asyncio.StreamWriter], Awaitable[None]] | None = None
+    targets: list[str] = field(default_factory=list)
 
-    def says(self, *parts: bytes) -> None:
-        """Answer with these bytes, and end the connection."""
+    def sends(self, *parts: bytes) -> None:
+        """Respond with these bytes, and end the connection."""
 
-        async def answer(writer: asyncio.StreamWriter) -> None:
+        async def respond(writer: asyncio.StreamWriter) -> None:
             for part in parts:
                 writer.write(part)
                 await writer.drain()
 
-        self.answer = answer
+        self.respond = respond
 
     @property
     def query(self) -> dict[str, str]:
-        """What the last request asked for."""
-        return dict(parse_qsl(urlsplit(self.asked[-1]).query))
+        """The query parameters of the last request."""
+        return dict(parse_qsl(urlsplit(self.targets[-1]).query))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            self.asked.append(head.split(" ")[1])
-            assert self.answer is not None
-            await self.answer(writer)
+            self.targets.append(head.split(" ")[1])
+            assert self.respond is not None
+            await self.respond(writer)
         finally:
             writer.close()
 
@@ -103,7 +103,7 @@ async def lines_of(stream: Any) -> list[str]:
 
 async def test_log_lines_are_yielded_as_written(kubelet: Kubelet) -> None:
     text = b'first\n\n    indented\ttab  \n\r\n{"json": true}\nno end'
-    kubelet.says(HEAD, *(chunk(bytes([each])) for each in text), END)
+    kubelet.sends(HEAD, *(chunk(bytes([each])) for each in text), END)
 
     assert await lines_of(kubelet.pods.logs("web")) == [
         "first",
@@ -113,30 +113,30 @@ async def test_log_lines_are_yielded_as_written(kubelet: Kubelet) -> None:
         '{"json": true}',
         "no end",
     ]
-    assert kubelet.asked == ["/api/v1/namespaces/default/pods/web/log"]
+    assert kubelet.targets == ["/api/v1/namespaces/default/pods/web/log"]
 
 
 async def test_a_log_can_be_read_at_once(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, chunk("größe\n".encode()[:3]), chunk("größe\n".encode()[3:]), chunk(b"\xff\n"), END)
+    kubelet.sends(HEAD, chunk("größe\n".encode()[:3]), chunk("größe\n".encode()[3:]), chunk(b"\xff\n"), END)
 
     assert await kubelet.pods.logs("web").read() == "größe\n\ufffd\n"
 
 
 async def test_log_bytes_can_be_read_as_they_arrive(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, chunk(b"\x00\xff"), chunk(b"\n\n"), END)
+    kubelet.sends(HEAD, chunk(b"\x00\xff"), chunk(b"\n\n"), END)
 
     assert b"".join([each async for each in kubelet.pods.logs("web").chunks()]) == b"\x00\xff\n\n"
 
 
 async def test_an_empty_log_has_no_lines(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, END)
+    kubelet.sends(HEAD, END)
 
     assert await lines_of(kubelet.pods.logs("web")) == []
     assert await kubelet.pods.logs("web").read() == ""
 
 
 async def test_options_go_to_the_server(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, END)
+    kubelet.sends(HEAD, END)
     since = datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC)
 
     await kubelet.pods.logs("web").read()
@@ -156,18 +156,18 @@ async def test_options_that_are_wrong_are_never_sent(kubelet: Kubelet) -> None:
         kubelet.pods.logs("web", tail_lines=-1)
     with pytest.raises(NameFormatError):
         await kubelet.pods.logs("../nodes").read()
-    assert kubelet.asked == []
+    assert kubelet.targets == []
 
 
 async def test_a_log_is_followed_while_it_is_written(kubelet: Kubelet) -> None:
     read = asyncio.Event()
 
-    async def answer(writer: asyncio.StreamWriter) -> None:
+    async def respond(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + chunk(b"one\ntw"))
         await eventually(read)
         writer.write(chunk(b"o\n") + END)
 
-    kubelet.answer = answer
+    kubelet.respond = respond
     stream = kubelet.pods.logs("web", follow=True)
 
     assert await anext(stream) == "one"
@@ -179,16 +179,16 @@ async def test_a_log_is_followed_while_it_is_written(kubelet: Kubelet) -> None:
 async def test_leaving_a_log_early_releases_the_connection(kubelet: Kubelet, leave: str) -> None:
     left = asyncio.Event()
 
-    async def answer(writer: asyncio.StreamWriter) -> None:
+    async def respond(writer: asyncio.StreamWriter) -> None:
         try:
             writer.write(HEAD)
-            while True:  # until nobody listens any more
+            while True:  # until the client disconnects
                 writer.write(chunk(b"again and again\n" * 1000))
                 await writer.drain()
         except ConnectionError:
             left.set()
 
-    kubelet.answer = answer
+    kubelet.respond = respond
     stream = kubelet.pods.logs("web", follow=True)
     if leave == "close":
         assert await anext(stream) == "again and again"
@@ -204,18 +204,18 @@ async def test_leaving_a_log_early_releases_the_connection(kubelet: Kubelet, lea
 
 
 async def test_a_closed_log_stream_is_exhausted(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, chunk(b"one\n"), END)
+    kubelet.sends(HEAD, chunk(b"one\n"), END)
     stream = kubelet.pods.logs("web")
     await stream.close()
 
     assert await lines_of(stream) == []
     with pytest.raises(ClosedError):
         await stream.read()
-    assert kubelet.asked == []
+    assert kubelet.targets == []
 
 
 async def test_a_log_is_read_once(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, chunk(b"one\n"), END)
+    kubelet.sends(HEAD, chunk(b"one\n"), END)
     stream = kubelet.pods.logs("web")
 
     assert await stream.read() == "one\n"
@@ -226,11 +226,11 @@ async def test_a_log_is_read_once(kubelet: Kubelet) -> None:
 async def test_closing_ends_a_wait_for_the_next_line(kubelet: Kubelet) -> None:
     left = asyncio.Event()
 
-    async def answer(writer: asyncio.StreamWriter) -> None:
+    async def respond(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + chunk(b"one\n"))
         await eventually(left)
 
-    kubelet.answer = answer
+    kubelet.respond = respond
     stream = kubelet.pods.logs("web", follow=True)
     assert await anext(stream) == "one"
     async with asyncio.TaskGroup() as tasks:
@@ -242,24 +242,24 @@ async def test_closing_ends_a_wait_for_the_next_line(kubelet: Kubelet) -> None:
 
 
 async def test_an_error_response_is_raised_on_the_first_read(kubelet: Kubelet) -> None:
-    kubelet.says(refusal(400, "BadRequest", "container main is waiting to start"))
+    kubelet.sends(refusal(400, "BadRequest", "container main is waiting to start"))
     stream = kubelet.pods.logs("web")
     with pytest.raises(
         BadRequestError, match=r"get pods/log default/web: container main is waiting to start"
     ):
         await anext(stream)
 
-    kubelet.says(refusal(404, "NotFound", "no such pod"))
+    kubelet.sends(refusal(404, "NotFound", "no such pod"))
     with pytest.raises(NotFoundError):
         await kubelet.pods.logs("web").read()
 
-    kubelet.says(b"HTTP/1.1 502 Bad\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nno node")
+    kubelet.sends(b"HTTP/1.1 502 Bad\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nno node")
     with pytest.raises(StatusError, match="no node"):
         await kubelet.pods.logs("web").read()
 
 
 async def test_a_broken_log_raises_after_its_last_line(kubelet: Kubelet) -> None:
-    kubelet.says(HEAD, chunk(b"one\ntwo\nthr"))
+    kubelet.sends(HEAD, chunk(b"one\ntwo\nthr"))
     stream = kubelet.pods.logs("web", follow=True)
 
     assert [await anext(stream), await anext(stream)] == ["one", "two"]
@@ -272,7 +272,7 @@ async def test_a_broken_log_raises_after_its_last_line(kubelet: Kubelet) -> None
 
 async def test_a_log_may_look_like_a_failure_or_a_page(kubelet: Kubelet) -> None:
     text = b'{"kind":"Status","status":"Failure","message":"quoted"}\n<html>\n'
-    kubelet.says(HEAD.replace(b"text/plain", b"text/html"), chunk(text), END)
+    kubelet.sends(HEAD.replace(b"text/plain", b"text/html"), chunk(text), END)
 
     assert await kubelet.pods.logs("web").read() == text.decode()
 

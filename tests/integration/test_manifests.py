@@ -1,4 +1,4 @@
-"""Manifests of many kinds, applied and deleted together."""
+"""Manifests of many kinds, applied and deleted in one call."""
 
 from __future__ import annotations
 

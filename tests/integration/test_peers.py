@@ -1,4 +1,4 @@
-"""What clients of this API are known to get wrong, one test each; the docstrings say what goes wrong."""
+"""What clients of this API are known to get wrong, one test each; the docstrings describe what goes wrong."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.integration.scripts import (
     client_of,
     config_map,
     event,
+    json_response,
     listed,
-    said,
     status,
     stream,
 )
@@ -83,7 +83,7 @@ async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str
     """Typed clients drop what they do not know, so that reading and writing back deletes it on the server."""
     many = listed(NEWER) | {"kind": "PodList"}
     script = ScriptedServer(
-        deque([stream(event("ADDED", NEWER))]), deque([said(many if how == "list" else NEWER)])
+        deque([stream(event("ADDED", NEWER))]), deque([json_response(many if how == "list" else NEWER)])
     )
     async with client_of(script.handle, facade) as client:
         pods = client.core_v1.pods("shop")
@@ -94,7 +94,7 @@ async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str
             pod = await pods.get("web") if how == "get" else (await pods.list())[0]
         pod.spec.containers[0].image = "web:2"
         pod.metadata.labels["seen"] = "yes"
-        script.rest = deque([said(NEWER)])
+        script.rest = deque([json_response(NEWER)])
         await pods.update(pod)
 
     expected = json.loads(json.dumps(NEWER).replace("web:1", "web:2"))
@@ -112,7 +112,7 @@ async def test_an_object_that_breaks_the_rules_of_its_kind_can_be_read(facade: s
         "spec": {"containers": None, "restartPolicy": "Sometimes", "tolerations": [{}]},
         "status": {"conditions": None, "phase": "Pondering", "containerStatuses": [{"state": {}}]},
     }
-    script = ScriptedServer(rest=deque([said(odd)]))
+    script = ScriptedServer(rest=deque([json_response(odd)]))
     async with client_of(script.handle, facade) as client:
         pod = await client.core_v1.pods("shop").get("odd")
 
@@ -146,7 +146,7 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
 
 @pytest.mark.embedded_only
 async def test_a_request_is_retried_after_retry_after(cluster: Cluster, client: Any, namespace: str) -> None:
-    """What the server asks for was not heard: the first 429 went to the caller, or was repeated at once."""
+    """Retry-After was ignored: the first 429 went to the caller, or was retried at once."""
     throttled = embedded(cluster).faults.throttle(retry_after=0, times=2, namespace=namespace, verb="create")
 
     made = await client.core_v1.config_maps(namespace).create(ConfigMap.new("a"))
@@ -172,8 +172,10 @@ async def test_a_list_is_more_than_its_first_page(client: Any, namespace: str) -
 async def test_a_list_that_expires_between_two_pages_is_listed_without_paging(facade: str) -> None:
     """The caller was left with half a list, or an error that repeating would have mended."""
     a, b = config_map("a"), config_map("b")
-    gone = said(status(410, "Expired", "the token is too old"), "410 Gone")
-    script = ScriptedServer(rest=deque([said(listed(a, token="more")), gone, said(listed(a, b))]))
+    gone = json_response(status(410, "Expired", "the token is too old"), "410 Gone")
+    script = ScriptedServer(
+        rest=deque([json_response(listed(a, token="more")), gone, json_response(listed(a, b))])
+    )
     async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(page_size=1)
 
@@ -214,7 +216,7 @@ async def test_every_form_of_a_selector_selects(
 async def test_one_undecodable_object_does_not_break_a_list(facade: str) -> None:
     """One object that a model rejects makes all others unreadable."""
     broken = config_map("broken") | {"metadata": {"name": 5}}
-    script = ScriptedServer(rest=deque([said(listed(config_map("a"), broken, config_map("b")))]))
+    script = ScriptedServer(rest=deque([json_response(listed(config_map("a"), broken, config_map("b")))]))
     problems: list[DecodeError] = []
     async with client_of(script.handle, facade) as client:
         found = await client.core_v1.config_maps("shop").list(on_error=problems.append)
@@ -240,13 +242,13 @@ async def test_two_clusters_in_one_program_do_not_mix(facade: str) -> None:
 async def test_discovery_takes_two_requests_and_leaves_no_files(
     cluster: Cluster, client: Any, temporary: Path
 ) -> None:
-    """One request per group, and a file of a name that anybody can guess, which never grows old."""
+    """One request per group, and a file with a predictable name, which never grows old."""
     server = embedded(cluster)
     before = len(server.requests)
 
     names = ("deploy", "pods", "ingresses.networking.k8s.io", "cj", "ConfigMap", "crd")
     await asyncio.gather(*(client.dynamic(name).list() for name in names))
 
-    asked = [each.path for each in server.requests[before:] if each.info.verb != "list"]
-    assert sorted(asked) == ["/api", "/apis"]
+    paths = [each.path for each in server.requests[before:] if each.info.verb != "list"]
+    assert sorted(paths) == ["/api", "/apis"]
     assert files_in(temporary) == []

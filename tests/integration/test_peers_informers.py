@@ -1,8 +1,8 @@
-"""What informers and caches of this API are known to get wrong, one test each; the docstrings say what goes wrong.
+"""What informers and caches of this API are known to get wrong, one test each; the docstrings describe what goes wrong.
 
 Three flaws have no test here. That an event is parsed three times, that lines are gathered in quadratic time, and that
 each connection gets a client of its own are a matter of cost, which `benchmarks` measures. That a handler is registered
-by a task that nobody refers to cannot be written down where registering is a plain call. And that a dead task is never
+by a task without references cannot be written down where registering is a plain call. And that a dead task is never
 started again is what every test here would fail of that drops a connection.
 """
 
@@ -23,8 +23,8 @@ from tests.integration.scripts import (
     client_of,
     config_map,
     event,
+    json_response,
     listed,
-    said,
     status,
     stream,
 )
@@ -47,7 +47,7 @@ def maps(client: Any, namespace: str) -> Any:
 
 
 def without_the_clusters_own(recorder: RecordingHandler) -> list[str]:
-    """What was told of the test's objects; a real cluster puts one of its own into each namespace."""
+    """The events of the test's objects; a real cluster puts one of its own into each namespace."""
     return [each for each in recorder.told if "kube-root-ca" not in each]
 
 
@@ -81,17 +81,17 @@ NO_PAUSE = {
     "errors": stream(BUSY, ends=True),
     "nothing new": stream(ends=True),
     "drops": stream(then="reset"),
-    "refusals": ScriptedResponse(said(status(500, "InternalError", "no"), "500 No")),
+    "refusals": ScriptedResponse(json_response(status(500, "InternalError", "no"), "500 No")),
 }
 
 
-@pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: ScriptedResponse) -> None:
+@pytest.mark.parametrize("response", NO_PAUSE.values(), ids=NO_PAUSE.keys())
+async def test_a_failing_server_is_retried_with_backoff(facade: str, response: ScriptedResponse) -> None:
     """A thousand requests in three seconds, against a server that fails already, each logged with a traceback."""
     script = ScriptedServer(
-        deque([stream(event("ADDED", config_map()), bookmark("6", ends=True), ends=True), answered])
+        deque([stream(event("ADDED", config_map()), bookmark("6", ends=True), ends=True), response])
     )
-    script.rest = deque([said(listed(config_map(), version="6"))])
+    script.rest = deque([json_response(listed(config_map(), version="6"))])
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         async with informer_of(maps) as informer:
@@ -158,7 +158,7 @@ async def test_an_empty_cluster_is_distinguished_from_one_not_synced_yet(cluster
 
 
 async def test_a_late_handler_receives_existing_objects(maps: Any) -> None:
-    """It heard nothing of what was cached already."""
+    """It received nothing of what was cached already."""
     await put(maps, "a")
     async with quick(maps) as informer:
         await informer.wait_synced(30)
@@ -206,7 +206,7 @@ async def test_an_update_has_the_old_object(maps: Any) -> None:
 async def test_a_missed_deletion_is_dispatched_after_the_cache_change_as_a_tombstone(
     cluster: Cluster, maps: Any
 ) -> None:
-    """The handler still found the object in the cache; nothing told that its end had not been seen."""
+    """The handler still found the object in the cache; nothing marked its final state as unknown."""
     await put(maps, "a")
     faults, place = embedded(cluster).faults, maps.namespace
     faults.expire_watch(after=3, namespace=place)
@@ -261,7 +261,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
 
 @pytest.mark.embedded_only
 async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
-    """It was a full list, and told every object as changed, to everybody."""
+    """It was a full list, and dispatched every object as changed to every handler."""
     await put(maps, "a")
     recorder, other = RecordingHandler(), RecordingHandler()
     informer = quick(maps, resync=1.0)
@@ -318,13 +318,13 @@ async def test_an_informer_can_be_stopped_right_after_its_start(maps: Any) -> No
 
 
 async def test_long_lists_come_in_pages(facade: str) -> None:
-    """Everything was asked for at once; or only the first page was ever read."""
+    """Everything was requested at once; or only the first page was ever read."""
     script = ScriptedServer(deque([stream()]))
     script.rest = deque(
         [
-            said(listed(config_map("a"), config_map("b"), token="more")),
-            said(listed(config_map("c"), config_map("d"), token="and more")),
-            said(listed(config_map("e"))),
+            json_response(listed(config_map("a"), config_map("b"), token="more")),
+            json_response(listed(config_map("c"), config_map("d"), token="and more")),
+            json_response(listed(config_map("e"))),
         ]
     )
     async with (
@@ -339,7 +339,7 @@ async def test_long_lists_come_in_pages(facade: str) -> None:
 
 
 async def test_mutations_of_shared_objects_are_detected(maps: Any) -> None:
-    """Live objects were handed out, and nobody could tell who changed them."""
+    """Live objects were handed out, and mutations went undetected."""
     await put(maps, "a")
     informer = quick(maps, detect_mutations=True)
     await informer.start()
@@ -377,7 +377,7 @@ async def test_deletions_are_not_lost_when_a_resource_version_expires(
 
 
 async def test_existing_objects_are_dispatched_as_adds(maps: Any) -> None:
-    """Handlers heard only of what came later."""
+    """Handlers received only later changes."""
     await put(maps, "a")
     await put(maps, "b")
     recorder = RecordingHandler()
@@ -401,8 +401,8 @@ async def test_listers_and_lists_honor_selectors(maps: Any) -> None:
         for selector, names in SELECTED.items():
             found = informer.lister.namespace(maps.namespace).list(selector)
             assert {each.metadata.name for each in found} - {"kube-root-ca.crt"} == names
-            asked = await maps.list(label_selector=selector)
-            assert {each.metadata.name for each in asked.items} - {"kube-root-ca.crt"} == names
+            from_server = await maps.list(label_selector=selector)
+            assert {each.metadata.name for each in from_server.items} - {"kube-root-ca.crt"} == names
 
 
 async def test_objects_are_never_evicted_from_the_cache(facade: str) -> None:
@@ -422,7 +422,7 @@ async def test_objects_are_never_evicted_from_the_cache(facade: str) -> None:
 async def test_an_informer_of_a_namespace_requests_only_that_namespace(
     cluster: Cluster, client: Any, namespace: str
 ) -> None:
-    """Namespaces were taken and ignored: everything was watched, which somebody with few rights may not."""
+    """Namespaces were taken and ignored: everything was watched, which a user with few rights may not."""
     secrets = client.core_v1.secrets(namespace)
     before = len(embedded(cluster).requests)
     async with quick([secrets, client.core_v1.secrets("default")]) as informer:
@@ -480,7 +480,7 @@ async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace
 
 @pytest.mark.embedded_only
 async def test_readers_never_see_a_partial_relist(cluster: Cluster, maps: Any) -> None:
-    """A relist emptied the cache and filled it again, under the eyes of whoever read it."""
+    """A relist emptied the cache and filled it again, while it was being read."""
     for number in range(50):
         await put(maps, f"map-{number}")
     faults, place = embedded(cluster).faults, maps.namespace
@@ -561,7 +561,7 @@ async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) 
         event("ERROR", status(code, "", "odd")),
     )
     script = ScriptedServer(deque([first, failing, failing, stream(event("ADDED", config_map("b", "9")))]))
-    script.rest = deque([said(listed(config_map("a", "5"), version="6"))])
+    script.rest = deque([json_response(listed(config_map("a", "5"), version="6"))])
     async with (
         client_of(script.handle, facade) as client,
         informer_of(client.core_v1.config_maps("shop"), backoff=QUICK) as informer,

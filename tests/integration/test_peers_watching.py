@@ -1,4 +1,4 @@
-"""What watches of this API are known to get wrong, one test each; the docstrings say what goes wrong."""
+"""What watches of this API are known to get wrong, one test each; the docstrings describe what goes wrong."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.integration.scripts import (
     client_of,
     config_map,
     event,
+    json_response,
     listed,
-    said,
     status,
     stream,
 )
 from tests.unit.auth.plugins import Program
 from tests.unit.config.samples import plain
-from tests.unit.transport.servers import answer
+from tests.unit.transport.servers import http_response
 
 import masthead
 import masthead.aio
@@ -54,7 +54,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listwatch, "Backoff", partial(Backoff, first=0.01, cap=0.05))
 
 
-async def told(events: Any, count: int) -> list[tuple[str, str]]:
+async def next_events(events: Any, count: int) -> list[tuple[str, str]]:
     """The next events as type and name."""
     found: list[tuple[str, str]] = []
     async with asyncio.timeout(60):
@@ -83,51 +83,53 @@ async def test_an_untyped_watch_continues_after_its_connection_ends(
         await untyped.create({"metadata": {"name": name}})
 
     async with untyped.watch(since=since) as events:
-        assert await told(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+        assert await next_events(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
     assert hit.hits == 2
 
 
 async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
-    """To say how long one connection lasts was read as: and then stop."""
+    """A limit for one connection was taken as a limit for the whole watch."""
     async with masthead.server.run(clock=VirtualClock) as server:
         async with connected(from_kubeconfig(server.kubeconfig()), facade) as client:
             maps = client.core_v1.config_maps("default")
             untyped = client.dynamic("v1", "configmaps", namespace="default")
             async with untyped.watch(since=str(server.revision), timeout_seconds=30) as events:
                 await maps.create(ConfigMap.new("a"))
-                assert await told(events, 1) == [("ADDED", "a")]
+                assert await next_events(events, 1) == [("ADDED", "a")]
                 await server.quiesce()
                 server.advance(60)
                 await maps.create(ConfigMap.new("b"))
-                assert await told(events, 1) == [("ADDED", "b")]
+                assert await next_events(events, 1) == [("ADDED", "b")]
         watches = [each for each in server.requests if each.info.verb == "watch"]
 
     assert len(watches) == 2
 
 
-TROUBLE = {
+FAILURES = {
     "a connection that is reset": ScriptedResponse(then="reset"),
     "a connection that breaks": stream(then="reset"),
     "an error of the server's": stream(BUSY, ends=True),
-    "a gateway in between": ScriptedResponse(answer(b"no upstream", status="502 Bad Gateway")),
-    "a server that is full": ScriptedResponse(said(status(503, "ServiceUnavailable", "wait"), "503 No")),
-    "a login page": ScriptedResponse(answer(b"<html>", "Content-Type: text/html")),
+    "a gateway in between": ScriptedResponse(http_response(b"no upstream", status="502 Bad Gateway")),
+    "a server that is full": ScriptedResponse(
+        json_response(status(503, "ServiceUnavailable", "wait"), "503 No")
+    ),
+    "a login page": ScriptedResponse(http_response(b"<html>", "Content-Type: text/html")),
 }
 
 
 @pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE.keys())
-async def test_a_watch_survives_failures_to_resume(facade: str, trouble: ScriptedResponse) -> None:
+@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES.keys())
+async def test_a_watch_survives_failures_to_resume(facade: str, failure: ScriptedResponse) -> None:
     """The first drop was handled, but a failure of the connection after it ended the watch, or the whole program."""
     first = stream(event("ADDED", config_map("a", "7")), ends=True)
     script = ScriptedServer(
-        deque([first, trouble, trouble, trouble, stream(event("ADDED", config_map("b", "8")))])
+        deque([first, failure, failure, failure, stream(event("ADDED", config_map("b", "8")))])
     )
     async with (
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,
     ):
-        assert await told(events, 2) == [("ADDED", "a"), ("ADDED", "b")]
+        assert await next_events(events, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
     assert [each["resourceVersion"] for each in script.queries] == ["5", "7", "7", "7", "7"]
 
@@ -135,33 +137,33 @@ async def test_a_watch_survives_failures_to_resume(facade: str, trouble: Scripte
 @pytest.mark.usefixtures("hurried")
 async def test_failures_at_the_very_beginning_are_survived(facade: str) -> None:
     """One error before the first event ended some watches for good, and what waited for them went on with nothing."""
-    refused = ScriptedResponse(said(status(503, "ServiceUnavailable", "starting"), "503 No"))
+    refused = ScriptedResponse(json_response(status(503, "ServiceUnavailable", "starting"), "503 No"))
     first = stream(event("ADDED", config_map("a", "7")), bookmark("8", ends=True))
     script = ScriptedServer(deque([refused, ScriptedResponse(then="reset"), first]))
     async with (
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch() as events,
     ):
-        assert await told(events, 1) == [("ADDED", "a")]
+        assert await next_events(events, 1) == [("ADDED", "a")]
 
 
 NO_PAUSE = {
     "errors": stream(BUSY, ends=True),
     "nothing new": stream(ends=True),
     "drops": stream(then="reset"),
-    "refusals": ScriptedResponse(answer(b"busy", status="503 Service Unavailable")),
+    "refusals": ScriptedResponse(http_response(b"busy", status="503 Service Unavailable")),
 }
 
 
-@pytest.mark.parametrize("answered", NO_PAUSE.values(), ids=NO_PAUSE.keys())
-async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: ScriptedResponse) -> None:
+@pytest.mark.parametrize("response", NO_PAUSE.values(), ids=NO_PAUSE.keys())
+async def test_a_failing_server_is_retried_with_backoff(facade: str, response: ScriptedResponse) -> None:
     """Hundreds of requests a second, against a server that fails already."""
-    script = ScriptedServer(deque([answered]))
+    script = ScriptedServer(deque([response]))
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         events = maps.watch(since="5")
         async with asyncio.TaskGroup() as group:
-            group.create_task(told(events, 1))
+            group.create_task(next_events(events, 1))
             for _ in range(200):
                 await maps.get("settings")
             await events.close()
@@ -170,22 +172,26 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, answered: S
     assert len(script.seen) - len(script.queries) == 200
 
 
-@pytest.mark.parametrize("form", ["an answer", "an event"])
+@pytest.mark.parametrize("form", ["a response", "an event"])
 async def test_an_expired_version_is_requested_once(facade: str, form: str) -> None:
     """Some retry at the version that the server has just refused, for ever; some drop it, and miss what was deleted."""
     gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
-    refusal = stream(event("ERROR", gone)) if form == "an event" else ScriptedResponse(said(gone, "410 Gone"))
+    refusal = (
+        stream(event("ERROR", gone))
+        if form == "an event"
+        else ScriptedResponse(json_response(gone, "410 Gone"))
+    )
     script = ScriptedServer(deque([refusal, stream(event("DELETED", config_map("a", "12")))]))
-    script.rest = deque([said(listed(config_map("a"), version="11"))])
+    script.rest = deque([json_response(listed(config_map("a"), version="11"))])
     async with client_of(script.handle, facade) as client:
         maps = client.core_v1.config_maps("shop")
         async with maps.watch(since="5") as events:
             with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
-                await told(events, 1)
+                await next_events(events, 1)
         assert len(script.queries) == 1
         again = await maps.list()
         async with maps.watch(since=again.metadata.resource_version) as events:
-            assert await told(events, 1) == [("DELETED", "a")]
+            assert await next_events(events, 1) == [("DELETED", "a")]
 
     assert [each["resourceVersion"] for each in script.queries] == ["5", "11"]
 
@@ -213,7 +219,7 @@ async def test_one_undecodable_object_does_not_break_a_watch(facade: str) -> Non
 
 @pytest.mark.usefixtures("hurried")
 async def test_a_connection_lost_during_initial_events_restarts_them(facade: str) -> None:
-    """To go on from the version of some first object loses those not told yet; and not every bookmark is their end."""
+    """Resuming from the version of an initial event loses those not delivered yet, and not every bookmark ends them."""
     a, b = (event("ADDED", config_map(name, "7")) for name in "ab")
     script = ScriptedServer(
         deque(
@@ -227,7 +233,7 @@ async def test_a_connection_lost_during_initial_events_restarts_them(facade: str
         client_of(script.handle, facade) as client,
         client.core_v1.config_maps("shop").watch() as events,
     ):
-        assert await told(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a")]
+        assert await next_events(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a")]
 
     assert [each.get("sendInitialEvents") for each in script.queries] == ["true", "true"]
     assert not any("resourceVersion" in each for each in script.queries)
@@ -240,7 +246,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, client: Any, namespace:
     since = (await maps.create(ConfigMap.new("a"))).metadata.resource_version
     await maps.create(ConfigMap.new("b"))
     async with maps.watch(since=since) as events:
-        await told(events, 1)
+        await next_events(events, 1)
 
     (watch,) = [
         each
@@ -266,16 +272,16 @@ async def test_a_recreated_object_is_a_different_object(client: Any, namespace: 
 
 
 @pytest.mark.usefixtures("hurried")
-@pytest.mark.parametrize("read_timeout", ["before the answer", "within the stream"])
+@pytest.mark.parametrize("read_timeout", ["before the response", "within the stream"])
 async def test_a_half_open_connection_is_detected(facade: str, read_timeout: str) -> None:
-    """With no limit for silence, a watch whose other end has vanished stands still for ever, and says nothing."""
-    dead = ScriptedResponse(then="hold") if read_timeout == "before the answer" else stream()
+    """With no limit for silence, a watch whose other end has vanished hangs for ever without an error."""
+    dead = ScriptedResponse(then="hold") if read_timeout == "before the response" else stream()
     script = ScriptedServer(deque([dead, stream(event("ADDED", config_map("a", "7")))]))
     async with (
         client_of(script.handle, facade, read_timeout=0.2, timeout=0.2) as client,
         client.core_v1.config_maps("shop").watch(since="5") as events,
     ):
-        assert await told(events, 1) == [("ADDED", "a")]
+        assert await next_events(events, 1) == [("ADDED", "a")]
 
 
 def test_every_wait_has_a_limit_by_default() -> None:
@@ -293,7 +299,7 @@ async def test_a_watch_can_be_closed_before_the_first_event(client: Any, namespa
             async with client.core_v1.config_maps(namespace).watch(since="0") as events:
                 await events.close()
             async with client.core_v1.config_maps(namespace).watch() as events, asyncio.TaskGroup() as group:
-                group.create_task(told(events, 1000))
+                group.create_task(next_events(events, 1000))
                 await client.core_v1.config_maps(namespace).list()
                 await events.close()
 
@@ -321,12 +327,12 @@ async def test_an_error_response_does_not_affect_other_calls(tmp_path: Path, fac
             maps = client.core_v1.config_maps("default")
             async with maps.watch(since=str(server.revision)) as events:
                 await maps.create(ConfigMap.new("a"))
-                assert await told(events, 1) == [("ADDED", "a")]
+                assert await next_events(events, 1) == [("ADDED", "a")]
                 server.faults.fail(code, verb="get", resource="configmaps", times=1)
                 with pytest.raises(masthead.StatusError):
                     await maps.get("a")
                 await maps.create(ConfigMap.new("b"))
-                assert await told(events, 1) == [("ADDED", "b")]
+                assert await next_events(events, 1) == [("ADDED", "b")]
         watches = [each for each in server.requests if each.info.verb == "watch"]
 
     assert len(watches) == 1

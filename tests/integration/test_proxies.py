@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.conftest import connected
 from tests.integration.guarded import of
-from tests.unit.transport.servers import answer, join, receive, serving
+from tests.unit.transport.servers import http_response, join, receive, serving
 
 import masthead.server
 from masthead.api.core.v1 import ConfigMap
@@ -33,19 +33,19 @@ def server() -> Iterator[Server]:
 
 
 class Tunnel:
-    """An HTTP proxy that opens tunnels, and keeps what it was told."""
+    """An HTTP proxy that opens tunnels, and records what it receives."""
 
     def __init__(self, refusal: bytes = b"") -> None:
         self.heads: list[str] = []
         self._refusal = refusal
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = await receive(reader)
-        self.heads.append(f"{asked.line} {asked.pairs}")
+        request = await receive(reader)
+        self.heads.append(f"{request.line} {request.pairs}")
         if self._refusal:
             writer.write(self._refusal)
             return
-        host, _, port = asked.line.split()[1].rpartition(":")
+        host, _, port = request.line.split()[1].rpartition(":")
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await join(reader, writer, host, int(port))
 
@@ -110,9 +110,9 @@ async def failure(server: Server, folder: Path, facade: str, place: str) -> str:
         with pytest.raises(ConnectError) as caught:
             await client.core_v1.namespaces().get("default")
     error = caught.value
-    said = f"{error} {error!r} {error.__cause__!r} {error.__context__!r}"
-    assert PASSWORD not in said
-    assert TOKEN not in said
+    message = f"{error} {error!r} {error.__cause__!r} {error.__context__!r}"
+    assert PASSWORD not in message
+    assert TOKEN not in message
     return str(error)
 
 
@@ -122,9 +122,9 @@ async def test_an_unreachable_proxy_is_named(server: Server, tmp_path: Path, fac
         place = f"127.0.0.1:{bound.getsockname()[1]}"
         before = len(server.requests)
 
-        said = await failure(server, tmp_path, facade, place)
+        message = await failure(server, tmp_path, facade, place)
 
-    assert f"the proxy {place} cannot be reached" in said
+    assert f"the proxy {place} cannot be reached" in message
     assert len(server.requests) == before
 
 
@@ -135,11 +135,11 @@ async def test_an_unreachable_proxy_is_named(server: Server, tmp_path: Path, fac
 async def test_a_refusing_proxy_is_distinguished_from_a_refusing_server(
     server: Server, tmp_path: Path, facade: str, status: str, advice: str
 ) -> None:
-    async with serving(Tunnel(answer(status=status)).handle) as listening:
-        said = await failure(server, tmp_path, facade, f"127.0.0.1:{listening.port}")
+    async with serving(Tunnel(http_response(status=status)).handle) as listening:
+        message = await failure(server, tmp_path, facade, f"127.0.0.1:{listening.port}")
 
-    assert f"the proxy 127.0.0.1:{listening.port} refused to connect" in said
-    assert advice in said
+    assert f"the proxy 127.0.0.1:{listening.port} refused to connect" in message
+    assert advice in message
 
 
 async def test_a_server_on_this_machine_needs_no_proxy_of_the_environment(

@@ -134,12 +134,12 @@ def test_the_embedded_server_does_not_serve_removed_versions_and_the_error_names
     with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
         with pytest.raises(NotFoundError) as caught:
             client.apps_v1beta1.deployments("x").list()
-        answer = client.rest.get("/apis")
+        response = client.rest.get("/apis")
 
     assert caught.value.message == "the server could not find the requested resource"
     assert caught.value.code == 404
     assert str(caught.value).endswith("apps/v1beta1 is not served since Kubernetes 1.16: use apps/v1.")
-    assert b'"extensions"' not in answer.body
+    assert b'"extensions"' not in response.body
 
 
 async def test_the_async_client_reaches_removed_versions() -> None:

@@ -31,7 +31,7 @@ OLD, NEW = "the-0ld-token", "the-n3w-token"
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Lets a minute pass for whoever looks at files now and then."""
+    """Lets a minute pass for code that checks files periodically."""
     passed = [0.0]
     monkeypatch.setattr(connect, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed[0]))
 
@@ -111,8 +111,8 @@ async def test_a_token_file_that_vanishes_is_reported_once_and_its_token_stays_i
                 later()
                 await look(client)
 
-    (told,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
-    assert "cannot be read" in told.getMessage()
+    (record,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert "cannot be read" in record.getMessage()
     assert OLD not in caplog.text
 
 
@@ -147,8 +147,8 @@ async def test_a_half_written_ca_bundle_is_ignored(
                 later()
                 await look(client)
 
-    (told,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
-    assert "the previous value stays in use" in told.getMessage()
+    (record,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert "the previous value stays in use" in record.getMessage()
 
 
 async def test_a_watch_outlives_a_server_that_comes_back_with_another_token_and_authority(
@@ -174,10 +174,10 @@ async def test_a_watch_outlives_a_server_that_comes_back_with_another_token_and_
             changed = ConfigMap.from_dict({"metadata": settings, "data": {"color": "blue"}})
             await other.core_v1.config_maps("default").update(changed)
         async with asyncio.timeout(60):
-            told = await anext(events)
+            delivered = await anext(events)
         await events.close()
 
-    assert (told.type, told.object.data) == ("MODIFIED", {"color": "blue"})
+    assert (delivered.type, delivered.object.data) == ("MODIFIED", {"color": "blue"})
 
 
 async def test_a_new_client_certificate_is_sent_once_both_its_files_are_present(
@@ -200,8 +200,8 @@ async def test_a_new_client_certificate_is_sent_once_both_its_files_are_present(
             await look(client)
 
     assert gate.users == ["before", "before", "after"]
-    (told,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
-    assert "the key belongs to another certificate" in told.getMessage()
+    (record,) = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert "the key belongs to another certificate" in record.getMessage()
 
 
 async def test_an_exec_plugin_runs_again_after_a_401(tmp_path: Path, facade: str) -> None:

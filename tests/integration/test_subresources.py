@@ -303,7 +303,7 @@ async def test_a_token_can_be_bound_to_an_object(client: Any, namespace: str, po
 
 @pytest.fixture
 async def request_name(client: Any, namespace: str) -> str:
-    """A request that waits for somebody to decide."""
+    """A certificate signing request that awaits a decision."""
     await client.certificates_v1.certificate_signing_requests().create(
         {
             "metadata": {"name": namespace},

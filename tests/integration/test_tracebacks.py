@@ -22,8 +22,8 @@ from tests.unit.auth.plugins import Line
 from tests.unit.transport.servers import (
     CertificateAuthority,
     always,
-    answer,
     chunk,
+    http_response,
     never,
     once,
     receive,
@@ -63,7 +63,7 @@ MARKS = ("LEAK-4f1c9b", PAIR[:16])
 JSON = "Content-Type: application/json"
 QUICK = RestSettings(retries=0)
 NOT_WAITING = RestSettings(retries=0, timeout=0.2)
-VERSION = answer(b'{"gitVersion":"v1.36.4"}', JSON)
+VERSION = http_response(b'{"gitVersion":"v1.36.4"}', JSON)
 
 CREDENTIALS: dict[str, dict[str, Any]] = {
     "token": {"token": SECRET},
@@ -125,7 +125,7 @@ def test_a_secret_in_a_frame_would_be_found() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Connections and answers
+# Connections and responses
 
 
 async def test_a_refused_connection(who: dict[str, Any]) -> None:
@@ -171,29 +171,34 @@ async def test_no_response_in_time(who: dict[str, Any]) -> None:
         assert leaks(await error_of(rest), *MARKS) == []
 
 
-BAD_ANSWERS = {
+BAD_RESPONSES = {
     "garbage": b"\x00\x01 not HTTP at all\r\n\r\n",
     "nothing": b"",
     "cut short": b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab",
     "an endless head": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000,
-    "not gzip": answer(b"plain", "Content-Encoding: gzip"),
-    "another encoding": answer(b"plain", "Content-Encoding: br"),
-    "a page": answer(b"<html><title>Login</title>", "Content-Type: text/html"),
-    "empty": answer(b"", JSON),
-    "a redirect": answer(b"", "Location: https://elsewhere.example/", status="302 Found"),
-    "forbidden": answer(b'{"kind":"Status","status":"Failure","code":403}', JSON, status="403 Forbidden"),
-    "too many": answer(b"", "Retry-After: 1", status="429 Too Many Requests"),
+    "not gzip": http_response(b"plain", "Content-Encoding: gzip"),
+    "another encoding": http_response(b"plain", "Content-Encoding: br"),
+    "a page": http_response(b"<html><title>Login</title>", "Content-Type: text/html"),
+    "empty": http_response(b"", JSON),
+    "a redirect": http_response(b"", "Location: https://elsewhere.example/", status="302 Found"),
+    "forbidden": http_response(
+        b'{"kind":"Status","status":"Failure","code":403}', JSON, status="403 Forbidden"
+    ),
+    "too many": http_response(b"", "Retry-After: 1", status="429 Too Many Requests"),
 }
 
 
-@pytest.mark.parametrize("bad", list(BAD_ANSWERS))
+@pytest.mark.parametrize("bad", list(BAD_RESPONSES))
 async def test_a_bad_response(bad: str, who: dict[str, Any]) -> None:
-    async with serving(once(BAD_ANSWERS[bad])) as served, client_of(Config(server=served.url, **who)) as rest:
+    async with (
+        serving(once(BAD_RESPONSES[bad])) as served,
+        client_of(Config(server=served.url, **who)) as rest,
+    ):
         assert leaks(await error_of(rest), *MARKS) == []
 
 
 async def test_a_kept_connection_that_is_dead() -> None:
-    async def answer_once_then_hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def respond_once_then_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
         writer.write(VERSION)
         await receive(reader)
@@ -202,7 +207,7 @@ async def test_a_kept_connection_that_is_dead() -> None:
         writer.transport.abort()
 
     async with (
-        serving(answer_once_then_hang_up) as served,
+        serving(respond_once_then_close) as served,
         client_of(Config(server=served.url, token=SECRET)) as rest,
     ):
         await rest.get("/version")
@@ -297,7 +302,7 @@ async def test_a_header_that_cannot_be_sent(headers: dict[str, str | Secret], wh
 # ---------------------------------------------------------------------------------------------------------
 # Credentials that are refused, or cannot be had
 
-REFUSED = answer(b'{"kind":"Status","status":"Failure","code":401}', JSON, status="401 Unauthorized")
+REFUSED = http_response(b'{"kind":"Status","status":"Failure","code":401}', JSON, status="401 Unauthorized")
 
 
 async def test_a_token_file_that_is_refused_for_ever(tmp_path: Path) -> None:
@@ -338,7 +343,7 @@ def plugin(tmp_path: Path, body: str, **more: Any) -> Config:
         provide_cluster_info=True,
         **more,
     )
-    # A proxy whose password the program is told of.
+    # A proxy whose password the program is given.
     return Config(server="http://127.0.0.1:1", exec=exec_, proxy_url=f"http://user:{SECRET}@127.0.0.1:1")
 
 
@@ -414,18 +419,18 @@ async def test_a_plugin_that_is_not_there() -> None:
 
 
 @asynccontextmanager
-async def issuer(grant: bytes, asked: asyncio.Event | None = None) -> AsyncIterator[Config]:
-    """A configuration whose issuer answers the exchange of tokens with this; with an event, never."""
+async def issuer(grant: bytes, requested: asyncio.Event | None = None) -> AsyncIterator[Config]:
+    """A configuration whose issuer sends this response to the token exchange; with an event, none."""
     document: dict[str, object] = {}
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await receive(reader)
         if "openid-configuration" in request.line:
-            writer.write(answer(json.dumps(document).encode(), JSON))
+            writer.write(http_response(json.dumps(document).encode(), JSON))
         else:
             writer.write(grant)
-            if asked is not None:
-                asked.set()
+            if requested is not None:
+                requested.set()
                 await asyncio.Event().wait()
         await writer.drain()
 
@@ -436,16 +441,16 @@ async def issuer(grant: bytes, asked: asyncio.Event | None = None) -> AsyncItera
 
 
 GRANTS = {
-    "refuses": answer(f'{{"error":"no {SECRET}"}}'.encode(), JSON, status="400 Bad Request"),
-    "is broken": answer(b"", status="500 Internal Server Error"),
-    "talks rubbish": answer(f"{SECRET}".encode(), JSON),
-    "talks no UTF-8": answer(f'{{"id_token":"{SECRET}'.encode() + b'\xff"}', JSON),
-    "gives a number": answer(f'{{"id_token":5,"refresh_token":"{SECRET}"}}'.encode(), JSON),
-    "gives no id token": answer(f'{{"refresh_token":"{SECRET}"}}'.encode(), JSON),
-    "gives a token with a blank": answer(f'{{"id_token":"{SECRET} x"}}'.encode(), JSON),
+    "refuses": http_response(f'{{"error":"no {SECRET}"}}'.encode(), JSON, status="400 Bad Request"),
+    "is broken": http_response(b"", status="500 Internal Server Error"),
+    "talks rubbish": http_response(f"{SECRET}".encode(), JSON),
+    "talks no UTF-8": http_response(f'{{"id_token":"{SECRET}'.encode() + b'\xff"}', JSON),
+    "gives a number": http_response(f'{{"id_token":5,"refresh_token":"{SECRET}"}}'.encode(), JSON),
+    "gives no id token": http_response(f'{{"refresh_token":"{SECRET}"}}'.encode(), JSON),
+    "gives a token with a blank": http_response(f'{{"id_token":"{SECRET} x"}}'.encode(), JSON),
     "breaks off": b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"id_token":"' + SECRET.encode(),
     "is no HTTP": b"\0\0\0\0\r\n\r\n",
-    "redirects": answer(b"", "Location: http://127.0.0.1:1/", status="307 Temporary Redirect"),
+    "redirects": http_response(b"", "Location: http://127.0.0.1:1/", status="307 Temporary Redirect"),
 }
 
 
@@ -464,10 +469,10 @@ async def test_an_issuer_that_cannot_be_reached() -> None:
 
 
 async def test_an_issuer_that_hangs_while_the_caller_is_cancelled_twice() -> None:
-    asked = asyncio.Event()
-    async with issuer(b"", asked) as config, client_of(config) as rest:
+    requested = asyncio.Event()
+    async with issuer(b"", requested) as config, client_of(config) as rest:
         task = asyncio.get_running_loop().create_task(rest.get("/version"))
-        await asked.wait()
+        await requested.wait()
         task.cancel()
         await asyncio.sleep(0)
         task.cancel()
@@ -480,7 +485,7 @@ async def test_new_tokens_that_cannot_be_saved(tmp_path: Path) -> None:
     gone = tmp_path / "config"
     gone.write_text(f"users:\n- name: dev\n  user:\n    token: {SECRET}\n")
     token = f"{SECRET}.{base64.urlsafe_b64encode(b'{}').decode()}.x"
-    async with issuer(answer(f'{{"id_token":"{token}"}}'.encode(), JSON)) as config:
+    async with issuer(http_response(f'{{"id_token":"{token}"}}'.encode(), JSON)) as config:
         assert config.oidc is not None
         oidc = OidcConfig(
             issuer=config.oidc.issuer,
@@ -513,8 +518,8 @@ def test_invalid_tokens() -> None:
 
 
 async def test_a_client_certificate_that_cannot_be_used() -> None:
-    issued = trustme.CA().issue_cert("somebody")
-    other = trustme.CA().issue_cert("somebody").private_key_pem.bytes().decode()
+    issued = trustme.CA().issue_cert("client")
+    other = trustme.CA().issue_cert("client").private_key_pem.bytes().decode()
     chain = issued.cert_chain_pems[0].bytes().decode()
     mark = other.splitlines()[2]
     broken = other.replace(other.splitlines()[1], "!!!!")
@@ -529,20 +534,20 @@ async def test_a_client_certificate_that_cannot_be_used() -> None:
 # ---------------------------------------------------------------------------------------------------------
 # Proxies
 
-PROXY_ANSWERS = {
-    "refuses": answer(b"", status="407 Proxy Authentication Required"),
-    "forbids": answer(b"", status="403 Forbidden"),
+PROXY_RESPONSES = {
+    "refuses": http_response(b"", status="407 Proxy Authentication Required"),
+    "forbids": http_response(b"", status="403 Forbidden"),
     "breaks off": b"HTTP/1.1 2",
     "talks rubbish": b"\0\0\0\0\r\n\r\n\r\n",
 }
 
 
-@pytest.mark.parametrize("how", list(PROXY_ANSWERS))
+@pytest.mark.parametrize("how", list(PROXY_RESPONSES))
 @pytest.mark.parametrize("server", ["https://10.255.255.1:6443", "http://127.0.0.1:1"])
 async def test_an_http_proxy_that_fails(how: str, server: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(PROXY_ANSWERS[how])
+        writer.write(PROXY_RESPONSES[how])
         await writer.drain()
 
     async with serving(handle) as served:
@@ -561,40 +566,40 @@ async def test_a_proxy_that_cannot_be_reached() -> None:
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
 @pytest.mark.parametrize("server", ["https://10.255.255.1:6443", "http://127.0.0.1:1"])
 async def test_a_proxy_that_hangs_while_the_caller_is_cancelled(scheme: str, server: str) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if scheme == "socks5":
             await reader.readexactly(4)
             writer.write(b"\x05\x02")
         await reader.read(1)
-        asked.set()
+        requested.set()
         await asyncio.Event().wait()
 
     async with serving(hang) as served:
         proxy = f"{scheme}://user:{SECRET}@127.0.0.1:{served.port}"
         async with client_of(Config(server=server, proxy_url=proxy, token=SECRET)) as rest:
             task = asyncio.get_running_loop().create_task(rest.get("/version"))
-            await asked.wait()
+            await requested.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError) as caught:
                 await task
     assert leaks(caught.value, *MARKS) == []
 
 
-SOCKS_ANSWERS = {
+SOCKS_RESPONSES = {
     "refuses": [b"\x05\x02", b"\x01\x01"],
     "breaks off": [b"\x05\x02", b""],
-    "is none": [b"HTTP", b""],
+    "does not speak SOCKS": [b"HTTP", b""],
 }
 
 
-@pytest.mark.parametrize("how", list(SOCKS_ANSWERS))
+@pytest.mark.parametrize("how", list(SOCKS_RESPONSES))
 async def test_a_socks_proxy_that_fails(how: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for said in SOCKS_ANSWERS[how]:
+        for sent in SOCKS_RESPONSES[how]:
             await reader.read(100)
-            writer.write(said)
+            writer.write(sent)
 
     async with serving(handle) as served:
         proxy = f"socks5://user:{SECRET}@127.0.0.1:{served.port}"
@@ -620,10 +625,10 @@ HEAD = f"HTTP/1.1 200 OK\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n".encode
 
 
 @pytest.mark.parametrize(
-    "said", [HEAD + chunk(LINE), HEAD + chunk(LINE[:20]), HEAD + b"zz\r\n", HEAD + chunk(b"rubbish\n"), b"x"]
+    "sent", [HEAD + chunk(LINE), HEAD + chunk(LINE[:20]), HEAD + b"zz\r\n", HEAD + chunk(b"rubbish\n"), b"x"]
 )
-async def test_a_stream_that_breaks(said: bytes) -> None:
-    async with serving(once(said)) as served, client_of(Config(server=served.url, token=SECRET)) as rest:
+async def test_a_stream_that_breaks(sent: bytes) -> None:
+    async with serving(once(sent)) as served, client_of(Config(server=served.url, token=SECRET)) as rest:
 
         async def read() -> None:
             async with await rest.open(Call("GET", "/api/v1/pods", Subject("watch", "pods"))) as stream:
@@ -669,19 +674,19 @@ async def test_a_watch_that_is_cancelled() -> None:
 
 
 async def test_the_blocking_client() -> None:
-    def ask(url: str, **options: Any) -> BaseException:
+    def failed_get(url: str, **options: Any) -> BaseException:
         with masthead.Client(masthead.Config(server=url, token=SECRET), retries=0, **options) as client:
             with pytest.raises(MastheadError) as caught:
                 client.core_v1.pods("default").get("web")
             return caught.value
 
-    assert leaks(await asyncio.to_thread(ask, f"http://127.0.0.1:{free_port()}"), *MARKS) == []
+    assert leaks(await asyncio.to_thread(failed_get, f"http://127.0.0.1:{free_port()}"), *MARKS) == []
     async with serving(never) as served:
-        assert leaks(await asyncio.to_thread(ask, served.url, timeout=0.2), *MARKS) == []
+        assert leaks(await asyncio.to_thread(failed_get, served.url, timeout=0.2), *MARKS) == []
     async with serving(once(b"rubbish\r\n\r\n")) as served:
-        assert leaks(await asyncio.to_thread(ask, served.url), *MARKS) == []
+        assert leaks(await asyncio.to_thread(failed_get, served.url), *MARKS) == []
     async with serving(always(REFUSED)) as served:
-        assert leaks(await asyncio.to_thread(ask, served.url), *MARKS) == []
+        assert leaks(await asyncio.to_thread(failed_get, served.url), *MARKS) == []
     client = masthead.Client(masthead.Config(server="http://127.0.0.1:1", token=SECRET))
     client.close()
     with pytest.raises(ClosedError) as caught:

@@ -293,10 +293,10 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
 async def test_the_server_returns_a_table_on_request(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
 
-    answer = await client.rest.get(
+    response = await client.rest.get(
         f"/api/v1/namespaces/{namespace}/configmaps", accept="application/json;as=Table;v=v1;g=meta.k8s.io"
     )
-    table = answer.into(Table)
+    table = response.into(Table)
 
     assert [column.name for column in table.column_definitions] == ["Name", "Data", "Age"]
     (row,) = [each for each in table.rows if each.cells[0] == "settings"]

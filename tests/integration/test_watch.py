@@ -37,7 +37,7 @@ async def change(maps: Any, name: str, value: str) -> None:
     await maps.patch(name, Patch.merge({"data": {"value": value}}))
 
 
-async def told(events: Any, count: int) -> list[tuple[str, str, str]]:
+async def next_events(events: Any, count: int) -> list[tuple[str, str, str]]:
     """The next events as type, name and value."""
     found: list[tuple[str, str, str]] = []
     async with asyncio.timeout(60):
@@ -66,7 +66,11 @@ async def test_every_change_after_a_version_is_delivered_in_order(maps: Any) -> 
     await maps.delete("a")
 
     async with maps.watch(since=since) as events:
-        assert await told(events, 3) == [("ADDED", "a", "1"), ("MODIFIED", "a", "2"), ("DELETED", "a", "2")]
+        assert await next_events(events, 3) == [
+            ("ADDED", "a", "1"),
+            ("MODIFIED", "a", "2"),
+            ("DELETED", "a", "2"),
+        ]
 
 
 async def test_without_a_version_existing_objects_are_delivered_first(maps: Any) -> None:
@@ -74,9 +78,9 @@ async def test_without_a_version_existing_objects_are_delivered_first(maps: Any)
     await put(maps, "b")
 
     async with maps.watch(label_selector=OURS) as events:
-        assert sorted(await told(events, 2)) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+        assert sorted(await next_events(events, 2)) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
         await change(maps, "b", "2")
-        assert await told(events, 1) == [("MODIFIED", "b", "2")]
+        assert await next_events(events, 1) == [("MODIFIED", "b", "2")]
 
 
 @pytest.mark.embedded_only
@@ -86,9 +90,9 @@ async def test_bookmarks_are_delivered_only_on_request(cluster: Cluster, maps: A
     if refuses:  # then it is a list that the watch begins with
         faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
         await change(maps, "a", "2")
-        assert await told(events, 1) == [("MODIFIED", "a", "2")]
+        assert await next_events(events, 1) == [("MODIFIED", "a", "2")]
 
 
 async def test_an_object_that_leaves_the_selector_is_deleted_for_the_watch(maps: Any) -> None:
@@ -96,19 +100,19 @@ async def test_an_object_that_leaves_the_selector_is_deleted_for_the_watch(maps:
     async with maps.watch(since=since, label_selector=OURS) as events:
         await put(maps, "a")
         await maps.patch("a", Patch.merge({"metadata": {"labels": {"here": "no"}}}))
-        assert await told(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
+        assert await next_events(events, 2) == [("ADDED", "a", "1"), ("DELETED", "a", "1")]
 
 
 async def test_a_watch_continues_after_the_servers_own_timeout(maps: Any) -> None:
     since = await version_of(maps)
     async with maps.watch(since=since, timeout_seconds=1) as events:
         await put(maps, "a")
-        first = await told(events, 1)
+        first = await next_events(events, 1)
         async with maps.watch(since=since, timeout_seconds=1, raw=True) as later:
             # It began later and lasts as long: when it ends, the first stream has ended.
             assert [event.type async for event in later] == ["ADDED"]
         await put(maps, "b")
-        assert [*first, *await told(events, 1)] == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+        assert [*first, *await next_events(events, 1)] == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
 
 
 async def test_a_raw_watch_ends_with_its_connection(maps: Any) -> None:
@@ -127,7 +131,7 @@ async def test_an_expired_resource_version_advises_to_list_again(cluster: Cluste
         cluster.embedded.compact()
     async with maps.watch(since="1") as events:
         with pytest.raises(ExpiredError, match="List again and continue from the new resource version"):
-            await told(events, 1)
+            await next_events(events, 1)
 
 
 async def test_a_watch_of_a_missing_resource_fails_at_once(client: Any) -> None:
@@ -139,7 +143,7 @@ async def test_a_watch_of_a_missing_resource_fails_at_once(client: Any) -> None:
 
     async with client.dynamic(GroupVersionResource("example.com", "v1", "unicorns")).watch() as events:
         with pytest.raises(NotFoundError):
-            await told(events, 1)
+            await next_events(events, 1)
 
 
 async def test_a_closed_watch_is_exhausted(maps: Any) -> None:
@@ -160,7 +164,7 @@ async def test_a_dropped_connection_loses_and_repeats_no_event(
     hit = getattr(faults_of(cluster).faults, fault)(after=2, times=2, namespace=maps.namespace)
 
     async with maps.watch(since=since) as events:
-        seen = await told(events, 6)
+        seen = await next_events(events, 6)
 
     assert seen == [("ADDED", f"map-{index}", "1") for index in range(6)]
     assert hit.hits == 2
@@ -175,9 +179,9 @@ async def test_a_connection_lost_during_initial_events_loses_and_repeats_no_even
     hit = faults_of(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
-        seen = await told(events, 6)
+        seen = await next_events(events, 6)
         await change(maps, "map-0", "2")
-        assert await told(events, 1) == [("MODIFIED", "map-0", "2")]
+        assert await next_events(events, 1) == [("MODIFIED", "map-0", "2")]
 
     assert sorted(seen) == [("ADDED", f"map-{index}", "1") for index in range(6)]
     assert hit.hits == 1
@@ -193,7 +197,7 @@ async def test_a_silent_connection_is_detected(cluster: Cluster, facade: str, ma
     ):
         await put(maps, "a")
         await put(maps, "b")
-        assert await told(events, 2) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
+        assert await next_events(events, 2) == [("ADDED", "a", "1"), ("ADDED", "b", "1")]
     assert hit.hits == 1
 
 
@@ -205,7 +209,7 @@ async def test_an_error_in_the_stream_is_survived(cluster: Cluster, maps: Any) -
     await put(maps, "a")
 
     async with maps.watch(since=since) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
     assert refused.hits == 2
 
 
@@ -217,9 +221,9 @@ async def test_an_expired_watch_advises_to_list_again(cluster: Cluster, maps: An
     faults_of(cluster).faults.expire_watch(after=1, namespace=maps.namespace)
 
     async with maps.watch(since=since) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
         with pytest.raises(ExpiredError, match="List again"):
-            await told(events, 1)
+            await next_events(events, 1)
 
 
 @pytest.mark.embedded_only
@@ -229,7 +233,7 @@ async def test_an_error_response_ends_a_watch(cluster: Cluster, maps: Any) -> No
 
     async with maps.watch(since=since) as events:
         with pytest.raises(ForbiddenError):
-            await told(events, 1)
+            await next_events(events, 1)
     assert refused.hits == 1
 
 
@@ -239,9 +243,9 @@ async def test_a_server_without_initial_events_is_listed_first(cluster: Cluster,
     faults_of(cluster).faults.fail(422, verb="watch", namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
         await change(maps, "a", "2")
-        assert await told(events, 1) == [("MODIFIED", "a", "2")]
+        assert await next_events(events, 1) == [("MODIFIED", "a", "2")]
 
 
 @pytest.mark.embedded_only
@@ -253,9 +257,9 @@ async def test_a_server_without_the_initial_events_bookmark_is_listed(
     faults_of(cluster).faults.hold_bookmarks(namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
         await change(maps, "a", "2")
-        assert await told(events, 1) == [("MODIFIED", "a", "2")]
+        assert await next_events(events, 1) == [("MODIFIED", "a", "2")]
 
 
 @pytest.mark.embedded_only
@@ -266,18 +270,18 @@ async def test_a_list_that_fails_at_first_is_not_the_end_of_a_watch(cluster: Clu
     failed = faults.fail(500, verb="list", namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
     assert failed.hits == 1
 
 
 async def test_a_selector_that_is_refused_does_not_speak_against_the_server(maps: Any) -> None:
     async with maps.watch(field_selector="spec.nonsense=1") as events:
         with pytest.raises(BadRequestError):
-            await told(events, 1)
+            await next_events(events, 1)
 
     assert len(await maps.watch_list(label_selector=OURS)) == 0
     async with maps.watch(label_selector=OURS, bookmarks=True) as events:
-        assert await told(events, 1) == [("BOOKMARK", "", "")]
+        assert await next_events(events, 1) == [("BOOKMARK", "", "")]
 
 
 async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_cluster: Cluster) -> None:
@@ -325,9 +329,9 @@ async def test_a_connection_that_dies_at_the_beginning_does_not_speak_against_th
     faults.silence_watch(after=0, namespace=maps.namespace)
 
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
     lists = faults.fail(500, verb="list", namespace=maps.namespace)
     async with maps.watch(label_selector=OURS) as events:
-        assert await told(events, 1) == [("ADDED", "a", "1")]
+        assert await next_events(events, 1) == [("ADDED", "a", "1")]
 
     assert lists.hits == 0

@@ -1,4 +1,4 @@
-"""What the server says that it serves."""
+"""Discovery: what the server lists as served."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 KUBECTL = f"{AGGREGATED},{AGGREGATED.replace('v=v2', 'v=v2beta1')},application/json"
 
 
-def ask(api: Api, path: str, accept: str) -> None:
+def get_as(api: Api, path: str, accept: str) -> None:
     api.request("GET", path, headers={"Accept": accept}, compare=("ETag", "Vary"))
 
 
@@ -95,12 +95,12 @@ def _(api: Api) -> None:
 
 @case("the core group, aggregated")
 def _(api: Api) -> None:
-    ask(api, "/api", KUBECTL)
+    get_as(api, "/api", KUBECTL)
 
 
 @case("the groups, aggregated")
 def _(api: Api) -> None:
-    ask(api, "/apis", KUBECTL)
+    get_as(api, "/apis", KUBECTL)
 
 
 @case("what is asked for decides on the shape")
@@ -114,13 +114,13 @@ def _(api: Api) -> None:
         "*/*",
         "text/plain",
     ):
-        ask(api, "/api", accept)
+        get_as(api, "/api", accept)
 
 
 @case("aggregation is for the roots alone")
 def _(api: Api) -> None:
-    ask(api, "/api/v1", AGGREGATED)
-    ask(api, "/apis/policy/v1", KUBECTL)
+    get_as(api, "/api/v1", AGGREGATED)
+    get_as(api, "/apis/policy/v1", KUBECTL)
 
 
 @case("what has not changed is not sent again")

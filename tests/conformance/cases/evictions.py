@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 case = area("Evictions")
 
-NOBODY = "00000000-0000-0000-0000-000000000000"
+UNUSED_UID = "00000000-0000-0000-0000-000000000000"
 READY = {"type": "Ready", "status": "True"}
 CALM: Plain = {
     "observedGeneration": 1,
@@ -47,7 +47,7 @@ def running(api: Api, name: str, *, ready: bool = True, phase: str = "Running", 
 def budget(
     api: Api, status: Plain | None = None, *, name: str = "b", spec: Plain | None = None
 ) -> CallResponse:
-    """Make a budget, and say what it allows; without a word of that, nobody has looked at it yet."""
+    """Create a budget and write its status; without one, no controller has observed it yet."""
     wanted = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}, **(spec or {})}
     made = api.create("poddisruptionbudgets", named("policy/v1", "PodDisruptionBudget", name, spec=wanted))
     return api.patch("poddisruptionbudgets", f"{name}/status", {"status": status}) if status else made
@@ -180,8 +180,8 @@ def _(api: Api) -> None:
 @case("conditions of an eviction")
 def _(api: Api) -> None:
     made = running(api, "a")
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY}))
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY}), dryRun="All")
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID}))
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID}), dryRun="All")
     evict(api, "a", eviction("a", preconditions={"resourceVersion": "1"}))
     evict(api, "a", eviction("a", preconditions={"resourceVersion": "1"}), dryRun="All")
     api.get("pods", "a")
@@ -193,7 +193,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     made = api.create("pods", pod("a"))
     evict(api, "a", eviction("a", preconditions={"resourceVersion": "1"}))
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY, "resourceVersion": made.version}))
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID, "resourceVersion": made.version}))
     evict(api, "a", eviction("a", preconditions={"uid": made.uid, "resourceVersion": made.version}))
     api.get("pods", "a")
 
@@ -225,7 +225,7 @@ def _(api: Api) -> None:
     budget(api, {**CALM, "disruptionsAllowed": 0, "desiredHealthy": 2})
     evict(api, "a")
     evict(api, "a", dryRun="All")
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY}))
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID}))
     api.get("pods", "a")
     api.get("poddisruptionbudgets", "b")
 
@@ -245,9 +245,9 @@ def _(api: Api) -> None:
         (("SufficientPods", "enough", "True"), {}),
     ):
         reason, message, status = condition
-        said = {"type": "DisruptionAllowed", "status": status, "reason": reason, "message": message}
-        said["lastTransitionTime"] = "2001-02-03T04:05:06Z"
-        api.patch("poddisruptionbudgets", "b/status", {"status": {"conditions": [said], **counts}})
+        written = {"type": "DisruptionAllowed", "status": status, "reason": reason, "message": message}
+        written["lastTransitionTime"] = "2001-02-03T04:05:06Z"
+        api.patch("poddisruptionbudgets", "b/status", {"status": {"conditions": [written], **counts}})
         evict(api, "a")
 
 
@@ -267,15 +267,20 @@ def _(api: Api) -> None:
 
 @case("a budget keeps what it said before")
 def _(api: Api) -> None:
-    said = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": "enough"}
-    said["lastTransitionTime"] = "2001-02-03T04:05:06Z"
+    condition = {
+        "type": "DisruptionAllowed",
+        "status": "True",
+        "reason": "SufficientPods",
+        "message": "enough",
+    }
+    condition["lastTransitionTime"] = "2001-02-03T04:05:06Z"
     pods = {"z": "2001-02-03T04:05:06Z"}
     running(api, "a")
-    budget(api, {**CALM, "conditions": [said], "disruptedPods": pods})
+    budget(api, {**CALM, "conditions": [condition], "disruptedPods": pods})
     evict(api, "a")
     api.get("poddisruptionbudgets", "b")
     running(api, "c")
-    refusing = {**said, "status": "False", "reason": "InsufficientPods"}
+    refusing = {**condition, "status": "False", "reason": "InsufficientPods"}
     changed = {"conditions": [refusing], "disruptionsAllowed": 1}
     api.patch("poddisruptionbudgets", "b/status", {"status": changed})
     evict(api, "c")
@@ -286,7 +291,7 @@ def _(api: Api) -> None:
 def _(api: Api) -> None:
     running(api, "a")
     budget(api, CALM)
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY}))
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID}))
     api.get("poddisruptionbudgets", "b")
     api.get("pods", "a")
 
@@ -356,7 +361,7 @@ def _(api: Api) -> None:
     spec = {"unhealthyPodEvictionPolicy": "AlwaysAllow"}
     budget(api, {**CALM, "disruptionsAllowed": 0, "currentHealthy": 0}, spec=spec)
     evict(api, "c")
-    evict(api, "a", eviction("a", preconditions={"uid": NOBODY}))
+    evict(api, "a", eviction("a", preconditions={"uid": UNUSED_UID}))
     evict(api, "a", eviction("a", preconditions={"resourceVersion": "1"}))
     evict(api, "a", dryRun="All")
     evict(api, "a")

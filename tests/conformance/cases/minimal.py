@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 case = area("Minimal objects")
 
-# For a name that nobody has; the key that signed it is gone.
+# For a name that is not in use; the key that signed it is gone.
 CERTIFICATE_REQUEST = (
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISE1HNENBUUF3RERFS01BZ0dBMVVFQXd3QllUQlpNQk1HQnlx"
     "R1NNNDlBZ0VHQ0NxR1NNNDlBd0VIQTBJQQpCTzZLRmFxVUgxbjdPYi9oVXhUcitJQ3dPNkJHSGNhUFd6MnlQUXBxRXJBcUtNMEpQ"

@@ -56,7 +56,7 @@ def _(api: Api) -> None:
 
 
 def _is_there(name: str) -> None:
-    # A case for each, because nobody says which of them comes first.
+    # A case for each, because their order is undefined.
     @case(f"every server has the namespace {name}")
     def _(api: Api) -> None:
         api.get("namespaces", name)

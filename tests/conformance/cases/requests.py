@@ -1,4 +1,4 @@
-"""Paths, methods, media types and who asks."""
+"""Paths, methods, media types and authentication."""
 
 from __future__ import annotations
 

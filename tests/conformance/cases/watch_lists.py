@@ -1,4 +1,4 @@
-"""Watches that begin with what is there, and say when that is all."""
+"""Watches that begin with initial events, and mark their end with a bookmark."""
 
 from __future__ import annotations
 

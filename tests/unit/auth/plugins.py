@@ -85,10 +85,10 @@ class Line:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
 
     async def __aenter__(self) -> Self:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._calls.put((reader, writer))
 
-        self._server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(accept, "127.0.0.1", 0)
         self.port: int = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -93,10 +93,10 @@ def test_a_child_that_escaped_with_the_output_does_not_hold_up_the_end(
             body = f"if os.fork() == 0:\n    os.setsid()\n    hang({line.port})\n    sys.exit()\ngive()"
             plugin = Program(tmp_path, body).gives(token="abc").plugin()
             async with asyncio.TaskGroup() as group:
-                asking = group.create_task(plugin.authorization())
+                task = group.create_task(plugin.authorization())
                 call = await line.called()
-                asking.cancel()
-            assert asking.cancelled()
+                task.cancel()
+            assert task.cancelled()
             call.hang_up()
             assert await call.is_gone()
 
@@ -189,7 +189,7 @@ async def test_the_plugin_receives_the_cluster_only_if_requested(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("mode", "terminal", "told"),
+    ("mode", "terminal", "expected"),
     [
         ("Never", True, False),
         ("IfAvailable", False, False),
@@ -198,13 +198,13 @@ async def test_the_plugin_receives_the_cluster_only_if_requested(tmp_path: Path)
     ],
 )
 async def test_only_an_interactive_program_shares_our_session(
-    tmp_path: Path, mode: str, terminal: bool, told: bool
+    tmp_path: Path, mode: str, terminal: bool, expected: bool
 ) -> None:
     body = "reply(token=f\"{info['spec']['interactive']}-{os.getsid(0) == os.getsid(os.getppid())}\")"
 
     plugin = Program(tmp_path, body).plugin(interactive_mode=mode, interactive=terminal)
 
-    assert (await plugin.authorization()).reveal() == f"Bearer {told}-{told}"
+    assert (await plugin.authorization()).reveal() == f"Bearer {expected}-{expected}"
 
 
 @both_loops_any_thread
@@ -403,9 +403,9 @@ FAILURES = {
 async def test_every_failure_names_the_program_and_what_is_wrong(tmp_path: Path, body: str) -> None:
     plugin = Program(tmp_path, body).plugin()
 
-    for ask in (plugin.authorization, plugin.certificate):
+    for method in (plugin.authorization, plugin.certificate):
         with pytest.raises(AuthError) as caught:
-            await ask()
+            await method()
         assert f'exec plugin "{sys.executable}"' in str(caught.value)
         assert FAILURES[body] in str(caught.value)
 

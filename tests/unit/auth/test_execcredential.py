@@ -23,7 +23,7 @@ def read(output: bytes) -> object:
 
 
 def test_a_request_has_the_clusters_fields_as_the_api_names_them() -> None:
-    told = cluster_info(
+    cluster = cluster_info(
         server="https://example.com",
         tls_server_name="kubernetes",
         insecure=True,
@@ -33,7 +33,7 @@ def test_a_request_has_the_clusters_fields_as_the_api_names_them() -> None:
         config={"audience": "a"},
     )
 
-    assert json.loads(request(V1, interactive=True, cluster=told)) == {
+    assert json.loads(request(V1, interactive=True, cluster=cluster)) == {
         "kind": "ExecCredential",
         "apiVersion": V1,
         "spec": {

@@ -255,7 +255,7 @@ async def test_an_issuer_with_an_invalid_discovery_document_gets_no_refresh_toke
 
 
 @pytest.mark.parametrize(
-    ("address", "is_asked"),
+    ("address", "is_requested"),
     [
         ("http://127.0.0.1:5556/dex", True),
         ("http://localhost/", True),
@@ -263,18 +263,18 @@ async def test_an_issuer_with_an_invalid_discovery_document_gets_no_refresh_toke
         ("", False),
     ],
 )
-async def test_an_issuer_must_be_https_or_on_this_machine(address: str, is_asked: bool) -> None:
-    asked: list[str] = []
+async def test_an_issuer_must_be_https_or_on_this_machine(address: str, is_requested: bool) -> None:
+    requested: list[str] = []
 
     async def fetch(_method: str, url: str, *_: object) -> tuple[int, SecretValue[bytes]]:
-        asked.append(url)
+        requested.append(url)
         return 404, SecretValue(b"")
 
     with pytest.raises(AuthError):
         await Issuer().token(id_token="", issuer=address, fetch=fetch).authorization()
 
-    assert bool(asked) == is_asked
-    assert all(url == f"{address.rstrip('/')}/.well-known/openid-configuration" for url in asked)
+    assert bool(requested) == is_requested
+    assert all(url == f"{address.rstrip('/')}/.well-known/openid-configuration" for url in requested)
 
 
 GRANTS: list[tuple[int, object, str]] = [
@@ -340,13 +340,13 @@ def test_the_expiry_is_read_from_the_token(end: float) -> None:
 
 @given(st.one_of(st.text(), st.binary().map(lambda raw: f"a.{base64.urlsafe_b64encode(raw).decode()}.c")))
 def test_an_invalid_jwt_is_a_value_error_without_its_text(text: str) -> None:
-    said = ""
+    message = ""
     try:
         expiry_of(Secret(text))
     except ValueError as error:
-        said = str(error)
+        message = str(error)
 
-    assert len(text) < 12 or text not in said
+    assert len(text) < 12 or text not in message
 
 
 @pytest.mark.parametrize("end", [1e300, -1e300, 1e18])

@@ -26,9 +26,9 @@ def test_short_values_are_not_redacted() -> None:
 
 @given(st.text(), st.lists(st.text(alphabet="abc\n", min_size=6, max_size=12)), st.integers(1, 200))
 def test_redacted_text_is_printable_short_and_free_of_secrets(
-    said: str, secrets: list[str], limit: int
+    separator: str, secrets: list[str], limit: int
 ) -> None:
-    text = said.join(["", *secrets, ""])
+    text = separator.join(["", *secrets, ""])
 
     shown = redact(text, secrets, limit=limit)
 

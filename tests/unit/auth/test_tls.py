@@ -108,7 +108,7 @@ def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def open_files() -> int:
-    """How many there are, where one can tell."""
+    """How many there are, where that can be counted."""
     listed = Path("/proc/self/fd")
     return len(list(listed.iterdir())) if listed.is_dir() else 0
 

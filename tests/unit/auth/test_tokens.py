@@ -47,11 +47,11 @@ def project(folder: Path, version: str, text: str) -> Path:
 
 
 async def test_anonymous_credentials_send_no_header() -> None:
-    nobody = AnonymousCredentials()
+    anonymous = AnonymousCredentials()
 
-    assert (await nobody.authorization()).reveal() == ""
-    assert await nobody.certificate() is None
-    assert not await nobody.renew(Secret(""))
+    assert (await anonymous.authorization()).reveal() == ""
+    assert await anonymous.certificate() is None
+    assert not await anonymous.renew(Secret(""))
 
 
 async def test_a_token_is_sent_as_it_is_and_cannot_be_renewed() -> None:

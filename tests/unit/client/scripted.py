@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FakeResponse:
-    """An answer, as transports give it.
+    """A response, as transports return it.
 
     Attributes:
         stays_open: Whether a stream goes on behind what is there, with nothing in it.

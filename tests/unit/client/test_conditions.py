@@ -1,4 +1,4 @@
-"""Conditions: what the ready-made ones decide, and the laws of putting them together."""
+"""Conditions: what the ready-made ones decide, and the laws of combining them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def both(
     return [cls.from_dict(data), Unstructured.from_dict(data)]
 
 
-def said(type_: str, status: str, **more: object) -> dict[str, object]:
+def with_condition(type_: str, status: str, **more: object) -> dict[str, object]:
     return {"conditions": [{"type": "Other", "status": "True"}, {"type": type_, "status": status, **more}]}
 
 
@@ -81,21 +81,21 @@ PARTITIONED: dict[str, object] = {
         (conditions.pod_running, Pod, {"phase": "Running"}, {}, True),
         (conditions.pod_running, Pod, {"phase": "Pending"}, {}, False),
         (conditions.pod_running, Pod, {}, {}, False),
-        (conditions.pod_ready, Pod, said("Ready", "True"), {}, True),
-        (conditions.pod_ready, Pod, said("Ready", "False"), {}, False),
+        (conditions.pod_ready, Pod, with_condition("Ready", "True"), {}, True),
+        (conditions.pod_ready, Pod, with_condition("Ready", "False"), {}, False),
         (conditions.pod_ready, Pod, {}, {}, False),
         (conditions.pod_succeeded, Pod, {"phase": "Succeeded"}, {}, True),
         (conditions.pod_succeeded, Pod, {"phase": "Failed"}, {}, False),
         (conditions.pod_failed, Pod, {"phase": "Failed"}, {}, True),
         (conditions.pod_finished, Pod, {"phase": "Failed"}, {}, True),
         (conditions.pod_finished, Pod, {"phase": "Running"}, {}, False),
-        (conditions.job_complete, Job, said("Complete", "True"), {}, True),
-        (conditions.job_complete, Job, said("Failed", "True"), {}, False),
-        (conditions.job_failed, Job, said("Failed", "True"), {}, True),
-        (conditions.job_finished, Job, said("Failed", "True"), {}, True),
-        (conditions.job_finished, Job, said("Suspended", "True"), {}, False),
-        (conditions.deployment_available, Deployment, said("Available", "True"), {}, True),
-        (conditions.deployment_available, Deployment, said("Available", "Unknown"), {}, False),
+        (conditions.job_complete, Job, with_condition("Complete", "True"), {}, True),
+        (conditions.job_complete, Job, with_condition("Failed", "True"), {}, False),
+        (conditions.job_failed, Job, with_condition("Failed", "True"), {}, True),
+        (conditions.job_finished, Job, with_condition("Failed", "True"), {}, True),
+        (conditions.job_finished, Job, with_condition("Suspended", "True"), {}, False),
+        (conditions.deployment_available, Deployment, with_condition("Available", "True"), {}, True),
+        (conditions.deployment_available, Deployment, with_condition("Available", "Unknown"), {}, False),
         (conditions.deployment_rolled_out, Deployment, ROLLED_OUT, THREE, True),
         (conditions.deployment_rolled_out, Deployment, ROLLED_OUT | {"observedGeneration": 1}, THREE, False),
         (conditions.deployment_rolled_out, Deployment, ROLLED_OUT | {"updatedReplicas": 2}, THREE, False),
@@ -173,9 +173,9 @@ def test_a_definition_is_established_once_its_names_are_taken_too(true: set[str]
 
 
 def test_a_condition_of_an_older_generation_does_not_count() -> None:
-    old = said("Ready", "True", observedGeneration=1)
-    new = said("Ready", "True", observedGeneration=2)
-    by_status = said("Ready", "True") | {"observedGeneration": 1}
+    old = with_condition("Ready", "True", observedGeneration=1)
+    new = with_condition("Ready", "True", observedGeneration=2)
+    by_status = with_condition("Ready", "True") | {"observedGeneration": 1}
     for status, expected in ((old, False), (new, True), (by_status, False)):
         for obj in both(Pod, status, generation=2):
             assert condition_is("Ready")(obj) is expected
@@ -185,12 +185,12 @@ def test_a_condition_of_an_older_generation_does_not_count() -> None:
 
 
 def test_types_and_statuses_are_compared_without_case_as_kubectl_does() -> None:
-    for obj in both(Pod, said("Ready", "True")):
+    for obj in both(Pod, with_condition("Ready", "True")):
         assert condition_is("ready", "true")(obj)
 
 
 def test_the_state_of_a_condition_includes_reason_and_message() -> None:
-    status = said(
+    status = with_condition(
         "Ready", "False", reason="ContainersNotReady", message="containers with unready status: [web]"
     )
     for obj in both(Pod, status):
@@ -227,7 +227,7 @@ def test_a_custom_function_is_called_for_existing_objects_only() -> None:
     def is_empty(obj: ConfigMap) -> bool:
         return not obj.data
 
-    # One for config maps and one for any object are, together, one for config maps; the type checkers know.
+    # One for config maps and one for any object combine to one for config maps; the type checkers know.
     empty: WaitCondition[ConfigMap] = (
         exists() & matches(is_empty, "it is empty") | matches(is_empty, "it") & ~deleted()
     )
@@ -292,8 +292,8 @@ def test_conditions_cannot_be_combined_with_the_and_keyword() -> None:
 
 
 def test_descriptions_follow_the_operators() -> None:
-    put_together: WaitCondition[Object] = (exists() & ~deleted()) | matches(lambda _: True, "it shines")
-    assert put_together.description == "((it exists and not (it is gone)) or it shines)"
+    combined: WaitCondition[Object] = (exists() & ~deleted()) | matches(lambda _: True, "it shines")
+    assert combined.description == "((it exists and not (it is gone)) or it shines)"
     assert repr(~exists()) == "WaitCondition(not (it exists))"
 
 
@@ -406,6 +406,6 @@ def test_combinations_short_circuit() -> None:
     def fails(_: Object | None) -> bool:
         raise AssertionError
 
-    broken = WaitCondition(fails, "never asked")
+    broken = WaitCondition(fails, "never evaluated")
     assert (exists() | broken)(ConfigMap.new("a"))
     assert not (exists() & broken)(None)

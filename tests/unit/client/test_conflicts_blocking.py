@@ -49,7 +49,7 @@ def add_one(obj: ConfigMap) -> None:
 
 
 class Flaky:
-    """Fails some times, then answers with how often it was called."""
+    """Fails some times, then returns how often it was called."""
 
     def __init__(self, error: Exception, times: int) -> None:
         self.error, self.times, self.calls = error, times, 0

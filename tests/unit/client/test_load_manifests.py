@@ -1,4 +1,4 @@
-"""Manifests become objects, or an error says which file, document and object is at fault."""
+"""Manifests become objects, or an error names which file, document and object is at fault."""
 
 from __future__ import annotations
 

@@ -100,26 +100,26 @@ class FakeApi:
     never_established: bool = False
     groups: list[object] = field(default_factory=lambda: list[object](GADGETS["items"]))
 
-    def __call__(self, asked: SentRequest) -> FakeResponse:
-        if asked.path in {"/api", "/apis"}:
-            items = self.groups if asked.path == "/apis" else []
+    def __call__(self, request: SentRequest) -> FakeResponse:
+        if request.path in {"/api", "/apis"}:
+            items = self.groups if request.path == "/apis" else []
             return DiscoveryResult(body=json.dumps({**GADGETS, "items": items}).encode())
-        if self.failing.get(asked.path):
-            return self.failing[asked.path].pop(0)
-        if asked.is_watch:
+        if self.failing.get(request.path):
+            return self.failing[request.path].pop(0)
+        if request.is_watch:
             status = {} if self.never_established else ESTABLISHED
             return stream({"type": "MODIFIED", "object": {**CRD, "status": status}})
-        if asked.method == "GET":
+        if request.method == "GET":
             listed = {
                 "kind": "CustomResourceDefinitionList",
                 "apiVersion": "apiextensions.k8s.io/v1",
                 "items": [CRD],
             }
             return reply({**listed, "metadata": {"resourceVersion": "1"}})
-        if asked.method == "DELETE":
-            gone = asked.path in self.missing
+        if request.method == "DELETE":
+            gone = request.path in self.missing
             return reply(failure(404, "NotFound") if gone else {"kind": "Status"}, 404 if gone else 200)
-        return reply(asked.body)
+        return reply(request.body)
 
 
 class Cluster:

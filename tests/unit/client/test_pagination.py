@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Collection:
-    """A collection that answers in pages, and may forget its version after some of them."""
+    """A collection that is served in pages, and may forget its version after some of them."""
 
     def __init__(self, size: int, *, forgets_after: int | None = None) -> None:
         self.names = [f"map-{index:03}" for index in range(size)]
-        self.asked: list[dict[str, str]] = []
+        self.queries: list[dict[str, str]] = []
         self.forgets_after = forgets_after
 
     async def page(self, query: Query) -> ConfigMapList:
         options = dict(query)
-        self.asked.append(options)
+        self.queries.append(options)
         start = int(options.get("continue", 0))
-        if start and self.forgets_after is not None and len(self.asked) > self.forgets_after:
+        if start and self.forgets_after is not None and len(self.queries) > self.forgets_after:
             raise ExpiredError("the token is too old")
         end = start + int(options.get("limit", len(self.names) or 1))
         metadata = ListMeta(resource_version="7", continue_=str(end) if end < len(self.names) else "")
@@ -48,29 +48,29 @@ async def test_a_list_is_the_same_whatever_the_length_of_its_pages(size: int, pa
     assert [item.metadata.name for item in found] == collection.names
     assert (found.metadata.resource_version, found.metadata.continue_) == ("7", "")
     assert found.metadata.remaining_item_count is None
-    assert len(collection.asked) == max(1, -(-size // page_size))
+    assert len(collection.queries) == max(1, -(-size // page_size))
 
 
 async def test_only_the_first_page_names_the_version() -> None:
     collection = Collection(5)
-    wish = ListQuery(resource_version="7", resource_version_match="Exact", label_selector="app=web")
+    query = ListQuery(resource_version="7", resource_version_match="Exact", label_selector="app=web")
 
-    pages = [page async for page in iter_pages(collection.page, wish, 2)]
+    pages = [page async for page in iter_pages(collection.page, query, 2)]
 
     assert [len(page) for page in pages] == [2, 2, 1]
-    first, *others = collection.asked
+    first, *others = collection.queries
     assert (first["resourceVersion"], first["resourceVersionMatch"]) == ("7", "Exact")
     assert all("resourceVersion" not in each and each["labelSelector"] == "app=web" for each in others)
 
 
 async def test_a_list_whose_continue_token_expires_is_listed_without_paging() -> None:
     collection = Collection(9, forgets_after=2)
-    wish = ListQuery(resource_version="7", resource_version_match="NotOlderThan")
+    query = ListQuery(resource_version="7", resource_version_match="NotOlderThan")
 
-    found = await list_all(collection.page, wish, 3)
+    found = await list_all(collection.page, query, 3)
 
     assert [item.metadata.name for item in found] == collection.names
-    assert collection.asked[-1] == {"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}
+    assert collection.queries[-1] == {"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}
 
 
 async def test_pages_whose_token_expires_end_with_the_error() -> None:
@@ -90,7 +90,7 @@ async def test_a_limit_or_token_requests_one_page() -> None:
 
     assert (len(first), first.metadata.continue_) == (4, "4")
     assert len(last) == 1
-    assert len(collection.asked) == 2
+    assert len(collection.queries) == 2
 
 
 async def test_a_repeated_continue_token_is_an_error() -> None:

@@ -184,14 +184,14 @@ def pods(network: FakeTransport) -> ResourceClient[Pod]:
 
 
 async def test_a_timeout_names_the_condition_and_the_current_state() -> None:
-    def answer(asked: SentRequest) -> FakeResponse:
-        if asked.is_watch:
+    def respond(request: SentRequest) -> FakeResponse:
+        if request.is_watch:
             event = {"type": "MODIFIED", "object": {**POD, "status": NOT_READY}}
             return stream(event)
         return listed()
 
     with pytest.raises(DeadlineError) as caught:
-        await pods(FakeTransport(answer)).wait_for("web", pod_ready(), timeout=0.1)
+        await pods(FakeTransport(respond)).wait_for("web", pod_ready(), timeout=0.1)
     assert str(caught.value) == (
         "Pod default/web: waited 0.1 s until the pod is ready; now: Ready is False (ContainersNotReady: containers "
         "with status: [web]). Wait longer, or look at the object's status and events."
@@ -215,18 +215,18 @@ async def test_a_timeout_before_any_response_is_reported_as_such() -> None:
 
 
 async def test_a_timeout_for_a_missing_object_suggests_checking_its_name() -> None:
-    def answer(asked: SentRequest) -> FakeResponse:
-        return stream() if asked.is_watch else listed()
+    def respond(request: SentRequest) -> FakeResponse:
+        return stream() if request.is_watch else listed()
 
     with pytest.raises(DeadlineError, match=r"Wait longer, or check name and namespace\.$"):
-        await pods(FakeTransport(answer)).wait_for("web", exists(), timeout=0.05)
+        await pods(FakeTransport(respond)).wait_for("web", exists(), timeout=0.05)
 
 
 async def test_one_object_is_listed_and_watched_from_the_lists_version() -> None:
-    def answer(asked: SentRequest) -> FakeResponse:
-        return stream({"type": "ADDED", "object": POD}) if asked.is_watch else listed(version="41")
+    def respond(request: SentRequest) -> FakeResponse:
+        return stream({"type": "ADDED", "object": POD}) if request.is_watch else listed(version="41")
 
-    network = FakeTransport(answer)
+    network = FakeTransport(respond)
     found = await pods(network).wait_for("web", exists(), timeout=math.inf)
     assert found is not None
     assert found.metadata.resource_version == "7"
@@ -247,10 +247,10 @@ async def test_an_undecodable_change_is_skipped() -> None:
         {"type": "MODIFIED", "object": {**POD, "status": {"phase": "Running"}}},
     ]
 
-    def answer(asked: SentRequest) -> FakeResponse:
-        return stream(*events) if asked.is_watch else listed()
+    def respond(request: SentRequest) -> FakeResponse:
+        return stream(*events) if request.is_watch else listed()
 
-    found = await pods(FakeTransport(answer)).wait_for(
+    found = await pods(FakeTransport(respond)).wait_for(
         "web", field_is("status.phase", "Running"), timeout=PATIENCE
     )
     assert found is not None
@@ -275,7 +275,7 @@ PASSING: dict[str, FakeResponse | MastheadError] = {
 async def test_a_transient_list_failure_is_retried(why: str, caplog: pytest.LogCaptureFixture) -> None:
     failures = [PASSING[why]]
 
-    def answer(_: SentRequest) -> FakeResponse:
+    def respond(_: SentRequest) -> FakeResponse:
         if not failures:
             return listed(POD)
         failed = failures.pop()
@@ -283,7 +283,7 @@ async def test_a_transient_list_failure_is_retried(why: str, caplog: pytest.LogC
             return failed
         raise failed
 
-    network = FakeTransport(answer)
+    network = FakeTransport(respond)
     assert await pods(network).wait_for("web", exists(), timeout=PATIENCE) is not None
     assert len(network.sent) == 2
     [record] = caplog.records

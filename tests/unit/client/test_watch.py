@@ -82,15 +82,15 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
 ) -> None:
     moments: list[float] = []
 
-    def answer(asked: SentRequest) -> FakeResponse:
-        if not asked.is_watch:
+    def respond(request: SentRequest) -> FakeResponse:
+        if not request.is_watch:
             return reply({"metadata": {"name": "reached"}})
         moments.append(now())
         if now() < 600:
-            raise ConnectError("nobody listens there")
+            raise ConnectError("connection refused")
         return stream(event("ADDED", "a", "5"))
 
-    maps = maps_over(FakeTransport(answer))
+    maps = maps_over(FakeTransport(respond))
     await maps.get("reached")
     with caplog.at_level(logging.INFO, "masthead"):
         async with maps.watch(since="4") as events:
@@ -105,11 +105,11 @@ async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_3
 
 @in_virtual_time
 async def test_a_watch_of_a_server_that_was_never_reached_fails_soon_as_any_call_does() -> None:
-    def answer(_: SentRequest) -> FakeResponse:
-        raise ConnectError("nobody listens there")
+    def respond(_: SentRequest) -> FakeResponse:
+        raise ConnectError("connection refused")
 
-    async with maps_over(FakeTransport(answer)).watch() as events:
-        with pytest.raises(ConnectError, match="nobody listens there"):
+    async with maps_over(FakeTransport(respond)).watch() as events:
+        with pytest.raises(ConnectError, match="connection refused"):
             await anext(events)
         assert now() < 2
 
@@ -132,8 +132,8 @@ async def test_a_watch_that_has_no_version_yet_is_logged_as_starting_over(
 
 @in_virtual_time
 async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_is_500() -> None:
-    said = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
-    network = FakeTransport(lambda _: reply({**failure(500, "InternalError"), "message": said}, 500))
+    message = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
+    network = FakeTransport(lambda _: reply({**failure(500, "InternalError"), "message": message}, 500))
 
     async with maps_over(network).watch(since="abc") as events:
         with pytest.raises(InternalError, match="Give a version that this server has returned"):
@@ -146,15 +146,15 @@ async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_
 async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone() -> None:
     moments: list[float] = []
 
-    def answer(asked: SentRequest) -> FakeResponse:
-        if asked.is_watch:
+    def respond(request: SentRequest) -> FakeResponse:
+        if request.is_watch:
             return reply(failure(422, "Invalid"), 422)
         moments.append(now())
         if len(moments) < 4:
             return reply(failure(503, "ServiceUnavailable"), 503)
         return reply({"metadata": {"resourceVersion": "5"}, "items": [{"metadata": {"name": "a"}}]})
 
-    async with maps_over(FakeTransport(answer)).watch() as events:
+    async with maps_over(FakeTransport(respond)).watch() as events:
         assert (await anext(events)).object.metadata.name == "a"
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]

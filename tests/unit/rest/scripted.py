@@ -1,4 +1,4 @@
-"""A network that says what a test has written down, and credentials likewise."""
+"""A transport with scripted responses, and scripted credentials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON = "application/json"
 
 @dataclass
 class FakeResponse:
-    """One answer, and what became of it.
+    """One response, and what became of it.
 
     Attributes:
         status: The HTTP code.
@@ -68,12 +68,12 @@ class FakeResponse:
 
 def status(code: int, reason: str = "", message: str = "", **more: object) -> bytes:
     """A Status of failure."""
-    said = {"status": "Failure", "message": message, "reason": reason, "code": code, **more}
-    return json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, **said}).encode()
+    fields = {"status": "Failure", "message": message, "reason": reason, "code": code, **more}
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, **fields}).encode()
 
 
-def asking(seconds: int | str, code: int = 429, body: bytes = b"busy") -> FakeResponse:
-    """A server that asks to be left alone for a while."""
+def retry_later(seconds: int | str, code: int = 429, body: bytes = b"busy") -> FakeResponse:
+    """A response with Retry-After."""
     return FakeResponse(code, body, [("Retry-After", str(seconds)), ("Content-Type", "text/plain")])
 
 
@@ -86,7 +86,7 @@ def html(
 
 @dataclass
 class FakeTransport:
-    """A transport that gives one answer after the other.
+    """A transport that returns one response after the other.
 
     Attributes:
         script: What comes; an exception is raised.
@@ -120,7 +120,7 @@ class FakeTransport:
 
     @property
     def leaks(self) -> list[FakeResponse]:
-        """Answers that were neither read nor closed."""
+        """Responses that were neither read nor closed."""
         return [reply for reply in self.given if not reply.is_read and not reply.is_closed]
 
 

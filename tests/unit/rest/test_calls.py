@@ -1,4 +1,4 @@
-"""What goes over the wire, and what is told of it."""
+"""What is sent over the wire, and what is logged of it."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ async def test_a_calls_impersonation_replaces_the_clients_as_a_whole() -> None:
 async def test_no_repr_contains_secrets() -> None:
     call = get(query=[("token", "hush")], body=b"hush", headers=[("X", "hush")])
     rest, network = client(FakeResponse(body=b'"hush"'), badge=FakeCredentials(["hush"]))
-    answer = await rest.call(call)
-    for each in (call, rest, answer, network.requests[0]):
+    response = await rest.call(call)
+    for each in (call, rest, response, network.requests[0]):
         assert "hush" not in repr(each).replace(network.requests[0].target, "")
 
 

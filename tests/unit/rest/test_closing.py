@@ -1,4 +1,4 @@
-"""Closing and cancelling while credentials are waited for: a login that hangs holds up nobody who leaves."""
+"""Closing and cancelling while credentials are waited for: a hanging login blocks neither."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Hanging:
     Attributes:
         token: One that is at hand, until it is refused; empty for none.
         tidies: Seconds that it takes to leave off.
-        answers: What is given to whoever leaves; empty for nothing.
+        late: What a cancelled wait returns all the same; empty for nothing.
         problem: What a wait of a second ends with; None for a wait without end.
         left: How many waits were ended.
     """
 
     token: str = ""
     tidies: float = 0.0
-    answers: str = ""
+    late: str = ""
     problem: Exception | None = None
     left: int = 0
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,8 +57,8 @@ class Hanging:
                 raise self.problem
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            if self.answers:
-                return self.answers
+            if self.late:
+                return self.late
             raise
         finally:
             if self.tidies:
@@ -139,7 +139,7 @@ async def test_cancelling_a_wait_for_credentials_lets_their_cleanup_run() -> Non
 
 @in_virtual_time
 async def test_credentials_that_arrive_despite_a_cancellation_are_used() -> None:
-    rest, network = client(Hanging(answers="Bearer late"), FakeResponse())
+    rest, network = client(Hanging(late="Bearer late"), FakeResponse())
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
 

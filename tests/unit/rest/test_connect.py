@@ -15,7 +15,7 @@ import pytest
 import trustme
 from tests.unit.auth.plugins import V1, Program
 from tests.unit.auth.test_oidc import jwt
-from tests.unit.transport.servers import ReceivedRequest, always, answer, join, receive, serving
+from tests.unit.transport.servers import ReceivedRequest, always, http_response, join, receive, serving
 
 import masthead.server
 from masthead._auth.exec import ExecPlugin
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from masthead._rest.client import RestClient
 
-OK = answer(b"{}", "Content-Type: application/json")
+OK = http_response(b"{}", "Content-Type: application/json")
 
 
 @asynccontextmanager
@@ -118,14 +118,14 @@ async def test_nothing_is_sent_when_credentials_are_unavailable(tmp_path: Path) 
 
 
 async def test_an_exec_plugin_gets_cluster_info_on_request(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    program = Program(tmp_path, f"open({str(told)!r}, 'w').write(json.dumps(info)); reply(token='t')")
+    written = tmp_path / "written"
+    program = Program(tmp_path, f"open({str(written)!r}, 'w').write(json.dumps(info)); reply(token='t')")
     ca = tmp_path / "ca.crt"
     ca.write_text("PEM")
     plugin = exec_config(program, provide_cluster_info=True, cluster_config={"audience": "x"})
     config = Config(server="https://a:1", ca_file=ca, tls_server_name="b", exec=plugin)
     assert (await credentials_of(config).authorization()).reveal() == "Bearer t"
-    assert json.loads(told.read_text())["spec"] == {
+    assert json.loads(written.read_text())["spec"] == {
         "interactive": False,
         "cluster": {
             "server": "https://a:1",
@@ -240,11 +240,11 @@ def _issuer(host: str, token: str, seen: list[ReceivedRequest]) -> Handler:
         request = await receive(reader)
         seen.append(request)
         port = writer.get_extra_info("sockname")[1]
-        said: dict[str, object] = {"id_token": token}
+        reply: dict[str, object] = {"id_token": token}
         if request.line.startswith("GET /.well-known/openid-configuration"):
             issuer = f"https://{host}:{port}"
-            said = {"issuer": issuer, "token_endpoint": f"{issuer}/token?x=1"}
-        writer.write(answer(json.dumps(said).encode(), "Content-Type: application/json"))
+            reply = {"issuer": issuer, "token_endpoint": f"{issuer}/token?x=1"}
+        writer.write(http_response(json.dumps(reply).encode(), "Content-Type: application/json"))
         await writer.drain()
 
     return handle

@@ -1,4 +1,4 @@
-"""What a server could say to make us work, stumble, or say something in its place."""
+"""Responses of a hostile server, meant to exhaust the client, break it, or forge its messages."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_the_title_of_a_page_is_found(page: bytes, title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["9" * 400, "9" * 5000, "-1", "inf", "nan", "1e999", "Fri, 31 Dec 9999 23:59:59 GMT"]
+    "seconds", ["9" * 400, "9" * 5000, "-1", "inf", "nan", "1e999", "Fri, 31 Dec 9999 23:59:59 GMT"]
 )
 @in_virtual_time
-async def test_any_retry_after_can_be_read(asked: str) -> None:
-    heads = [("Retry-After", asked), ("Date", "Thu, 01 Jan 0001 00:00:00 GMT")]
+async def test_any_retry_after_can_be_read(seconds: str) -> None:
+    heads = [("Retry-After", seconds), ("Date", "Thu, 01 Jan 0001 00:00:00 GMT")]
     rest, _ = client(FakeResponse(429, b"", heads))
     with pytest.raises(StatusError) as caught:
         await rest.call(get(retries=0))
@@ -89,7 +89,7 @@ def test_terminal_escapes_in_a_status_are_neutralized() -> None:
         }
     )
     error = failure(get(), 403, JSON, body)
-    assert error.message == TRICKS  # as it came, for whoever wants it
+    assert error.message == TRICKS  # as it came, for callers that want it
     assert not UNFIT.search(str(error))
     assert "\nERROR" not in str(error)
     assert "red" in str(error)
@@ -195,20 +195,20 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "untyped list": lambda data: _read_all(*UnstructuredList.from_wire(_in_list(data)).items),
     "watch": _read_events,
     "status": lambda data: str(Status.from_json(data)),
-    "answer": lambda data: Response(200, data, JSON).json(),
-    "answer as a type": lambda data: _read_all(Response(200, data, JSON).into(Pod)),
+    "response": lambda data: Response(200, data, JSON).json(),
+    "response as a type": lambda data: _read_all(Response(200, data, JSON).into(Pod)),
 }
 
 
 @pytest.mark.parametrize("reader", list(READERS))
 def test_extreme_nesting_and_numbers_decode_or_raise_a_masthead_error(reader: str) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     for data in _documents():
         try:
             READERS[reader](data)
         except MastheadError as error:
-            said.append(f"{error} {error!r}")
-    assert all(said)
+            messages.append(f"{error} {error!r}")
+    assert all(messages)
 
 
 def test_any_error_response_with_such_a_body_is_a_status_error() -> None:

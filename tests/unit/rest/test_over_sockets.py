@@ -7,7 +7,16 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import ReceivedRequest, always, answer, chunk, never, once, receive, serving
+from tests.unit.transport.servers import (
+    ReceivedRequest,
+    always,
+    chunk,
+    http_response,
+    never,
+    once,
+    receive,
+    serving,
+)
 
 import masthead.server
 from masthead._rest.call import Call, Subject
@@ -105,7 +114,7 @@ async def test_a_wrong_token_is_rejected_and_not_quoted() -> None:
 
 
 async def test_an_html_page_instead_of_an_api_server_is_an_error() -> None:
-    page = answer(b"<html><title>Login</title></html>", "Content-Type: text/html")
+    page = http_response(b"<html><title>Login</title></html>", "Content-Type: text/html")
     async with serving(always(page)) as served, client_of(served.url) as rest:
         with pytest.raises(ProtocolError, match='an HTML page titled "Login" instead of JSON'):
             await rest.get("/version")
@@ -113,8 +122,8 @@ async def test_an_html_page_instead_of_an_api_server_is_an_error() -> None:
 
 async def test_a_redirect_is_not_followed() -> None:
     seen: list[ReceivedRequest] = []
-    async with serving(always(answer(b"", status="200 OK"), seen)) as other:
-        moved = answer(b"", f"Location: {other.url}/login?state=hush", status="302 Found")
+    async with serving(always(http_response(b"", status="200 OK"), seen)) as other:
+        moved = http_response(b"", f"Location: {other.url}/login?state=hush", status="302 Found")
         async with serving(always(moved)) as served, client_of(served.url, token="t") as rest:
             with pytest.raises(
                 StatusError, match=r"a redirect to http://127\.0\.0\.1/login; redirects"
@@ -132,7 +141,7 @@ async def test_a_truncated_body_is_an_error() -> None:
 
 
 async def test_a_truncated_document_of_the_announced_length_is_an_error() -> None:
-    async with serving(always(answer(b'{"a":', JSON))) as served, client_of(served.url) as rest:
+    async with serving(always(http_response(b'{"a":', JSON))) as served, client_of(served.url) as rest:
         with pytest.raises(DecodeError, match="the response to get /version is not JSON"):
             (await rest.get("/version")).json()
 
@@ -166,7 +175,7 @@ async def test_an_endless_refusal_is_cut_off_and_the_client_goes_on() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen = await receive(reader)
         if "/flood" not in seen.line:
-            writer.write(answer(b"{}", JSON))
+            writer.write(http_response(b"{}", JSON))
             return
         writer.write(b"HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n")
         try:
@@ -185,7 +194,7 @@ async def test_an_endless_refusal_is_cut_off_and_the_client_goes_on() -> None:
 
 async def test_an_invalid_header_is_rejected_before_anything_is_sent() -> None:
     seen: list[ReceivedRequest] = []
-    async with serving(always(answer(), seen)) as served, client_of(served.url) as rest:
+    async with serving(always(http_response(), seen)) as served, client_of(served.url) as rest:
         with pytest.raises(InvalidValueError, match="cannot be sent"):
             await rest.get("/version", headers={"X": "a\r\nHost: evil"})
     assert not seen
@@ -195,7 +204,7 @@ async def test_an_invalid_header_is_rejected_before_anything_is_sent() -> None:
 async def test_compressed_responses_are_requested_by_default(plain: bool) -> None:
     seen: list[ReceivedRequest] = []
     async with (
-        serving(always(answer(b"{}", JSON), seen)) as served,
+        serving(always(http_response(b"{}", JSON), seen)) as served,
         client_of(served.url, disable_compression=plain) as rest,
     ):
         await rest.get("/version")

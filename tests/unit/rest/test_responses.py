@@ -1,4 +1,4 @@
-"""What a caller makes of an answer, whoever gave it."""
+"""Reading responses, whether of an API server or of anything else."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TEXT = [("Content-Type", "text/plain")]
 async def test_a_response_has_its_body_and_headers() -> None:
     heads = [("content-type", JSON), ("etag", '"7"'), ("warning", '299 - "old"')]
     rest, network = client(FakeResponse(201, b'{"a":[1]}', heads))
-    answer = await rest.call(create())
-    assert (answer.status, answer.content_type, answer.etag) == (201, JSON, '"7"')
-    assert answer.warnings == (ServerWarning("old"),)
-    assert answer.text == '{"a":[1]}'
-    assert answer.json() == {"a": [1]}
+    response = await rest.call(create())
+    assert (response.status, response.content_type, response.etag) == (201, JSON, '"7"')
+    assert response.warnings == (ServerWarning("old"),)
+    assert response.text == '{"a":[1]}'
+    assert response.json() == {"a": [1]}
     assert not network.leaks
 
 
@@ -51,9 +51,9 @@ async def test_the_repr_of_a_response_hides_its_body() -> None:
 async def test_a_truncated_document_is_an_error_that_names_the_call() -> None:
     rest, _ = client(FakeResponse(body=b'{"token":"hush'), FakeResponse(body=b'{"token":"\xff"}'))
     for _ in range(2):
-        answer = await rest.call(get())
+        response = await rest.call(get())
         with pytest.raises(DecodeError, match="the response to get pods ns/web is not JSON") as caught:
-            answer.json()
+            response.json()
         assert "hush" not in str(caught.value)
 
 
@@ -68,9 +68,9 @@ async def test_an_empty_response_is_an_error() -> None:
 @in_virtual_time
 async def test_a_login_page_is_rejected() -> None:
     rest, network = client(html(200), html(200))
-    for asked in (rest.call(get()), rest.open(watch())):
+    for pending in (rest.call(get()), rest.open(watch())):
         with pytest.raises(ProtocolError, match="an HTML page") as caught:
-            await asked
+            await pending
         assert "login page in front of the API server" in str(caught.value)
         assert "secret" not in str(caught.value)
     assert not network.leaks
@@ -117,8 +117,8 @@ async def test_an_object_that_mentions_failure_is_not_a_status() -> None:
 @in_virtual_time
 async def test_not_modified_is_a_response_only_with_if_none_match() -> None:
     rest, network = client(FakeResponse(304, b"", [("ETag", '"7"')]), FakeResponse(304, b"", []))
-    answer = await rest.get("/openapi/v3", headers={"If-None-Match": '"7"'})
-    assert (answer.status, answer.body, answer.etag) == (304, b"", '"7"')
+    response = await rest.get("/openapi/v3", headers={"If-None-Match": '"7"'})
+    assert (response.status, response.body, response.etag) == (304, b"", '"7"')
     with pytest.raises(StatusError) as caught:
         await rest.get("/openapi/v3")
     assert caught.value.code == 304
@@ -184,14 +184,14 @@ def test_an_error_response_without_a_body_is_reported_as_empty() -> None:
 def test_an_html_page_is_named_by_its_title() -> None:
     page = html(502)
     assert isinstance(page.body, bytes)
-    said = failure(get(), 502, "text/html", page.body).message
-    assert said.startswith('the response is an HTML page titled "Sign in". Is a proxy')
+    message = failure(get(), 502, "text/html", page.body).message
+    assert message.startswith('the response is an HTML page titled "Sign in". Is a proxy')
     assert failure(get(), 502, "", b"<!doctype html>").message.startswith("the response is an HTML page. Is")
 
 
 def test_a_redirect_names_its_target_without_secrets() -> None:
-    said = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
-    assert "a redirect to https://sso.example/login; redirects are not followed" in said
+    message = failure(get(), 302, "", b"", "https://me:pw@sso.example:8443/login?token=hush#x").message
+    assert "a redirect to https://sso.example/login; redirects are not followed" in message
     assert failure(get(), 302, "", b"", "http://[broken").message.startswith(
         "the response is a redirect; redirects"
     )
@@ -231,8 +231,8 @@ _fields = st.sampled_from(["status", "code", "reason", "message", "details", "me
 
 
 @given(st.dictionaries(_fields, _plain))
-def test_every_status_document_is_a_status_error(said: dict[str, object]) -> None:
-    body = json.dumps({"kind": "Status", **said}).encode()
+def test_every_status_document_is_a_status_error(fields: dict[str, object]) -> None:
+    body = json.dumps({"kind": "Status", **fields}).encode()
     assert isinstance(failure(get(), 404, JSON, body), StatusError)
 
 

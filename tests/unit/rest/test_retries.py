@@ -1,4 +1,4 @@
-"""What is sent again, when, and what the caller hears if nothing helps."""
+"""Which calls are retried, when, and which error is raised in the end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from tests.unit.rest.scripted import (
     FakeCredentials,
     FakeResponse,
-    asking,
     client,
     create,
     get,
     html,
+    retry_later,
     status,
     watch,
 )
@@ -37,16 +37,16 @@ from masthead.testing.virtual_time import in_virtual_time, now
 
 @in_virtual_time
 async def test_a_call_is_retried_after_retry_after() -> None:
-    rest, network = client(asking(3), asking(5, 503), FakeResponse())
-    answer = await rest.call(get())
-    assert answer.status == 200
+    rest, network = client(retry_later(3), retry_later(5, 503), FakeResponse())
+    response = await rest.call(get())
+    assert response.status == 200
     assert network.times == [0, 3, 8]
     assert not network.leaks
 
 
 @in_virtual_time
 async def test_a_repeated_write_carries_the_same_body() -> None:
-    rest, network = client(asking(1), FakeResponse(201))
+    rest, network = client(retry_later(1), FakeResponse(201))
     await rest.call(create(b'{"a":1}'))
     assert [request.body for request in network.requests] == [b'{"a":1}'] * 2
     assert network.sent("content-type", 0) == network.sent("content-type", 1) == ["application/json"]
@@ -62,7 +62,7 @@ async def test_seconds_in_a_status_count_like_the_header() -> None:
 
 @in_virtual_time
 async def test_retries_are_limited() -> None:
-    rest, network = client(*(asking(1) for _ in range(9)), settings=RestSettings(retries=2))
+    rest, network = client(*(retry_later(1) for _ in range(9)), settings=RestSettings(retries=2))
     with pytest.raises(TooManyRequestsError) as caught:
         await rest.call(create())
     assert len(network.requests) == 3
@@ -72,7 +72,7 @@ async def test_retries_are_limited() -> None:
 
 @in_virtual_time
 async def test_without_retries_the_first_error_response_is_raised() -> None:
-    rest, network = client(asking(1), settings=RestSettings(retries=0))
+    rest, network = client(retry_later(1), settings=RestSettings(retries=0))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
     assert len(network.requests) == 1
@@ -164,7 +164,9 @@ async def test_the_error_names_its_subject_and_the_number_of_attempts() -> None:
 
 @in_virtual_time
 async def test_the_last_error_mentions_a_different_earlier_one() -> None:
-    rest, _ = client(asking(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod")))
+    rest, _ = client(
+        retry_later(1, 503, b"starting"), FakeResponse(404, status(404, "NotFound", "no such pod"))
+    )
     with pytest.raises(NotFoundError) as caught:
         await rest.call(get())
     [attempt, before] = caught.value.__notes__
@@ -175,7 +177,7 @@ async def test_the_last_error_mentions_a_different_earlier_one() -> None:
 @in_virtual_time
 async def test_each_retry_is_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masthead.rest")
-    rest, _ = client(asking(2), FakeResponse())
+    rest, _ = client(retry_later(2), FakeResponse())
     await rest.call(get())
     assert caplog.messages == [
         "the API server: get pods ns/web: the server asked to retry later; retrying in 2.0 s"
@@ -194,7 +196,7 @@ async def test_the_timeout_covers_all_attempts() -> None:
 
 @in_virtual_time
 async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
-    rest, _ = client(asking(10), FakeResponse(), settings=RestSettings(timeout=5))
+    rest, _ = client(retry_later(10), FakeResponse(), settings=RestSettings(timeout=5))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
     assert now() == 0
@@ -237,7 +239,7 @@ async def test_a_stream_without_read_timeout_has_no_limit() -> None:
 
 @in_virtual_time
 async def test_a_refused_stream_is_retried_only_with_retry_after() -> None:
-    rest, network = client(asking(1), FakeResponse(), FakeResponse(503, b"no"))
+    rest, network = client(retry_later(1), FakeResponse(), FakeResponse(503, b"no"))
     (await rest.open(watch())).close()
     assert network.times == [0, 1]
     with pytest.raises(ServiceUnavailableError):
@@ -261,7 +263,7 @@ async def test_rejected_credentials_are_renewed_and_sent_once_more() -> None:
 @in_virtual_time
 async def test_credentials_are_renewed_once_and_no_more() -> None:
     badge = FakeCredentials(["a", "b", "c", "d"])
-    rest, network = client(FakeResponse(401, b""), asking(1), FakeResponse(401, b""), badge=badge)
+    rest, network = client(FakeResponse(401, b""), retry_later(1), FakeResponse(401, b""), badge=badge)
     with pytest.raises(UnauthorizedError):
         await rest.call(get())
     assert badge.refused == ["a"]
@@ -371,7 +373,7 @@ async def test_a_long_wait_for_the_rate_limit_is_logged(caplog: pytest.LogCaptur
 
 @in_virtual_time
 async def test_cancelling_ends_the_wait_for_another_attempt() -> None:
-    rest, network = client(asking(30), FakeResponse())
+    rest, network = client(retry_later(30), FakeResponse())
     calling = asyncio.get_running_loop().create_task(rest.call(get()))
     await asyncio.sleep(1)
     calling.cancel()
@@ -384,7 +386,7 @@ async def test_cancelling_ends_the_wait_for_another_attempt() -> None:
 
 @in_virtual_time
 async def test_closing_ends_the_wait_for_another_attempt() -> None:
-    rest, network = client(asking(30), FakeResponse())
+    rest, network = client(retry_later(30), FakeResponse())
     async with asyncio.TaskGroup() as group:
         calling = group.create_task(_outcome(rest.call(get())))
         await asyncio.sleep(1)

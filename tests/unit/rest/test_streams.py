@@ -1,4 +1,4 @@
-"""Answers that are read while they come."""
+"""Responses that are read while they arrive."""
 
 from __future__ import annotations
 

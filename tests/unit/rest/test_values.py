@@ -1,4 +1,4 @@
-"""Calls and answers are values: compared by what they hold, never changed, and shown without what may be secret."""
+"""Calls and responses are values: compared by what they hold, never changed, and shown without what may be secret."""
 
 from __future__ import annotations
 

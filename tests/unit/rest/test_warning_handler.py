@@ -20,15 +20,15 @@ def warning(status: int = 200, *texts: str) -> FakeResponse:
 
 @in_virtual_time
 async def test_the_callback_gets_every_warning_of_responses_errors_and_streams() -> None:
-    heard: list[str] = []
-    settings = RestSettings(on_warning=lambda each: heard.append(each.text))
+    received: list[str] = []
+    settings = RestSettings(on_warning=lambda each: received.append(each.text))
     rest, _ = client(warning(200, "a", "b"), warning(403, "c"), warning(200, "a"), settings=settings)
     await rest.call(get())
     with pytest.raises(ForbiddenError):
         await rest.call(get())
     async with await rest.open(watch()) as stream:
         assert stream.warnings == (ServerWarning("a"),)
-    assert heard == ["a", "b", "c", "a"]
+    assert received == ["a", "b", "c", "a"]
 
 
 @in_virtual_time
@@ -58,9 +58,9 @@ async def test_without_a_hook_each_text_is_logged_once(caplog: pytest.LogCapture
 @in_virtual_time
 async def test_the_number_of_remembered_warnings_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     texts = [f"pod-{i}" for i in range(1001)]
-    said = [warning(200, *texts[start : start + 100]) for start in range(0, 1001, 100)]
-    rest, _ = client(*said, warning(200, "pod-0"))
-    for _ in range(len(said) + 1):
+    responses = [warning(200, *texts[start : start + 100]) for start in range(0, 1001, 100)]
+    rest, _ = client(*responses, warning(200, "pod-0"))
+    for _ in range(len(responses) + 1):
         await rest.call(get())
     assert len(caplog.messages) == 1002
 

@@ -51,9 +51,9 @@ def server_of(catalog: Catalog) -> Rest:
 
 def get(server: Rest, path: str, accept: str = "application/json") -> Any:
     request = ApiRequest("GET", path, headers={"accept": accept})
-    answer: Any = server.handle(request, RequestInfo.of(request))
-    assert answer.code == 200, answer.body
-    return json.loads(answer.body)
+    response: Any = server.handle(request, RequestInfo.of(request))
+    assert response.code == 200, response.body
+    return json.loads(response.body)
 
 
 def test_the_builtin_catalog_finds_resources_by_name_and_by_kind() -> None:
@@ -163,5 +163,5 @@ def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     assert "pods" not in {each["name"] for each in get(second, "/api/v1")["resources"]}
     assert "pods" in {each["name"] for each in get(first, "/api/v1")["resources"]}
     request = ApiRequest("GET", widgets)
-    answer: Any = second.handle(request, RequestInfo.of(request))
-    assert answer.code == 404
+    response: Any = second.handle(request, RequestInfo.of(request))
+    assert response.code == 404

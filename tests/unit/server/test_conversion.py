@@ -1,7 +1,7 @@
 """Versions of one kind: what is stored, and that the same object reads in each version as the real server has it.
 
 ``conversion_vectors.json`` holds objects that were written to a kube-apiserver 1.36.4 in one version and read in every
-other; ``storage_version_hashes.json`` what its discovery documents say.
+other; ``storage_version_hashes.json`` the hashes of its discovery documents.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def stored(case: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return api_version, case["read"][api_version]
 
 
-def told(obj: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
-    """What a writer has a say in: no names, of the metadata annotations only, and a status if one was written."""
-    unsaid = {"apiVersion", "metadata", *({"status"} - written.keys())}
-    kept = {name: value for name, value in obj.items() if name not in unsaid}
+def writable(obj: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+    """The part that a writer controls: no names, of the metadata annotations only, and a status if one was written."""
+    omitted = {"apiVersion", "metadata", *({"status"} - written.keys())}
+    kept = {name: value for name, value in obj.items() if name not in omitted}
     return {**kept, "annotations": obj["metadata"].get("annotations")}
 
 
@@ -80,7 +80,7 @@ def test_a_written_object_is_stored_as_on_the_real_server(case: dict[str, Any]) 
 
     found = to_storage(written, case["kind"], *split(written["apiVersion"]))
 
-    assert told(found, written) == told(home, written)
+    assert writable(found, written) == writable(home, written)
 
 
 @pytest.mark.parametrize("case", CASES, ids=titled)
@@ -222,8 +222,8 @@ json_values = st.recursive(
 
 @given(st.sampled_from(["metrics", "behavior", "conditions", "current-metrics"]), json_values | st.text())
 def test_no_v1_annotation_breaks_the_conversion(name: str, value: object) -> None:
-    said = value if isinstance(value, str) else json.dumps(value)
-    scaler = {"metadata": {"annotations": {ANNOTATION + name: said}}, "spec": {"maxReplicas": 1}}
+    text = value if isinstance(value, str) else json.dumps(value)
+    scaler = {"metadata": {"annotations": {ANNOTATION + name: text}}, "spec": {"maxReplicas": 1}}
 
     found = to_storage(scaler, "HorizontalPodAutoscaler", "autoscaling", "v1")
 

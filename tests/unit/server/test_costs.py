@@ -1,4 +1,4 @@
-"""What one request may cost: whatever it brings, its answer takes time and memory in proportion to its size."""
+"""What one request may cost: whatever it brings, its response takes time and memory in proportion to its size."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def owners(count: int, **fields: object) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class Case:
-    """A request, whose large parts are made when it is sent, and the code of its answer."""
+    """A request, whose large parts are made when it is sent, and the code of its response."""
 
     title: str
     code: int
@@ -124,7 +124,7 @@ def merging(title: str, code: int, body: Callable[[], object], path: str = f"{MA
     return Case(title, code, body, path, "PATCH", MERGE_PATCH)
 
 
-def asking(title: str, code: int, **query: Callable[[], str]) -> Case:
+def query_case(title: str, code: int, **query: Callable[[], str]) -> Case:
     return Case(title, code, method="GET", query=lambda: {name: [value()] for name, value in query.items()})
 
 
@@ -193,7 +193,7 @@ CASES = [
     ),
     Case("without an end", 400, lambda: b"[" + b'{"a":{"b":{"c":{"d":{"e":1}}}}},' * 9_000),
     Case(
-        "fields that nobody knows",
+        "unknown fields",
         201,
         lambda: {**config_map(), **{f"k{index}": 1 for index in range(50_000)}},
     ),
@@ -255,7 +255,7 @@ CASES = [
         PODS,
     ),
     Case("certificates without an end", 201, lambda: secret(b"-----BEGIN A-----\n" * 28_000), SECRETS),
-    Case("base64 that is none at its end", 400, lambda: {"data": {"a": "A" * 2_900_000 + "!"}}, SECRETS),
+    Case("base64 that is invalid at its end", 400, lambda: {"data": {"a": "A" * 2_900_000 + "!"}}, SECRETS),
     Case("@every so many digits", 422, lambda: cron_job("@every " + "1" * 16_000), CRON_JOBS),
     Case("@every so many units", 422, lambda: cron_job("@every " + "1h" * 1_000_000), CRON_JOBS),
     Case("so many minutes", 201, lambda: cron_job("1," * 30_000 + "1 * * * *"), CRON_JOBS),
@@ -331,16 +331,16 @@ CASES = [
         path=PODS,
         body=lambda: in_protobuf(b"\x12\x00" * 1_400_000),
     ),
-    asking(
+    query_case(
         "a label selector",
         TOO_LARGE,
         labelSelector=lambda: ",".join(f"k{index}=v" for index in range(100_000)),
     ),
-    asking("a set in a label selector", TOO_LARGE, labelSelector=lambda: f"a in ({'b,' * 300_000}c)"),
-    asking("a field selector", TOO_LARGE, fieldSelector=lambda: "metadata.name=" + "\\\\" * 500_000),
-    asking("a limit", 400, limit=lambda: "1" * 1_000_000),
-    asking("a version", 400, resourceVersion=lambda: "1" * 1_000_000),
-    asking("a token", 400, **{"continue": lambda: "A" * 1_000_000}),
+    query_case("a set in a label selector", TOO_LARGE, labelSelector=lambda: f"a in ({'b,' * 300_000}c)"),
+    query_case("a field selector", TOO_LARGE, fieldSelector=lambda: "metadata.name=" + "\\\\" * 500_000),
+    query_case("a limit", 400, limit=lambda: "1" * 1_000_000),
+    query_case("a version", 400, resourceVersion=lambda: "1" * 1_000_000),
+    query_case("a token", 400, **{"continue": lambda: "A" * 1_000_000}),
     Case(
         "options of a deletion",
         200,
@@ -364,7 +364,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def rest() -> Iterator[Rest]:
-    """What answers requests, without HTTP, and with objects for those that change some."""
+    """A request handler without HTTP, and with objects for those that change some."""
     cluster = ClusterState(Storage(), VirtualClock(), catalog := Catalog.builtin())
     cluster.add_first_namespaces()
     made = Rest(cluster, Faults(catalog), WatchLimits(), lambda: None)
@@ -382,13 +382,13 @@ def rest() -> Iterator[Rest]:
         (REVISIONS, {**revision, "metadata": {"name": "deep"}, "data": deep}),
         (REVISIONS, {**revision, "metadata": {"name": "long"}, "data": {"l": [1] * 55_000}}),
     ):
-        assert answer_of(made, ApiRequest("POST", path, {}, {}, written(found))).code == 201
+        assert response_of(made, ApiRequest("POST", path, {}, {}, written(found))).code == 201
     logging.disable(logging.CRITICAL)
     yield made
     logging.disable(logging.NOTSET)
 
 
-def answer_of(rest: Rest, request: ApiRequest) -> ApiResponse:
+def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
     info = RequestInfo.of(request)
     try:
         found = rest.handle(request, info)
@@ -403,13 +403,13 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
     request = case.request
 
     start = time.thread_time()
-    code = answer_of(rest, request).code
+    code = response_of(rest, request).code
     taken = time.thread_time() - start
 
     gc.collect()
     tracemalloc.start()
     try:
-        answer_of(rest, request)
+        response_of(rest, request)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -422,7 +422,7 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
 def test_rejected_names_use_no_memory(rest: Rest) -> None:
     def refuse(number: int) -> None:
         body = written(config_map(f"-{number}" * 20_000, metadata={"labels": {f"-{number}" * 20_000: "a"}}))
-        assert answer_of(rest, ApiRequest("POST", MAPS, {}, {}, body)).code == 422
+        assert response_of(rest, ApiRequest("POST", MAPS, {}, {}, body)).code == 422
 
     refuse(0)
     gc.collect()

@@ -32,14 +32,14 @@ def test_a_schedule_that_cron_reads_has_no_problem(schedule: str) -> None:
     ],
 )
 def test_a_duration_is_read_as_the_real_server_reads_it(duration: str, problem: str) -> None:
-    said = f"failed to parse duration @every {duration}: time: {problem}" if problem else ""
-    assert problem_with_schedule(f"@every {duration}") == said
+    expected = f"failed to parse duration @every {duration}: time: {problem}" if problem else ""
+    assert problem_with_schedule(f"@every {duration}") == expected
 
 
 def test_a_huge_number_is_out_of_range() -> None:
     digits = "1" * 30
-    said = f'failed to parse int from {digits}: strconv.Atoi: parsing "{digits}": value out of range'
-    assert problem_with_schedule(f"{digits} * * * *") == said
+    expected = f'failed to parse int from {digits}: strconv.Atoi: parsing "{digits}": value out of range'
+    assert problem_with_schedule(f"{digits} * * * *") == expected
 
 
 @given(st.text(alphabet="0123456789*/-,? @aj"))

@@ -1,6 +1,6 @@
-"""Defaults: what the server fills in, checked against what a real one answered.
+"""Defaults: what the server fills in, checked against the responses of a real one.
 
-``tests/data/server/created.json`` holds objects that were given to kube-apiserver, and its answers.
+``tests/data/server/created.json`` holds objects that were given to kube-apiserver, and its responses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules for metadata: what kube-apiserver 1.36.4 says, and in which order."""
+"""The rules for metadata: the messages of kube-apiserver 1.36.4, in their order."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def test_replication_controllers_look_only_at_the_name_that_came_of_a_prefix() -
 
 
 def test_a_name_that_does_not_fit_into_a_url_is_refused_by_every_kind() -> None:
-    said = "metadata.name: Invalid value: \"a/b\": may not contain '/'"
+    expected = "metadata.name: Invalid value: \"a/b\": may not contain '/'"
 
-    assert [str(each) for each in create_errors(named(name="a/b"), REQUESTS, namespaced=True)] == [said]
-    assert [str(each) for each in create_errors(named(name="a/b"), BUDGETS, namespaced=True)] == [said]
+    assert [str(each) for each in create_errors(named(name="a/b"), REQUESTS, namespaced=True)] == [expected]
+    assert [str(each) for each in create_errors(named(name="a/b"), BUDGETS, namespaced=True)] == [expected]
 
 
 def test_without_a_name_rule_a_bad_path_segment_is_reported_only_if_nothing_else_is_wrong() -> None:

@@ -49,11 +49,11 @@ def changed(found: Plain) -> Plain:
 
 
 def test_a_pods_name_is_its_hosts_name() -> None:
-    said = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
+    expected = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
 
-    assert of_pod("a.b") == [f"{said}; {DOTS}"]
+    assert of_pod("a.b") == [f"{expected}; {DOTS}"]
     both = "[must be no more than 63 characters must not contain dots]"
-    assert of_pod("a." + "a" * 70) == [f"{said}; a DNS label is recommended: {both}"]
+    assert of_pod("a." + "a" * 70) == [f"{expected}; a DNS label is recommended: {both}"]
 
 
 def test_nodes_are_chosen_by_labels_that_have_newer_names() -> None:
@@ -256,7 +256,7 @@ def test_a_workloads_template_is_warned_of_on_create_and_with_each_generation(
     group: str, resource: str
 ) -> None:
     found = obj("a.b", spec=template(**OLD_OS, terminationGracePeriodSeconds=-1))
-    said = [
+    expected = [
         f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {OS}",
         (
             "spec.template.spec.terminationGracePeriodSeconds: must be >= 0;"
@@ -264,8 +264,8 @@ def test_a_workloads_template_is_warned_of_on_create_and_with_each_generation(
         ),
     ]
 
-    assert on_create(group, resource, found) == [f"{IN_PODS}; {DOTS}", *said]
-    assert on_update(group, resource, changed(found), found) == said
+    assert on_create(group, resource, found) == [f"{IN_PODS}; {DOTS}", *expected]
+    assert on_update(group, resource, changed(found), found) == expected
     assert on_update(group, resource, found, found) == []
 
 
@@ -282,10 +282,10 @@ def test_daemon_sets_may_have_dots_and_count_their_templates_themselves() -> Non
     counter = "deprecated.daemonset.template.generation"
     old = obj("a.b", annotations={counter: "1"}, spec=template(**OLD_OS))
     new = obj("a.b", annotations={counter: "2"}, spec=template(**OLD_OS))
-    said = [f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {OS}"]
+    expected = [f"spec.template.spec.nodeSelector[beta.kubernetes.io/os]: {OS}"]
 
-    assert on_create("apps", "daemonsets", old) == said
-    assert on_update("apps", "daemonsets", new, old) == said
+    assert on_create("apps", "daemonsets", old) == expected
+    assert on_update("apps", "daemonsets", new, old) == expected
     assert on_update("apps", "daemonsets", changed(old), old) == []
 
 

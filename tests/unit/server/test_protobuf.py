@@ -1,7 +1,7 @@
 """Protobuf bodies: read as the JSON of the same objects.
 
 ``protobuf_vectors.json`` holds what kubectl 1.36.4 sent, with what it prints for the same objects as JSON, and what a
-kube-apiserver 1.36.4 answered to one GET in protobuf and in JSON. Nulls are left out of the JSON.
+kube-apiserver 1.36.4 returned for one GET in protobuf and in JSON. Nulls are left out of the JSON.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def test_invalid_utf8_is_repaired_as_in_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (b"", "empty data"),
         (b"k8s\0", "empty body"),
@@ -228,14 +228,14 @@ def test_invalid_utf8_is_repaired_as_in_go() -> None:
         (b"k8s\0\x0a", "unexpected EOF"),
     ],
 )
-def test_a_malformed_body_is_refused_with_the_real_message(data: bytes, said: str) -> None:
+def test_a_malformed_body_is_refused_with_the_real_message(data: bytes, expected: str) -> None:
     error = refused(data)
 
-    assert (str(error), error.kind, error.api_version) == (said, "", "")
+    assert (str(error), error.kind, error.api_version) == (expected, "", "")
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected"),
     [
         (b"\x0a\x05", "unexpected EOF"),
         (b"\xff", "unexpected EOF"),
@@ -246,10 +246,10 @@ def test_a_malformed_body_is_refused_with_the_real_message(data: bytes, said: st
         (b"\x10\x05", "proto: wrong wireType = 0 for field data"),
     ],
 )
-def test_a_malformed_object_is_refused_with_its_kind(data: bytes, said: str) -> None:
+def test_a_malformed_object_is_refused_with_its_kind(data: bytes, expected: str) -> None:
     error = refused(body("v1", "ConfigMap", data))
 
-    assert (str(error), error.kind, error.api_version) == (said, "ConfigMap", "v1")
+    assert (str(error), error.kind, error.api_version) == (expected, "ConfigMap", "v1")
 
 
 def test_a_kind_that_kubernetes_does_not_have_is_refused() -> None:

@@ -1,6 +1,6 @@
 """Defaulting, strategy and validation of resources, against what a real kube-apiserver did.
 
-``tests/data/server`` holds what was given to kube-apiserver, and what it answered.
+``tests/data/server`` holds requests to kube-apiserver and its responses.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def stored(obj: Plain) -> Plain:
     return to_storage(obj, kind, group, version)
 
 
-def answered(obj: Plain) -> Plain:
-    """Give an object the shape in which it is answered, with its defaults."""
+def as_response(obj: Plain) -> Plain:
+    """Convert an object to the shape of a response, with its defaults."""
     group, version, kind = kind_of(obj)
     shown = from_storage(obj, kind, group, version)
     apply_defaults(group, version, kind, shown)
@@ -110,7 +110,7 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
     hooks.prepare_create(obj, allocate)
     refuse(obj, hooks.validate_create(obj))
     hooks.finish_create(obj)
-    return answered(obj)
+    return as_response(obj)
 
 
 def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
@@ -125,7 +125,7 @@ def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     hooks.reallocate(obj, old, allocate)
     hooks.prepare_update(obj, old)
     refuse(obj, hooks.validate_update(obj, old))
-    return answered(obj)
+    return as_response(obj)
 
 
 def update_status(obj: Plain, known: Plain, part: str) -> Plain:
@@ -135,7 +135,7 @@ def update_status(obj: Plain, known: Plain, part: str) -> Plain:
     obj, old = stored(obj), stored(known)
     hooks.prepare_status(obj, old, Allocator(now=lambda: NOW))
     refuse(obj, hooks.validate_status(obj, old))
-    return answered(obj)
+    return as_response(obj)
 
 
 def refuse(obj: Plain, errors: list[Any]) -> None:
@@ -145,14 +145,14 @@ def refuse(obj: Plain, errors: list[Any]) -> None:
 
 
 def meaning(found: object, *, in_status: bool = False) -> object:
-    """Leave out what says nothing: what is empty, and counts of a status that are zero."""
+    """Leave out what carries no information: what is empty, and counts of a status that are zero."""
     if isinstance(found, dict):
         parts = {key: meaning(found[key], in_status=in_status or key == "status") for key in found}
-        return {key: part for key, part in parts.items() if not says_nothing(part, in_status=in_status)}
+        return {key: part for key, part in parts.items() if not is_empty(part, in_status=in_status)}
     return [meaning(each, in_status=in_status) for each in found] if isinstance(found, list) else found
 
 
-def says_nothing(found: object, *, in_status: bool) -> bool:
+def is_empty(found: object, *, in_status: bool) -> bool:
     return found in (None, "", [], {}) or (in_status and not found)
 
 
@@ -286,8 +286,8 @@ def test_a_claim_that_names_no_class_is_of_the_newest_default_one() -> None:
         {"metadata": {"name": name, "creationTimestamp": since, "annotations": marked}}
         for name, since in (("old", "2020-01-01T00:00:00Z"), ("new", "2021-01-01T00:00:00Z"))
     ]
-    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    claim: Plain = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": asked}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim: Plain = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": spec}
     assert create(claim, listing(*classes))["spec"]["storageClassName"] == "new"
     claim["spec"]["storageClassName"] = ""
     assert create(claim, listing(*classes))["spec"]["storageClassName"] == ""

@@ -1,4 +1,4 @@
-"""What the server knows of each kind, against what kube-apiserver 1.36.4 answered."""
+"""What the server knows of each kind, against the responses of kube-apiserver 1.36.4."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_kind_without_generations_keeps_the_one_that_a_client_wrote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "resource", "name", "said"),
+    ("group", "resource", "name", "expected"),
     [
         ("", "pods", "web.example.com", []),
         ("", "pods", "A", [SUBDOMAIN_TEXT]),
@@ -166,9 +166,9 @@ def test_a_kind_without_generations_keeps_the_one_that_a_client_wrote() -> None:
     ],
 )
 def test_a_name_is_refused_in_the_servers_words(
-    group: str, resource: str, name: str, said: list[str]
+    group: str, resource: str, name: str, expected: list[str]
 ) -> None:
-    assert strategy_of(group, resource).name_errors(name, is_prefix=False) == said
+    assert strategy_of(group, resource).name_errors(name, is_prefix=False) == expected
 
 
 def test_some_names_must_repeat_what_is_in_the_spec() -> None:
@@ -265,7 +265,7 @@ def test_metadata_namespace_is_selectable_for_some_cluster_scoped_kinds() -> Non
 
 
 @pytest.mark.parametrize(
-    ("group", "version", "resource", "said"),
+    ("group", "version", "resource", "expected"),
     [
         ("", "v1", "pods", "field label not supported: x"),
         (
@@ -285,8 +285,8 @@ def test_metadata_namespace_is_selectable_for_some_cluster_scoped_kinds() -> Non
     ],
 )
 def test_a_field_that_cannot_be_selected_by_is_refused_in_the_kinds_own_words(
-    group: str, version: str, resource: str, said: str
+    group: str, version: str, resource: str, expected: str
 ) -> None:
     found = served(group, resource, version)
 
-    assert found.selectable.unsupported_message("x", found.gvk) == said
+    assert found.selectable.unsupported_message("x", found.gvk) == expected

@@ -1,4 +1,4 @@
-"""What is said of a selector that cannot be read: as a real kube-apiserver said it."""
+"""The messages for an invalid selector: those of a real kube-apiserver."""
 
 from __future__ import annotations
 

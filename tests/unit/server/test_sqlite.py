@@ -1,4 +1,4 @@
-"""A data file gives back what was written, and says clearly why it cannot be used."""
+"""A data file gives back what was written, and an unusable one is reported with the reason."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def opened(path: Path) -> Storage:
 
 @contextlib.contextmanager
 def without_rights() -> Iterator[None]:
-    """Be somebody whom the rights of files concern."""
+    """Run as a user to whom file permissions apply."""
     if os.geteuid() != 0:
         yield
         return
@@ -205,7 +205,7 @@ def test_a_file_that_another_user_can_read_is_refused(open_folder: Path) -> None
     path.touch()
     path.chmod(0o666)
     if os.geteuid() != 0:
-        pytest.skip("only root can make a file somebody else's")
+        pytest.skip("only root can give a file to another user")
     with without_rights(), pytest.raises(DataFileError, match="it belongs to another user"):
         SqliteJournal(path)
 
@@ -272,7 +272,7 @@ def test_a_write_that_does_not_fit_on_the_disk_did_not_happen(tmp_path: Path) ->
         storage.write("x", "a", b"x" * 100_000)
 
     assert (error.value.code, error.value.reason, storage.revision) == (500, "", 2)
-    assert storage.write("x", "a", b"new").revision == 3  # there is room for this one
+    assert storage.write("x", "a", b"new").revision == 3  # this one fits
     storage.close()
     again = opened(path)
     record = again.table("x").get("a")

@@ -84,16 +84,16 @@ class StorageMachine(RuleBasedStateMachine):
         self.window = window
         self.storage = self.make(window)
         self.model = Model()
-        self.told: list[int] = []
+        self.notified: list[int] = []
         self.listen()
 
     def listen(self) -> None:
         for table in TABLES:
-            self.storage.table(table).listeners.add(lambda: self.told.append(self.storage.revision))
+            self.storage.table(table).listeners.add(lambda: self.notified.append(self.storage.revision))
 
     @rule(target=written, table=tables, key=keys, value=st.binary(max_size=3), is_deleted=st.booleans())
     def write(self, table: str, key: str, value: bytes, is_deleted: bool) -> int:
-        self.told.clear()
+        self.notified.clear()
         assert self.storage.next_revision == self.model.revision + 1
         record = self.storage.write(table, key, value, is_deleted=is_deleted)
 
@@ -101,7 +101,7 @@ class StorageMachine(RuleBasedStateMachine):
         self.model.write(table, key, value, is_deleted=is_deleted)
         assert seen(table, record) == self.model.facts[-1]
         assert seen(table, record.before) == before or self.window == 0
-        assert self.told == [record.revision]
+        assert self.notified == [record.revision]
         if self.model.revision - self.model.compacted > 2 * self.window:
             self.model.compact(self.model.revision - self.window)
         return record.revision
@@ -140,7 +140,7 @@ class StorageMachine(RuleBasedStateMachine):
             assert seen(table, record.before) == earlier
 
     @rule(revision=written)
-    def ask_for_the_forgotten(self, revision: int) -> None:
+    def read_a_compacted_revision(self, revision: int) -> None:
         if revision >= self.model.compacted:
             self.storage.check_readable(revision)
             return
@@ -307,12 +307,12 @@ class BrokenJournal:
 
     def append(self, table: str, record: Record) -> None:
         if self.is_full:
-            raise JournalError("no room")
+            raise JournalError("disk full")
         self.rows.append((table, record.key, record.revision, record.is_deleted, record.value))
 
     def compact(self, revision: int) -> None:
         if not self.can_compact:
-            raise JournalError("no room")
+            raise JournalError("disk full")
         self.rows = [row for row in self.rows if row[2] > revision]
 
     def close(self) -> None:
@@ -323,18 +323,18 @@ def test_a_write_that_cannot_be_kept_did_not_happen() -> None:
     journal: Journal
     journal = broken = BrokenJournal()
     storage = Storage(journal)
-    told: list[int] = []
+    notified: list[int] = []
     storage.write("x", "a", b"old")
-    storage.table("x").listeners.add(lambda: told.append(1))
+    storage.table("x").listeners.add(lambda: notified.append(1))
     broken.is_full = True
 
-    with pytest.raises(JournalError, match="no room") as error:
+    with pytest.raises(JournalError, match="disk full") as error:
         storage.write("x", "a", b"new")
 
-    assert (error.value.code, error.value.status()["message"]) == (500, "no room")
+    assert (error.value.code, error.value.status()["message"]) == (500, "disk full")
     present = storage.table("x").get("a")
     assert present is not None
-    assert (storage.revision, present.value, told) == (2, b"old", [])
+    assert (storage.revision, present.value, notified) == (2, b"old", [])
     broken.is_full = False
     assert storage.write("x", "a", b"new").revision == 3
 

@@ -1,4 +1,4 @@
-"""Large answers wait in the server until their client takes them, and no copy of them does."""
+"""Large responses wait in the server until their client takes them, and no copy of them does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_unread_bytes_of_a_slow_reader_are_not_copied() -> None:
     reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname(), limit=1024)
     writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     async with asyncio.timeout(60):
-        while not transports or not transports[0].get_write_buffer_size():  # noqa: ASYNC110 - nobody says when it is full
+        while not transports or not transports[0].get_write_buffer_size():  # noqa: ASYNC110 - there is no event for a full buffer
             await asyncio.sleep(0)
         assert transports[0].get_write_buffer_size() <= 2 * LARGE
         head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")

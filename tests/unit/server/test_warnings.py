@@ -48,7 +48,7 @@ def changed(found: Plain) -> Plain:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "expected"),
     [
         (("", "v1", "ComponentStatus"), "v1 ComponentStatus is deprecated in v1.19+"),
         (
@@ -72,8 +72,8 @@ def changed(found: Plain) -> Plain:
         (("example.com", "v1", "Endpoints"), ""),
     ],
 )
-def test_a_deprecated_version_names_its_removal(kind: tuple[str, str, str], said: str) -> None:
-    assert of_kind(*kind).deprecation_warning == said
+def test_a_deprecated_version_names_its_removal(kind: tuple[str, str, str], expected: str) -> None:
+    assert of_kind(*kind).deprecation_warning == expected
 
 
 @pytest.mark.parametrize("key", sorted(RESOURCES))
@@ -84,7 +84,7 @@ def test_a_plain_object_of_any_kind_is_not_warned_of(key: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         (
             {"externalIPs": ["FD00::1"]},
@@ -126,8 +126,8 @@ def test_a_plain_object_of_any_kind_is_not_warned_of(key: tuple[str, str]) -> No
         ),
     ],
 )
-def test_warnings_about_services(spec: Plain, said: list[str]) -> None:
-    assert of_service(**spec) == said
+def test_warnings_about_services(spec: Plain, expected: list[str]) -> None:
+    assert of_service(**spec) == expected
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_endpoints_of_the_servers_own_controller_are_trusted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "resource", "fields", "said"),
+    ("group", "resource", "fields", "expected"),
     [
         (
             "discovery.k8s.io",
@@ -244,8 +244,8 @@ def test_endpoints_of_the_servers_own_controller_are_trusted() -> None:
         ),
     ],
 )
-def test_warnings_about_new_objects(group: str, resource: str, fields: Plain, said: str) -> None:
-    assert on_create(group, resource, obj(**fields)) == [said]
+def test_warnings_about_new_objects(group: str, resource: str, fields: Plain, expected: str) -> None:
+    assert on_create(group, resource, obj(**fields)) == [expected]
 
 
 def test_some_kinds_are_warned_only_of_what_is_new() -> None:
@@ -278,7 +278,7 @@ def pem(kind: str, content: bytes = b"\x30\x00") -> str:
 
 
 @pytest.mark.parametrize(
-    ("certificate", "key", "said"),
+    ("certificate", "key", "expected"),
     [
         ("x", "y", "tls: failed to find any PEM data in certificate input"),
         (pem("CERTIFICATE"), "y", "tls: failed to find any PEM data in key input"),
@@ -315,11 +315,11 @@ def pem(kind: str, content: bytes = b"\x30\x00") -> str:
         ),
     ],
 )
-def test_a_secret_that_cannot_serve_tls_is_warned_of(certificate: str, key: str, said: str) -> None:
+def test_a_secret_that_cannot_serve_tls_is_warned_of(certificate: str, key: str, expected: str) -> None:
     data = {"tls.crt": certificate, "tls.key": key}
     encoded = {name: base64.b64encode(value.encode()).decode() for name, value in data.items()}
 
-    assert on_create("", "secrets", obj(type="kubernetes.io/tls", data=encoded)) == [said]
+    assert on_create("", "secrets", obj(type="kubernetes.io/tls", data=encoded)) == [expected]
     assert on_create("", "secrets", obj(type="Opaque", data=encoded)) == []
 
 
@@ -328,7 +328,7 @@ def test_custom_resources_are_warned_of_new_finalizers_without_a_domain() -> Non
     old["metadata"]["finalizers"] = ["plain"]
     new["metadata"]["finalizers"] = ["plain", "other", "dot.ted", "ok.io/x", "orphan"]
     conflicts = "to avoid accidental conflicts with other finalizer writers"
-    said = [
+    expected = [
         (
             "metadata.finalizers: "
             f'"dot.ted": prefer a domain-qualified finalizer name including a path (/) {conflicts}'
@@ -336,7 +336,7 @@ def test_custom_resources_are_warned_of_new_finalizers_without_a_domain() -> Non
         f'metadata.finalizers: "other": prefer a domain-qualified finalizer name {conflicts}',
     ]
 
-    assert on_update("example.com", "widgets", new, old) == said
+    assert on_update("example.com", "widgets", new, old) == expected
     assert on_update("example.com", "widgets/status", new, old) == []
     assert len(on_create("example.com", "widgets", new)) == 3
 
@@ -380,11 +380,11 @@ def test_owners_that_are_named_twice_are_named_once_afterwards() -> None:
         second,
     ]
 
-    said = dedup_owner_references(json.loads(json.dumps(found)))
+    messages = dedup_owner_references(json.loads(json.dumps(found)))
     assert dedup_owner_references(found, is_patch=True) == [
-        said[0].replace("duplicate entries;", "duplicate entries after mutating admission happens;")
+        messages[0].replace("duplicate entries;", "duplicate entries after mutating admission happens;")
     ]
-    assert said == [
+    assert messages == [
         (
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may"
             " reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u1, u1, u2"

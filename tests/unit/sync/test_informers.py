@@ -126,13 +126,13 @@ class TestHandlers:
         maps.create(ConfigMap.new("web", data={"colour": "red"}))
         one, other, read = RecordingHandler(), RecordingHandler(), list[dict[str, str]]()
 
-        def ask(obj: ConfigMap) -> None:
+        def call_client(obj: ConfigMap) -> None:
             read.append(maps.get(obj.metadata.name).data)
             other(obj)
 
         informer.add_event_handler(on_add=one, name="one")
         with informer:
-            informer.add_event_handler(on_add=ask, name="other")
+            informer.add_event_handler(on_add=call_client, name="other")
             informer.wait_synced(TIMEOUT, handlers=True)
             assert one.names == other.names == ["web"]
             assert one.threads == {"masthead-handler-one"}
@@ -158,23 +158,23 @@ class TestHandlers:
     def test_an_event_handler_gets_every_event(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
-        told: list[str] = []
+        events: list[str] = []
         over = threading.Event()
 
-        class Telling(EventHandler[ConfigMap]):
+        class Handler(EventHandler[ConfigMap]):
             def on_add(self, obj: ConfigMap, is_initial: bool) -> None:
-                told.append(f"{'there is' if is_initial else 'came'} {obj.metadata.name}")
+                events.append(f"{'there is' if is_initial else 'came'} {obj.metadata.name}")
 
             def on_update(self, old: ConfigMap, new: ConfigMap) -> None:
-                told.append(f"{old.data} became {new.data}")
+                events.append(f"{old.data} became {new.data}")
 
             def on_delete(self, obj: ConfigMap, final_state_known: bool) -> None:
                 assert final_state_known
-                told.append(f"{obj.metadata.name} went")
+                events.append(f"{obj.metadata.name} went")
                 over.set()
 
         maps.create(ConfigMap.new("web"))
-        handle = informer.add_event_handler(Telling())
+        handle = informer.add_event_handler(Handler())
         with informer:
             handle.wait_synced(TIMEOUT)
             assert handle.has_synced
@@ -183,7 +183,7 @@ class TestHandlers:
             maps.delete("web")
             assert over.wait(TIMEOUT)
 
-        assert told == ["there is web", "came db", "{} became {'a': 'b'}", "web went"]
+        assert events == ["there is web", "came db", "{} became {'a': 'b'}", "web went"]
 
     def test_coroutine_functions_are_refused(self, informer: SharedInformer[ConfigMap]) -> None:
         async def wait(_: ConfigMap) -> None: ...

@@ -1,4 +1,4 @@
-"""Factories of the blocking client: one informer has one face, and every thread may ask."""
+"""Factories of the blocking client: one informer has one face, and every thread may use it."""
 
 from __future__ import annotations
 
@@ -177,16 +177,16 @@ async def test_an_async_client_is_refused(kubeconfig_file: Path) -> None:
 
 
 def test_concurrent_threads_get_the_same_informer(factory: SharedInformerFactory) -> None:
-    together, found = threading.Barrier(8), list[SharedInformer[Pod]]()
+    barrier, found = threading.Barrier(8), list[SharedInformer[Pod]]()
 
-    def ask() -> None:
-        together.wait(TIMEOUT)
+    def get_informer() -> None:
+        barrier.wait(TIMEOUT)
         found.append(factory.informer(Pod))
 
-    asking = [threading.Thread(target=ask) for _ in range(8)]
-    for each in asking:
+    threads = [threading.Thread(target=get_informer) for _ in range(8)]
+    for each in threads:
         each.start()
-    for each in asking:
+    for each in threads:
         each.join(TIMEOUT)
 
     assert len({each.indexer for each in found}) == 1

@@ -167,7 +167,7 @@ def test_stopping_in_a_forked_process_has_no_effect(kubeconfig_file: Path) -> No
 
         informer.add_indexers({"slow": slow})
         informer.start()
-        assert inside.wait(30)  # the loop holds what whoever ends the informer needs
+        assert inside.wait(30)  # the loop holds what stopping the informer needs
         pid = os.fork()
         if pid == 0:
             informer.stop()

@@ -1,4 +1,4 @@
-"""What handlers in threads do to each other, and what runs on the client's loop whoever asks for it."""
+"""What handlers in threads do to each other, and what runs on the client's loop whichever thread calls it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ async def for_ever() -> None:
 
 
 class Started:
-    """A coroutine that says when it runs, and why it ended."""
+    """A coroutine that records when it runs, and why it ended."""
 
     def __init__(self) -> None:
         self.running = threading.Event()
@@ -171,9 +171,9 @@ class TestCalls:
 class TestThreads:
     def test_a_thousand_calls_from_sixteen_threads_each_get_their_own_result(self, portal: Portal) -> None:
         with ThreadPoolExecutor(16) as pool:
-            answers = list(pool.map(lambda number: portal.call(double(number)), range(1000)))
+            results = list(pool.map(lambda number: portal.call(double(number)), range(1000)))
 
-        assert answers == [2 * number for number in range(1000)]
+        assert results == [2 * number for number in range(1000)]
         assert len(threads()) == 1
 
     def test_calls_run_at_the_same_time(self, portal: Portal) -> None:
@@ -201,10 +201,10 @@ class TestThreads:
     def test_two_portals_do_not_wait_for_each_other(self, portal: Portal) -> None:
         other = Portal()
 
-        async def ask_the_other() -> int:
+        async def call_the_other() -> int:
             return other.call(double(4))
 
-        assert portal.call(ask_the_other()) == 8
+        assert portal.call(call_the_other()) == 8
         other.close()
 
 

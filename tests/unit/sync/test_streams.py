@@ -35,7 +35,7 @@ def portal() -> Iterator[Portal]:
 
 
 class Source:
-    """Counts as it is told, and remembers how far it came and how it ended."""
+    """Counts as instructed, and remembers how far it came and how it ended."""
 
     def __init__(self, count: int, *, error: Exception | None = None, hangs_at: int | None = None) -> None:
         self.count = count

@@ -29,14 +29,14 @@ async def test_a_year_passes_at_once() -> None:
 
 @in_virtual_time
 async def test_timers_run_in_order_and_on_time() -> None:
-    heard: list[tuple[str, float]] = []
+    calls: list[tuple[str, float]] = []
 
     async def speak(word: str, after: float) -> None:
         await asyncio.sleep(after)
-        heard.append((word, now()))
+        calls.append((word, now()))
 
     await asyncio.gather(speak("last", 90.0), speak("first", 0.5), speak("second", 2.0))
-    assert heard == [("first", 0.5), ("second", 2.0), ("last", 90.0)]
+    assert calls == [("first", 0.5), ("second", 2.0), ("last", 90.0)]
 
 
 @in_virtual_time

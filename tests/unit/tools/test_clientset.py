@@ -34,7 +34,7 @@ ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update",
 
 
 class Offered(generated.Clientset):
-    """A clientset that nobody calls anything with."""
+    """A clientset that sends no requests."""
 
     def __init__(self) -> None:
         super().__init__(ClientContext(cast("RestClient", None), Defaults()))

@@ -47,7 +47,7 @@ RULES = Rules(
     adapted={"Thing.make": {"maker": "self._awaiting(maker)"}},
     in_caller=frozenset({"Thing.change"}),
     limits={"Thing.pages": 1},
-    sentences={"Belongs to one loop.": "Belongs to anybody."},
+    sentences={"Belongs to one loop.": "Belongs to any thread."},
 )
 
 
@@ -307,7 +307,7 @@ def test_docstrings_do_not_mention_await() -> None:
     found = next(each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef))
 
     assert ast.get_docstring(found) == (
-        "Get it. Belongs to anybody.\n\n::\n\n    with thing as other:\n        for each in other:\n            each.get()"
+        "Get it. Belongs to any thread.\n\n::\n\n    with thing as other:\n        for each in other:\n            each.get()"
     )
 
 

@@ -30,7 +30,7 @@ GROUPS = "masthead._cache.factory.informer_groups"
 
 
 def properties_of(cls: type) -> dict[str, str]:
-    """What each attribute of a class is said to be."""
+    """The annotation of each attribute of a class."""
     return {
         name: str(inspect.signature(each.func).return_annotation)
         for name, each in vars(cls).items()

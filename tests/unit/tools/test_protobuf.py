@@ -1,4 +1,4 @@
-"""The table of protobuf messages: what becomes of a field, from what three sources say of it."""
+"""The table of protobuf messages: what becomes of a field, as derived from three sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def text_of(schemas: dict[str, Any], fields: protobuf.Fields) -> str:
 
 
 def table_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The kinds and the messages that a module says."""
+    """The kinds and the messages of a generated module."""
     found = [
         ast.literal_eval(each.value)
         for each in ast.parse(text).body
@@ -45,7 +45,7 @@ def table_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def apple(properties: dict[str, Any], row: list[str], **more: dict[str, list[str]]) -> str:
-    """What the table says of an Apple with one field."""
+    """The table's entry for an Apple with one field."""
     others = {f"{FRUIT}{name}": fields for name, fields in more.items()}
     text = text_of(schemas_of(properties), {f"{FRUIT}Apple": {"1": row}, **others})
     return table_of(text)[1]["fruit.v1.Apple"]

@@ -1,4 +1,4 @@
-"""Servers and proxies of the smallest kind, which say exactly what a test wants them to say."""
+"""Servers and proxies of the smallest kind, which send exactly the bytes of a test."""
 
 from __future__ import annotations
 
@@ -94,39 +94,39 @@ async def receive(reader: asyncio.StreamReader) -> ReceivedRequest:
     return ReceivedRequest(line, pairs, await reader.readexactly(int(headers.get("content-length", "0"))))
 
 
-def always(answer: bytes, seen: list[ReceivedRequest] | None = None) -> Handler:
-    """Give every request the same answer."""
+def always(response: bytes, seen: list[ReceivedRequest] | None = None) -> Handler:
+    """Send every request the same response."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             request = await receive(reader)
             if seen is not None:
                 seen.append(request)
-            writer.write(answer)
+            writer.write(response)
             await writer.drain()
 
     return handle
 
 
-def once(answer: bytes) -> Handler:
-    """Give the first request an answer, and hang up."""
+def once(response: bytes) -> Handler:
+    """Respond to the first request, then close the connection."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
-        writer.write(answer)
+        writer.write(response)
         await writer.drain()
 
     return handle
 
 
 async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Listen, and say nothing."""
+    """Accept the connection and never respond."""
     del reader, writer
     await asyncio.Event().wait()
 
 
-def answer(body: bytes = b"", *headers: str, status: str = "200 OK") -> bytes:
-    """A whole answer with a length."""
+def http_response(body: bytes = b"", *headers: str, status: str = "200 OK") -> bytes:
+    """A complete response with a Content-Length."""
     lines = "".join(f"{header}\r\n" for header in headers)
     return f"HTTP/1.1 {status}\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -137,7 +137,7 @@ def chunk(data: bytes) -> bytes:
 
 
 class CertificateAuthority:
-    """Issues certificates, and says whom to trust."""
+    """Issues certificates and provides TLS contexts that trust them."""
 
     def __init__(self) -> None:
         self._ca = trustme.CA()

@@ -1,4 +1,4 @@
-"""Answers that are cut short, garbled or no HTTP at all: one kind of error, whatever it was."""
+"""Responses that are cut short, garbled or no HTTP at all: one kind of error, whatever it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, always, answer, chunk, never, once, receive, serving
+from tests.unit.transport.servers import OK, always, chunk, http_response, never, once, receive, serving
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
@@ -22,7 +22,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 PACKED = gzip.compress(b"x" * 5000)
 
 BROKEN = {
-    "no answer": b"",
+    "no response": b"",
     "half a status line": b"HTTP/1.1 20",
     "half a head": b"HTTP/1.1 200 OK\r\nContent-Le",
     "not http": b"SSH-2.0-OpenSSH_9.6\r\n",
@@ -34,34 +34,34 @@ BROKEN = {
     "a coding without chunks": CHUNKED.replace(b"chunked", b"gzip") + b"ab",
     "another protocol": b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
     "another protocol without a name": b"HTTP/1.1 101 Switching\r\n\r\n",
-    "a status that is none": b"HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
+    "an invalid status": b"HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
     "a header over two lines": b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n",
-    "a word in between, and no answer": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "an informational response only": b"HTTP/1.1 103 Early Hints\r\n\r\n",
     "words in between without an end": b"HTTP/1.1 103 Early Hints\r\n\r\n" * 10_000,
     "headers without an end": b"HTTP/1.1 200 OK" + b"\r\nX: y" * 50_000,
     "a trailer without an end": CHUNKED + b"0\r\nX: " + b"y" * 400_000,
     "a length that is no number": b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nab",
     "a header without an end": b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000,
-    "a header that is too long": answer(b"", "X: " + "y" * 200_000),
+    "a header that is too long": http_response(b"", "X: " + "y" * 200_000),
     "half a body": b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
     "no end of chunks": CHUNKED + chunk(b"half"),
     "half a chunk": CHUNKED + b"a\r\nhalf",
     "a chunk of no length": CHUNKED + b"xyz\r\nhalf\r\n0\r\n\r\n",
-    "a chunk that is longer than it says": CHUNKED + b"2\r\nhalf\r\n0\r\n\r\n",
-    "gzip that is none": answer(b"not gzip", "Content-Encoding: gzip"),
-    "gzip that is garbled": answer(PACKED[:20] + b"\xff" * 9 + PACKED[29:], "Content-Encoding: gzip"),
-    "gzip without its end": answer(PACKED[:-9], "Content-Encoding: gzip"),
-    "gzip with a wrong sum": answer(PACKED[:-8] + b"\0" * 8, "Content-Encoding: gzip"),
-    "gzip and half a body": answer(PACKED, "Content-Encoding: gzip")[:-9],
+    "a chunk that is longer than its size": CHUNKED + b"2\r\nhalf\r\n0\r\n\r\n",
+    "invalid gzip": http_response(b"not gzip", "Content-Encoding: gzip"),
+    "gzip that is garbled": http_response(PACKED[:20] + b"\xff" * 9 + PACKED[29:], "Content-Encoding: gzip"),
+    "gzip without its end": http_response(PACKED[:-9], "Content-Encoding: gzip"),
+    "gzip with a wrong sum": http_response(PACKED[:-8] + b"\0" * 8, "Content-Encoding: gzip"),
+    "gzip and half a body": http_response(PACKED, "Content-Encoding: gzip")[:-9],
 }
 
 
-def reset_after(said: bytes) -> Handler:
-    """Say something, and break the connection rudely."""
+def reset_after(sent: bytes) -> Handler:
+    """Send something, then reset the connection."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
-        writer.write(said)
+        writer.write(sent)
         await writer.drain()
         raw = writer.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -70,10 +70,10 @@ def reset_after(said: bytes) -> Handler:
     return handle
 
 
-@pytest.mark.parametrize("said", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("sent", BROKEN.values(), ids=BROKEN.keys())
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_broken_response_is_a_protocol_error(said: bytes, method: str) -> None:
-    async with serving(once(said)) as server:
+async def test_a_broken_response_is_a_protocol_error(sent: bytes, method: str) -> None:
+    async with serving(once(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
         failure = await _failure(
             transport, TransportRequest(method, "/x?token=s3cret", [("Authorization", "s3cret")])
@@ -88,10 +88,10 @@ async def test_a_broken_response_is_a_protocol_error(said: bytes, method: str) -
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"HTTP/1.1 200", CHUNKED, CHUNKED + chunk(b"x"), answer(b"12345")[:-2]]
+    "sent", [b"", b"HTTP/1.1 200", CHUNKED, CHUNKED + chunk(b"x"), http_response(b"12345")[:-2]]
 )
-async def test_a_connection_that_is_reset_is_a_protocol_error(said: bytes) -> None:
-    async with serving(reset_after(said)) as server:
+async def test_a_connection_that_is_reset_is_a_protocol_error(sent: bytes) -> None:
+    async with serving(reset_after(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
         failure = await _failure(transport, TransportRequest("POST", "/x"))
         await transport.close()
@@ -100,12 +100,12 @@ async def test_a_connection_that_is_reset_is_a_protocol_error(said: bytes) -> No
 
 
 async def test_an_error_in_a_body_is_raised_after_the_valid_bytes() -> None:
-    heard = asyncio.Event()
+    received = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
         writer.write(CHUNKED + chunk(b"one\n"))
-        await heard.wait()
+        await received.wait()
         writer.write(b"zz\r\n")
         await reader.read()
 
@@ -113,7 +113,7 @@ async def test_an_error_in_a_body_is_raised_after_the_valid_bytes() -> None:
         transport = HttpTransport(server.url, tls=None)
         chunks = (await transport.send(TransportRequest("GET", "/x"))).chunks()
         assert await anext(chunks) == b"one\n"
-        heard.set()
+        received.set()
         with pytest.raises(
             ProtocolError, match=r"^GET /x: the response of 127.0.0.1:\d+ was cut short or garbled"
         ):
@@ -122,7 +122,9 @@ async def test_an_error_in_a_body_is_raised_after_the_valid_bytes() -> None:
 
 
 async def test_bytes_after_the_end_do_not_reach_the_next_response() -> None:
-    async with serving(always(answer(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")) as server:
+    async with serving(
+        always(http_response(b"ok") + b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
+    ) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(3):
             response = await transport.send(TransportRequest("GET", "/"))
@@ -131,11 +133,11 @@ async def test_bytes_after_the_end_do_not_reach_the_next_response() -> None:
 
 
 async def test_the_transport_works_after_a_broken_response() -> None:
-    said = [b"rubbish\r\n\r\n", OK]
+    sent = [b"rubbish\r\n\r\n", OK]
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
-        writer.write(said.pop(0))
+        writer.write(sent.pop(0))
         await writer.drain()
 
     async with serving(handle) as server:

@@ -1,4 +1,4 @@
-"""Connections that cannot be made: the server has not seen the request, and the message says what to do."""
+"""Connections that cannot be made: the server has not seen the request, and the message advises what to do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def authority() -> CertificateAuthority:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port where nobody listens, and where nobody else will meanwhile."""
+    """A port without a listener, reserved so that none can appear."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]

@@ -162,7 +162,7 @@ async def test_old_connections_are_closed_when_they_were_idle_for_long(
 
 
 def hang_up_on_the_second(seen: list[ReceivedRequest]) -> Handler:
-    """Answer a connection's first request, read its second, and hang up instead of answering."""
+    """Respond to a connection's first request, read the second, and close without a response."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(await receive(reader))
@@ -371,7 +371,7 @@ async def test_a_closed_transport_sends_nothing() -> None:
 
 @pytest.mark.parametrize("secure", [True, False], ids=["tls", "plain"])
 async def test_closing_wakes_streams_and_requests(authority: CertificateAuthority, *, secure: bool) -> None:
-    """One reads a stream, one waits for the head of an answer, one for a free connection."""
+    """One reads a stream, one waits for the head of a response, one for a free connection."""
     waiting = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -426,18 +426,18 @@ async def test_closing_while_a_connection_is_made_leaves_nothing_behind(
 async def test_closing_while_tls_settings_are_waited_for_opens_nothing(
     authority: CertificateAuthority,
 ) -> None:
-    asked, go = asyncio.Event(), asyncio.Event()
+    requested, go = asyncio.Event(), asyncio.Event()
 
     class Slow:
         async def context(self) -> ssl.SSLContext:
-            asked.set()
+            requested.set()
             await go.wait()
             return authority.client().current
 
     transport = HttpTransport("https://127.0.0.1:1", tls=Slow())
     async with asyncio.TaskGroup() as group:
         end = group.create_task(outcome(transport.send(GET)))
-        await asked.wait()
+        await requested.wait()
         await transport.close()
         go.set()
 

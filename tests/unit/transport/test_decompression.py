@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.transport.servers import ReceivedRequest, always, answer, serving
+from tests.unit.transport.servers import ReceivedRequest, always, http_response, serving
 
 from masthead._rest.connect import connect
 from masthead._rest.response import read_bounded
@@ -151,9 +151,9 @@ async def test_decompression_stops_at_the_size_limit() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        answer(BOMB, JSON, PACKED),
-        answer(b" " * 2 * MIB, JSON),
-        answer(gzip.compress(b"\0" * 2 * MIB), PACKED),
+        http_response(BOMB, JSON, PACKED),
+        http_response(b" " * 2 * MIB, JSON),
+        http_response(gzip.compress(b"\0" * 2 * MIB), PACKED),
     ],
     ids=["packed", "plain", "just above"],
 )
@@ -185,7 +185,7 @@ async def test_an_endless_response_is_aborted_at_the_limit() -> None:
 
 
 async def test_a_decompressed_error_stays_short() -> None:
-    async with serving(always(answer(BOMB, PACKED, status="403 Forbidden"))) as served:
+    async with serving(always(http_response(BOMB, PACKED, status="403 Forbidden"))) as served:
         transport = HttpTransport(served.url, tls=None)
         body = await read_bounded(await transport.send(TransportRequest("GET", "/")))
         assert len(body) == MIB
@@ -197,7 +197,7 @@ async def test_a_decompressed_error_stays_short() -> None:
 
 
 async def test_a_compressed_stream_yields_small_pieces_and_lets_other_tasks_run() -> None:
-    async with serving(always(answer(BOMB, PACKED))) as served:
+    async with serving(always(http_response(BOMB, PACKED))) as served:
         transport = HttpTransport(served.url, tls=None)
         response = await transport.send(TransportRequest("GET", "/", read_timeout=60.0))
         turns = pieces = total = 0

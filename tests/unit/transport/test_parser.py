@@ -1,4 +1,4 @@
-"""Bytes in, answers out: however they are cut, and whatever they are."""
+"""Bytes in, responses out: however they are chunked, and whatever they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.transport.servers import answer, chunk
+from tests.unit.transport.servers import chunk, http_response
 
 from masthead._transport.connection import Connection
 from masthead._transport.incoming_response import IncomingResponse
@@ -23,13 +23,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: nowhere\r\n\r\n"
 
 WHOLE = {
-    "a length": (answer(b"body", "X: 1"), b"body"),
-    "no body": (answer(b""), b""),
+    "a length": (http_response(b"body", "X: 1"), b"body"),
+    "no body": (http_response(b""), b""),
     "chunks": (CHUNKED + chunk(b"bo") + chunk(b"dy") + b"0\r\n\r\n", b"body"),
-    "chunks that say more": (CHUNKED + b"4;a=b\r\nbody\r\n0\r\nX: 1\r\nY: 2\r\n\r\n", b"body"),
+    "chunks with extensions and trailers": (CHUNKED + b"4;a=b\r\nbody\r\n0\r\nX: 1\r\nY: 2\r\n\r\n", b"body"),
     "no content": (b"HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n", b""),
     "not modified": (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", b""),
-    "a word in between": (INTERIM + INTERIM + answer(b"body"), b"body"),
+    "informational responses": (INTERIM + INTERIM + http_response(b"body"), b"body"),
 }
 
 
@@ -80,12 +80,14 @@ def test_any_bytes_are_a_response_or_invalid(
     assert makes_sense or not made.is_complete
 
 
-@pytest.mark.parametrize("rest", [b"x", b"HTTP/1.1 200 OK", answer(b"another"), b"\0"])
+@pytest.mark.parametrize("rest", [b"x", b"HTTP/1.1 200 OK", http_response(b"another"), b"\0"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_bytes_after_a_response_are_not_part_of_it_and_end_the_connection(
     loop: asyncio.AbstractEventLoop, rest: bytes, method: str
 ) -> None:
-    made, parser, makes_sense = parsed(loop, [answer(b"body" if method == "GET" else b"") + rest], method)
+    made, parser, makes_sense = parsed(
+        loop, [http_response(b"body" if method == "GET" else b"") + rest], method
+    )
 
     assert makes_sense
     assert made.take() == (b"body" if method == "GET" else b"")
@@ -116,7 +118,7 @@ def test_the_end_of_the_connection_ends_only_a_body_of_unknown_length(
     for sent, is_complete in {
         b"HTTP/1.1 200 OK\r\n\r\nall": True,
         b"HTTP/1.1 200 OK\r\n\r\n": True,
-        answer(b"all")[:-1]: False,
+        http_response(b"all")[:-1]: False,
         CHUNKED + chunk(b"all"): False,
         b"HTTP/1.1 200 OK\r\nX: ": False,
         INTERIM: False,

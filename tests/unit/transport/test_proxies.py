@@ -68,10 +68,10 @@ class HttpProxy:
 
 
 class SocksProxy:
-    """Speaks as much of SOCKS5 as a client may ask for, and may want a password."""
+    """Speaks as much of SOCKS5 as a client may use, and may require a password."""
 
     def __init__(self, reply: int = 0, *, locked: bool = False, target: str = "") -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.reply = reply
         self.locked = locked
         self.target = target
@@ -88,7 +88,7 @@ class SocksProxy:
             family, length = (socket.AF_INET, 4) if kind == 1 else (socket.AF_INET6, 16)
             host = socket.inet_ntop(family, await reader.readexactly(length))
         port = int.from_bytes(await reader.readexactly(2), "big")
-        self.asked.append(f"{host}:{port}")
+        self.requested.append(f"{host}:{port}")
         writer.write(bytes([5, self.reply, 0, 3, 4]) + b"here" + b"\0\0")
         if not self.reply:
             await join(reader, writer, self.target or host, port)
@@ -212,7 +212,7 @@ async def test_a_proxy_that_rejects_the_password_is_an_error(
     authority: CertificateAuthority, user: str
 ) -> None:
     async with serving(HttpProxy(locked=True).handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport(
                 "https://cluster.invalid",
                 tls=authority.client(),
@@ -220,21 +220,23 @@ async def test_a_proxy_that_rejects_the_password_is_an_error(
             )
         )
 
-    assert f"the proxy 127.0.0.1:{through.port} refused to connect to cluster.invalid:443 (HTTP 407)" in said
-    assert "write proxy-url as http://user:password@host:port" in said
+    assert (
+        f"the proxy 127.0.0.1:{through.port} refused to connect to cluster.invalid:443 (HTTP 407)" in message
+    )
+    assert "write proxy-url as http://user:password@host:port" in message
 
 
 async def test_a_proxy_that_refuses_the_tunnel_is_an_error(authority: CertificateAuthority) -> None:
     async with serving(HttpProxy("403 Forbidden").handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
         )
 
-    assert "refused to connect to cluster.invalid:443 (HTTP 403)" in said
+    assert "refused to connect to cluster.invalid:443 (HTTP 403)" in message
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("sent", "problem"),
     [
         (b"", "closed the connection; check that proxy-url is an HTTP proxy's"),
         (b"HTTP/1.1 200", "closed the connection"),
@@ -245,14 +247,14 @@ async def test_a_proxy_that_refuses_the_tunnel_is_an_error(authority: Certificat
     ],
 )
 async def test_a_server_other_than_a_proxy_is_an_error(
-    authority: CertificateAuthority, said: bytes, problem: str
+    authority: CertificateAuthority, sent: bytes, problem: str
 ) -> None:
-    async with serving(once(said)) as through:
-        told = await refusal(
+    async with serving(once(sent)) as through:
+        message = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.url)
         )
 
-    assert f"the proxy 127.0.0.1:{through.port} {problem}" in told
+    assert f"the proxy 127.0.0.1:{through.port} {problem}" in message
 
 
 @pytest.mark.parametrize("agent", ["", "me/1"])
@@ -276,14 +278,14 @@ async def test_an_unreachable_proxy_is_an_error(authority: CertificateAuthority,
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{bound.getsockname()[1]}"
-        said = await refusal(
+        message = await refusal(
             HttpTransport(
                 "https://cluster.invalid", tls=authority.client(), proxy_url=f"{scheme}://u:s3cret@{place}"
             )
         )
 
-    assert f"the proxy {place} cannot be reached (Connect" in said
-    assert "check proxy-url" in said
+    assert f"the proxy {place} cannot be reached (Connect" in message
+    assert "check proxy-url" in message
 
 
 async def test_a_certificate_that_is_not_trusted_behind_a_tunnel_is_the_servers(
@@ -293,21 +295,26 @@ async def test_a_certificate_that_is_not_trusted_behind_a_tunnel_is_the_servers(
         a_server(CertificateAuthority(), secure=True) as server,
         serving(HttpProxy().handle) as through,
     ):
-        said = await refusal(HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url))
+        message = await refusal(
+            HttpTransport(server.secure_url, tls=authority.client(), proxy_url=through.url)
+        )
 
-    assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in said
+    assert (
+        f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
+    )
 
 
 async def test_a_certificate_of_the_proxy_that_is_not_trusted_is_the_proxys(
     authority: CertificateAuthority,
 ) -> None:
     async with serving(HttpProxy().handle, CertificateAuthority().server()) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport("https://cluster.invalid", tls=authority.client(), proxy_url=through.secure_url)
         )
 
     assert (
-        f"the certificate of 127.0.0.1:{through.port} is signed by an authority that is not trusted" in said
+        f"the certificate of 127.0.0.1:{through.port} is signed by an authority that is not trusted"
+        in message
     )
 
 
@@ -327,7 +334,7 @@ async def test_a_server_is_reached_through_socks(
 
         assert await (await transport.send(GET)).read() == b"ok"
         assert await fetch(transport) == b"ok"
-        assert proxy.asked == [f"127.0.0.1:{server.port}"]
+        assert proxy.requested == [f"127.0.0.1:{server.port}"]
 
 
 async def test_a_socks_proxy_resolves_the_name(authority: CertificateAuthority) -> None:
@@ -343,7 +350,7 @@ async def test_a_socks_proxy_resolves_the_name(authority: CertificateAuthority) 
         )
 
         assert await fetch(transport) == b"ok"
-        assert proxy.asked == [f"cluster.invalid:{server.port}"]
+        assert proxy.requested == [f"cluster.invalid:{server.port}"]
 
 
 async def test_the_tls_server_name_applies_behind_socks(authority: CertificateAuthority) -> None:
@@ -366,7 +373,7 @@ async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Certifi
         a_server(CertificateAuthority(), secure=True) as server,
         serving(SocksProxy().handle) as through,
     ):
-        said = await refusal(
+        message = await refusal(
             HttpTransport(
                 server.secure_url,
                 tls=authority.client(),
@@ -374,7 +381,9 @@ async def test_a_certificate_that_is_not_trusted_behind_socks(authority: Certifi
             )
         )
 
-    assert f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in said
+    assert (
+        f"the certificate of 127.0.0.1:{server.port} is signed by an authority that is not trusted" in message
+    )
 
 
 async def test_a_server_without_tls_behind_socks_is_an_error(authority: CertificateAuthority) -> None:
@@ -383,7 +392,7 @@ async def test_a_server_without_tls_behind_socks_is_an_error(authority: Certific
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     async with serving(handle) as server, serving(SocksProxy().handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport(
                 server.secure_url,
                 tls=authority.client(),
@@ -391,7 +400,7 @@ async def test_a_server_without_tls_behind_socks_is_an_error(authority: Certific
             )
         )
 
-    assert "does not speak TLS" in said
+    assert "does not speak TLS" in message
 
 
 @pytest.mark.parametrize(
@@ -400,11 +409,11 @@ async def test_a_server_without_tls_behind_socks_is_an_error(authority: Certific
 )
 async def test_a_socks_proxy_that_refuses_is_an_error(reply: int, problem: str) -> None:
     async with serving(SocksProxy(reply).handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
         )
 
-    assert f"the proxy 127.0.0.1:{through.port} did not connect to cluster.invalid:80: {problem}" in said
+    assert f"the proxy 127.0.0.1:{through.port} did not connect to cluster.invalid:80: {problem}" in message
 
 
 @pytest.mark.parametrize(
@@ -413,13 +422,13 @@ async def test_a_socks_proxy_that_refuses_is_an_error(reply: int, problem: str) 
 )
 async def test_a_socks_proxy_that_rejects_the_password_is_an_error(user: str, problem: str) -> None:
     async with serving(SocksProxy(locked=True).handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport(
                 "http://cluster.invalid", tls=None, proxy_url=f"socks5://{user}127.0.0.1:{through.port}"
             )
         )
 
-    assert problem in said
+    assert problem in message
 
 
 async def test_a_proxy_that_does_not_speak_socks_is_an_error() -> None:
@@ -428,11 +437,11 @@ async def test_a_proxy_that_does_not_speak_socks_is_an_error() -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     async with serving(handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
         )
 
-    assert "does not speak SOCKS5" in said
+    assert "does not speak SOCKS5" in message
 
 
 async def test_a_socks_proxy_that_closes_the_connection_is_an_error() -> None:
@@ -441,11 +450,11 @@ async def test_a_socks_proxy_that_closes_the_connection_is_an_error() -> None:
         await reader.read(3)
 
     async with serving(handle) as through:
-        said = await refusal(
+        message = await refusal(
             HttpTransport("http://cluster.invalid", tls=None, proxy_url=f"socks5://127.0.0.1:{through.port}")
         )
 
-    assert f"the proxy 127.0.0.1:{through.port} closed the connection" in said
+    assert f"the proxy 127.0.0.1:{through.port} closed the connection" in message
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
@@ -457,9 +466,9 @@ async def test_a_silent_proxy_exceeds_the_deadline(authority: CertificateAuthori
             proxy_url=f"{scheme}://127.0.0.1:{through.port}",
             connect_timeout=0.05,
         )
-        said = await refusal(transport)
+        message = await refusal(transport)
 
-    assert f"no connection to cluster.invalid:443 through the proxy 127.0.0.1:{through.port}" in said
+    assert f"no connection to cluster.invalid:443 through the proxy 127.0.0.1:{through.port}" in message
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])

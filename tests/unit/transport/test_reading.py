@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, always, answer, chunk, once, receive, serving
+from tests.unit.transport.servers import OK, always, chunk, http_response, once, receive, serving
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
@@ -23,7 +23,7 @@ CHUNKED_GZIP = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encodi
 
 
 class Stream:
-    """A server whose answers' bodies a test writes piece by piece."""
+    """A server whose response bodies a test writes piece by piece."""
 
     def __init__(self, head: bytes = CHUNKED) -> None:
         self.head = head
@@ -39,7 +39,7 @@ class Stream:
         finally:
             self.gone.set()
 
-    def say(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         assert self.writer is not None
         self.writer.write(data)
 
@@ -59,33 +59,33 @@ async def transport(stream: Stream) -> AsyncIterator[HttpTransport]:
 
 async def test_a_stream_is_read_as_it_arrives(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
-    heard: list[bytes] = []
+    received: list[bytes] = []
     for line in (b"one\n", b"two\n"):
-        stream.say(chunk(line))
-        heard.append(await anext(chunks))
-    stream.say(b"0\r\n\r\n")
+        stream.send(chunk(line))
+        received.append(await anext(chunks))
+    stream.send(b"0\r\n\r\n")
 
     assert [each async for each in chunks] == []
-    assert heard == [b"one\n", b"two\n"]
+    assert received == [b"one\n", b"two\n"]
 
 
 async def test_a_compressed_stream_is_read_as_it_arrives(transport: HttpTransport, stream: Stream) -> None:
     stream.head = CHUNKED_GZIP
     pack = zlib.compressobj(wbits=31)
     chunks = (await transport.send(TransportRequest("GET", "/?watch=1"))).chunks()
-    heard: list[bytes] = []
+    received: list[bytes] = []
     for line in (b"one\n", b"two\n"):
-        stream.say(chunk(pack.compress(line) + pack.flush(zlib.Z_SYNC_FLUSH)))
-        heard.append(await anext(chunks))
-    stream.say(chunk(pack.flush()) + b"0\r\n\r\n")
+        stream.send(chunk(pack.compress(line) + pack.flush(zlib.Z_SYNC_FLUSH)))
+        received.append(await anext(chunks))
+    stream.send(chunk(pack.flush()) + b"0\r\n\r\n")
 
     assert [each async for each in chunks] == []
-    assert heard == [b"one\n", b"two\n"]
+    assert received == [b"one\n", b"two\n"]
 
 
 async def test_a_compressed_body_is_decompressed() -> None:
     body = b'{"kind":"PodList"}' * 10_000
-    async with serving(always(answer(gzip.compress(body), "Content-Encoding: gzip"))) as server:
+    async with serving(always(http_response(gzip.compress(body), "Content-Encoding: gzip"))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
             assert await (await transport.send(TransportRequest("GET", "/"))).read() == body
@@ -96,7 +96,7 @@ async def test_a_compressed_body_is_decompressed() -> None:
 
 async def test_a_large_body_is_read_whole() -> None:
     body = bytes(range(256)) * 2**14
-    async with serving(always(answer(body))) as server:
+    async with serving(always(http_response(body))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
             assert await (await transport.send(TransportRequest("GET", "/"))).read() == body
@@ -114,7 +114,7 @@ async def test_a_body_without_a_length_ends_with_the_connection() -> None:
 
 
 async def test_an_unrequested_encoding_is_a_protocol_error() -> None:
-    async with serving(always(answer(b"?", "Content-Encoding: br"))) as server:
+    async with serving(always(http_response(b"?", "Content-Encoding: br"))) as server:
         transport = HttpTransport(server.url, tls=None)
         with pytest.raises(ProtocolError, match="'br', which was not requested"):
             await transport.send(TransportRequest("GET", "/"))
@@ -125,7 +125,7 @@ async def test_the_read_timeout_is_measured_from_byte_to_byte(
     transport: HttpTransport, stream: Stream
 ) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/watch?x=y", read_timeout=0.05))).chunks()
-    stream.say(chunk(b"one\n"))
+    stream.send(chunk(b"one\n"))
     assert await anext(chunks) == b"one\n"
 
     with pytest.raises(DeadlineError, match=r"^GET /watch: 127.0.0.1:\d+ sent nothing for 0.05 s") as caught:
@@ -137,7 +137,7 @@ async def test_the_read_timeout_is_measured_from_byte_to_byte(
 
 async def test_the_total_timeout_includes_the_body(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/x", timeout=0.05))
-    stream.say(chunk(b"half of"))
+    stream.send(chunk(b"half of"))
     with pytest.raises(DeadlineError, match=r"no complete response from 127.0.0.1:\d+ within 0.05 s"):
         await response.read()
     await stream.gone.wait()
@@ -146,8 +146,8 @@ async def test_the_total_timeout_includes_the_body(transport: HttpTransport, str
 async def test_a_slow_reader_applies_backpressure(transport: HttpTransport, stream: Stream) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/"))).chunks()
     for _ in range(256):
-        stream.say(chunk(b"x" * 2**16))
-    stream.say(b"0\r\n\r\n")
+        stream.send(chunk(b"x" * 2**16))
+    stream.send(b"0\r\n\r\n")
     total, most = 0, 0
     async for piece in chunks:
         total, most = total + len(piece), max(most, len(piece))
@@ -163,8 +163,8 @@ async def test_a_paused_reader_does_not_trigger_the_read_timeout(
 ) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/", read_timeout=0.05))).chunks()
     for _ in range(256):
-        stream.say(chunk(b"x" * 2**16))
-    stream.say(b"0\r\n\r\n")
+        stream.send(chunk(b"x" * 2**16))
+    stream.send(b"0\r\n\r\n")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.15):
             await stream.gone.wait()
@@ -179,14 +179,14 @@ async def test_a_response_has_one_reader(transport: HttpTransport, stream: Strea
         await asyncio.sleep(0)
         with pytest.raises(RuntimeError, match="one reader"):
             await anext(response.chunks())
-        stream.say(chunk(b"one"))
+        stream.send(chunk(b"one"))
 
     assert first.result() == b"one"
 
 
 async def test_informational_responses_are_skipped() -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\n"
-    async with serving(always(interim + answer(b"ok"))) as server:
+    async with serving(always(interim + http_response(b"ok"))) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
             response = await transport.send(
@@ -232,7 +232,7 @@ async def test_closing_a_fully_read_response_keeps_the_connection() -> None:
 
 async def test_a_cancelled_reader_leaves_nothing_behind(transport: HttpTransport, stream: Stream) -> None:
     response = await transport.send(TransportRequest("GET", "/"))
-    stream.say(chunk(b"one"))
+    stream.send(chunk(b"one"))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await response.read()
@@ -254,7 +254,7 @@ async def test_an_iteration_that_is_left_early_ends_with_its_last_reference(
     transport: HttpTransport, stream: Stream
 ) -> None:
     chunks = (await transport.send(TransportRequest("GET", "/"))).chunks()
-    stream.say(chunk(b"one"))
+    stream.send(chunk(b"one"))
     async for _ in chunks:
         break
     del chunks

@@ -1,4 +1,4 @@
-"""The head of a request: what it says without being told, and what it refuses to say."""
+"""The head of a request: its default headers, and what it rejects."""
 
 from __future__ import annotations
 

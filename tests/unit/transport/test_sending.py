@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, ReceivedRequest, always, answer, serving
+from tests.unit.transport.servers import OK, ReceivedRequest, always, http_response, serving
 
 from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
@@ -29,8 +29,8 @@ async def transport(seen: list[ReceivedRequest]) -> AsyncIterator[HttpTransport]
 
 
 async def test_a_response_has_a_status_headers_and_a_body() -> None:
-    said = answer(b"{}", "Warning: 299 - a", "WARNING: 299 - b", "X-Odd: 1", status="404 Not Found")
-    async with serving(always(said)) as server:
+    sent = http_response(b"{}", "Warning: 299 - a", "WARNING: 299 - b", "X-Odd: 1", status="404 Not Found")
+    async with serving(always(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
         response = await transport.send(TransportRequest("GET", "/"))
 
@@ -101,8 +101,8 @@ async def test_a_large_body_is_sent_whole_and_without_a_warning(
 
 
 async def test_the_response_to_head_has_no_body() -> None:
-    said = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
-    async with serving(always(said)) as server:
+    sent = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
+    async with serving(always(sent)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
             assert await (await transport.send(TransportRequest("HEAD", "/x"))).read() == b""
@@ -128,8 +128,8 @@ async def test_compression_can_be_disabled(
 )
 async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as elsewhere:
-        said = answer(b"", f"Location: {elsewhere.url}/stolen", status=status)
-        async with serving(always(said)) as server:
+        sent = http_response(b"", f"Location: {elsewhere.url}/stolen", status=status)
+        async with serving(always(sent)) as server:
             transport = HttpTransport(server.url, tls=None)
             response = await transport.send(TransportRequest("GET", "/", [("Authorization", "Bearer t")]))
             await transport.close()
@@ -140,7 +140,7 @@ async def test_a_redirect_is_returned_and_not_followed(status: str, seen: list[R
 
 
 async def test_cookies_are_not_kept(seen: list[ReceivedRequest]) -> None:
-    async with serving(always(answer(b"", "Set-Cookie: a=b"), seen)) as server:
+    async with serving(always(http_response(b"", "Set-Cookie: a=b"), seen)) as server:
         transport = HttpTransport(server.url, tls=None)
         for _ in range(2):
             await (await transport.send(TransportRequest("GET", "/"))).read()

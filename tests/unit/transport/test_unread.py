@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.transport.servers import OK, CertificateAuthority, answer
+from tests.unit.transport.servers import OK, CertificateAuthority, http_response
 
 from masthead._meta.secret import SecretValue
 from masthead._transport.connection import Connection
@@ -55,8 +55,8 @@ def threaded(handle: Callable[[socket.socket], None]) -> Iterator[str]:
             serving.join()
 
 
-def say_goodbye_and_go(secured: ssl.SSLSocket) -> None:
-    """Say that nothing more will come, and do not wait for an answer to that."""
+def send_close_notify(secured: ssl.SSLSocket) -> None:
+    """Send close_notify without waiting for the peer's."""
     secured.setblocking(False)
     with suppress(ssl.SSLWantReadError):
         secured.unwrap()
@@ -80,7 +80,7 @@ def test_a_response_before_an_immediate_close_is_read_to_the_end(
         with context.wrap_socket(accepted, server_side=True) as secured:
             secured.recv(2**16)
             secured.sendall(UNTIL_CLOSE + body)
-            say_goodbye_and_go(secured)
+            send_close_notify(secured)
 
     async def fetch(place: str) -> list[int]:
         transport = HttpTransport(f"https://{place}", tls=authority.client())
@@ -94,18 +94,18 @@ def test_a_response_before_an_immediate_close_is_read_to_the_end(
 
 @pytest.mark.parametrize(
     "last_words",
-    [b"", b"junk", answer(b"not yours"), b"HTTP/1.1 408 Request Timeout\r\n\r\n"],
-    ids=["nothing", "junk", "an answer", "a refusal"],
+    [b"", b"junk", http_response(b"not yours"), b"HTTP/1.1 408 Request Timeout\r\n\r\n"],
+    ids=["nothing", "junk", "a response", "a refusal"],
 )
 async def test_a_connection_that_ended_before_the_loop_could_see_it_is_not_used(last_words: bytes) -> None:
-    answered, ended = threading.Event(), threading.Event()
+    responded, ended = threading.Event(), threading.Event()
 
     def handle(accepted: socket.socket) -> None:
         accepted.recv(2**16)
         accepted.sendall(OK)
         if ended.is_set():
             return
-        answered.wait()
+        responded.wait()
         accepted.sendall(last_words)
         accepted.close()
         ended.set()
@@ -113,7 +113,7 @@ async def test_a_connection_that_ended_before_the_loop_could_see_it_is_not_used(
     with threaded(handle) as place:
         transport = HttpTransport(f"http://{place}", tls=None)
         await (await transport.send(GET)).read()
-        answered.set()
+        responded.set()
         ended.wait()  # the loop is held up here, and does not look at its sockets
 
         assert await (await transport.send(TransportRequest("POST", "/", body=b"{}"))).read() == b"ok"
@@ -124,47 +124,47 @@ async def test_a_close_without_eof_does_not_complete_a_body() -> None:
     loop = asyncio.get_running_loop()
     for is_announced, fault in ((True, None), (False, TransportFault.CUT_SHORT)):
         line = Line(loop)
-        answer = line.ask(GET)
-        line.hear(UNTIL_CLOSE + b"so far")
+        response = line.send(GET)
+        line.receive(UNTIL_CLOSE + b"so far")
         if is_announced:
             line.connection.eof_received()
         line.connection.connection_lost(None)
 
-        assert (answer.fault, answer.is_complete, answer.take()) == (fault, is_announced, b"so far")
+        assert (response.fault, response.is_complete, response.take()) == (fault, is_announced, b"so far")
 
 
 async def test_a_blocked_loop_does_not_trigger_the_read_timeout() -> None:
     """The alarm was set before the last byte came; when it rings at last, the next bytes wait to be read."""
     clock = Clock()
     line = Line(clock)
-    answer = line.ask(TransportRequest("GET", "/", read_timeout=10.0))
+    response = line.send(TransportRequest("GET", "/", read_timeout=10.0))
     clock.now = 5.0
-    line.hear(UNTIL_CLOSE)
+    line.receive(UNTIL_CLOSE)
     clock.now = 30.0  # something else took all the time between 10 and 30
     clock.ring()
-    assert answer.fault is None
+    assert response.fault is None
 
-    line.hear(b"x")  # the loop reads before it looks at the clock
+    line.receive(b"x")  # the loop reads before it looks at the clock
     clock.ring()
-    assert (answer.fault, clock.due) == (None, 40.0)
+    assert (response.fault, clock.due) == (None, 40.0)
 
     clock.now = 40.0
     clock.ring()
-    assert answer.fault is TransportFault.READ_TIMEOUT
+    assert response.fault is TransportFault.READ_TIMEOUT
 
 
 async def test_a_deadline_applies_even_if_the_loop_was_blocked() -> None:
     clock = Clock()
     line = Line(clock)
-    answer = line.ask(TransportRequest("GET", "/", read_timeout=10.0), deadline=12.0)
+    response = line.send(TransportRequest("GET", "/", read_timeout=10.0), deadline=12.0)
     clock.now = 5.0
-    line.hear(UNTIL_CLOSE)
+    line.receive(UNTIL_CLOSE)
     clock.now = 30.0
     clock.ring()
-    assert answer.fault is None
+    assert response.fault is None
 
     clock.ring()
-    assert answer.fault is TransportFault.LATE
+    assert response.fault is TransportFault.LATE
 
 
 async def test_a_truncated_body_is_an_error_for_its_reader(authority: CertificateAuthority) -> None:
@@ -173,8 +173,8 @@ async def test_a_truncated_body_is_an_error_for_its_reader(authority: Certificat
     def handle(accepted: socket.socket) -> None:
         with context.wrap_socket(accepted, server_side=True) as secured:
             secured.recv(2**16)
-            secured.sendall(answer(b"x" * 300_000)[:-1])
-            say_goodbye_and_go(secured)
+            secured.sendall(http_response(b"x" * 300_000)[:-1])
+            send_close_notify(secured)
 
     with threaded(handle) as place:
         transport = HttpTransport(f"https://{place}", tls=authority.client())
@@ -185,7 +185,7 @@ async def test_a_truncated_body_is_an_error_for_its_reader(authority: Certificat
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """A loop whose time stands still, and whose one alarm rings when a test says so."""
+    """A loop whose time stands still, and whose single timer is fired by a test."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -234,9 +234,9 @@ class Line:
         self.connection = Connection(loop, ConnectionPool(loop, 0), None, 30.0)
         self.connection.connection_made(Silent())
 
-    def ask(self, request: TransportRequest, deadline: float = float("inf")) -> IncomingResponse:
+    def send(self, request: TransportRequest, deadline: float = float("inf")) -> IncomingResponse:
         return self.connection.send(SecretValue(b""), request, deadline)
 
-    def hear(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data
         self.connection.buffer_updated(len(data))
