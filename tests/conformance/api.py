@@ -1,4 +1,4 @@
-"""What a case speaks to: verbs of the Kubernetes API, each response of which is recorded."""
+"""The API of a case: verbs of the Kubernetes API, each response of which is recorded."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CallResponse:
 
     @property
     def token(self) -> str:
-        """Where the next page of a list begins."""
+        """The continue token of the next page."""
         return str(self.metadata.get("continue", ""))
 
 
@@ -178,7 +178,7 @@ class Api:
             yield stream
 
     def path(self, resource: str, rest: str = "", *, everywhere: bool = False) -> str:
-        """Where a resource is, and what is below it."""
+        """The path of a resource, object or subresource."""
         return path_of(resource, "" if everywhere else self.namespace) + (f"/{rest}" if rest else "")
 
     def compact(self) -> None:

@@ -1,4 +1,4 @@
-"""What a case is: a name, the area that it belongs to, and a script of requests."""
+"""Cases: a name, an area and a script of requests."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def normalised(steps: list[Step], namespace: str) -> list[Plain]:
 
 
 class _Words:
-    """What stands for what, throughout one case."""
+    """The placeholders of one case."""
 
     def __init__(self, steps: list[Step], namespace: str) -> None:
         self._namespace = namespace
@@ -222,7 +222,7 @@ def _within(value: object) -> Iterator[Plain]:
 
 
 def _is_a_moment(found: Plain) -> bool:
-    """Whether a version is not that of an object, but of a list or a bookmark: these have no uid."""
+    """Whether a version belongs to a list or a bookmark, which have no uid, instead of an object."""
     return "uid" not in found["metadata"]
 
 

@@ -38,7 +38,7 @@ class Recording:
 
 
 def path_of(area: str) -> Path:
-    """Where an area's recording is."""
+    """The path of an area's recording."""
     return FOLDER / f"{re.sub(r'[^a-z0-9]+', '_', area.lower())}.json"
 
 

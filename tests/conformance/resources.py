@@ -1,4 +1,4 @@
-"""Where the resources that cases speak of by a short name are served."""
+"""Paths of the resources that cases refer to by a short name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is committed beside the cases belongs to them."""
+"""The committed recordings match the cases."""
 
 from __future__ import annotations
 

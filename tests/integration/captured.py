@@ -1,4 +1,4 @@
-"""What a tool that captures variables would show of an error: every frame's locals, of the whole chain."""
+"""The variables that a capturing tool would show of an error: the locals of every frame in the whole chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTRIBUTES_DEEP = 2
 
 
 def leaks(error: BaseException, *marks: str) -> list[str]:
-    """Where a mark shows, of an error, its causes, its context, and all their frames; those of tests are left out."""
+    """Find a mark in an error, its causes, its context and all their frames, those of tests excepted."""
     return [place for place, text in _shown(error) if any(mark in text for mark in marks)]
 
 
@@ -79,7 +79,7 @@ def _repr(value: object) -> str:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, Any]]:
-    """What an object holds, past properties and descriptors."""
+    """The attributes of an object, without properties and descriptors."""
     yield from list(getattr(value, "__dict__", {}).items())
     for kind in type(value).__mro__:
         slots = vars(kind).get("__slots__", ())

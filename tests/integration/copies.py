@@ -41,12 +41,12 @@ async def put(maps: Any, name: str, value: str = "1", **labels: str) -> str:
 
 
 async def state(maps: Any) -> dict[str, str]:
-    """What the server has, by name; what a cluster puts there by itself left out."""
+    """The objects of the server by name, without those that a cluster creates by itself."""
     found = (await maps.list()).items
     return {each.metadata.name: each.data.get("value", "") for each in found if "value" in each.data}
 
 
 def copy_of(informer: Any) -> dict[str, str]:
-    """What an informer has, by name."""
+    """The objects in an informer's store, by name."""
     found = informer.indexer.list()
     return {each.metadata.name: each.data.get("value", "") for each in found if "value" in each.data}

@@ -20,7 +20,7 @@ _END = object()
 
 
 class AsyncView:
-    """Something blocking, behind the face of its async counterpart: what blocks runs in a thread and is awaited.
+    """Wraps a blocking object in the interface of its async counterpart: blocking calls run in a thread and are awaited.
 
     The async class of the same name determines those methods. So a test that passes here has called the blocking
     class, with the names and arguments of the async one.
@@ -69,7 +69,7 @@ def factory_of(client: Any, **options: Any) -> Any:
 
 
 def is_blocking(thing: Any) -> bool:
-    """Whether it is of the blocking façade: then handlers are called in threads of their own."""
+    """Whether it belongs to the blocking façade, whose handlers run in threads of their own."""
     return isinstance(thing, AsyncView)
 
 
@@ -80,7 +80,7 @@ def _made(name: str, given: Any, options: dict[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What is behind the face that was put on."""
+    """Return the wrapped blocking object."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return value._blocking if isinstance(value, AsyncView) else value

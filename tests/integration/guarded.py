@@ -1,4 +1,4 @@
-"""Who is let in where: kubeconfigs on disk, programs that print credentials, servers that look at certificates."""
+"""Authentication fixtures: kubeconfigs on disk, exec plugins, servers that verify client certificates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULT = http_response(
 
 
 def kubeconfig(folder: Path, url: str, authority: str, user: dict[str, Any], **cluster: Any) -> Config:
-    """What is loaded from a kubeconfig on disk; options of the cluster have underscores for dashes.
+    """Load a configuration from a kubeconfig on disk; options of the cluster have underscores for dashes.
 
     The authority is a certificate, the name of a file beside the kubeconfig, or empty.
     """

@@ -145,7 +145,7 @@ REFUSALS: dict[str, Expected] = {
 
 
 async def failure(handler: Handler, facade: str, **options: Any) -> MastheadError:
-    """What becomes of reading one object."""
+    """The outcome of reading one object."""
     async with serving(handler) as server:
         config = Config(server=server.url, token="t0ken")
         async with connected(config, facade, retries=0, **options) as client:

@@ -52,7 +52,7 @@ def client_threads() -> list[threading.Thread]:
 
 
 def connections_to(server: Server) -> int:
-    """How many sockets of this process are connected to the server; its own ends are not counted."""
+    """The number of this process's sockets connected to the server, without the server's own ends."""
     port = int(server.url.rpartition(":")[2])
     found = 0
     for each in Path("/proc/self/fd").iterdir():

@@ -44,7 +44,7 @@ def count_up(found: ConfigMap) -> None:
 
 
 def reads(facade: str, obj: Any) -> Any:
-    """What reads an object from a cache, as the façade wants it."""
+    """A function that reads an object from a cache, in the form of the façade."""
 
     async def read() -> Any:
         return obj

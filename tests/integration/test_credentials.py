@@ -1,4 +1,4 @@
-"""Who we are: every kind of credential, from kubeconfigs on disk to servers that look at them."""
+"""Authentication with every kind of credential, from kubeconfigs on disk to servers that verify it."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def box(group: str, name: str, **spec: Any) -> dict[str, Any]:
 
 
 def box_class(group: str) -> Any:
-    """What a user would write for the kind; made here, because each test has a group of its own."""
+    """The class that a user would write for the kind; built here, because each test has its own group."""
 
     class Box(Object):
         GVK = GroupVersionKind(group, "v1", "Box")

@@ -1,4 +1,4 @@
-"""What a cluster serves, and what things are called there."""
+"""Discovery: the resources of a cluster and their names."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: 
 
 
 def _others(recorder: RecordingHandler) -> dict[str, str]:
-    """What a real cluster puts into every namespace by itself."""
+    """The objects that a real cluster creates in every namespace."""
     return {name: value for name, value in recorder.state.items() if name.startswith("kube-root-ca")}
 
 

@@ -45,7 +45,7 @@ def refusal(code: int, reason: str, message: str) -> bytes:
 
 @dataclass
 class Kubelet:
-    """What stands for the API server and the node behind it.
+    """A fake API server with a node behind it.
 
     Attributes:
         pods: A client's pods.

@@ -1,4 +1,4 @@
-"""What clients of this API are known to get wrong, one test each; the docstrings describe what goes wrong."""
+"""Known bugs of clients for this API, one test each; the docstrings describe the bug."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary files would be."""
+    """The directory of temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path

@@ -1,4 +1,4 @@
-"""What informers and caches of this API are known to get wrong, one test each; the docstrings describe what goes wrong.
+"""Known bugs of informers and caches for this API, one test each; the docstrings describe the bug.
 
 Three flaws have no test here. That an event is parsed three times, that lines are gathered in quadratic time, and that
 each connection gets a client of its own are a matter of cost, which `benchmarks` measures. That a handler is registered
@@ -117,7 +117,7 @@ async def test_an_unreachable_server_is_retried_with_backoff(
 
 
 async def test_one_undecodable_object_does_not_break_an_informer(facade: str) -> None:
-    """One object that the model rejects was met again and again at the same version, and nothing behind it ever came."""
+    """An object that the model rejects was read over and over at the same version, and nothing after it was delivered."""
     broken = config_map("broken", "7") | {"metadata": {**_meta("broken", "7"), "generation": "many"}}
     script = ScriptedServer(
         deque(
@@ -229,7 +229,7 @@ async def test_a_missed_deletion_is_dispatched_after_the_cache_change_as_a_tombs
 
 @pytest.mark.embedded_only
 async def test_another_object_of_the_same_name_is_another_object(cluster: Cluster, maps: Any) -> None:
-    """One that was deleted and made anew during an outage passed for a change of the old one, or was there twice."""
+    """An object recreated during an outage was taken for an update of the old one, or appeared twice."""
     await put(maps, "a")
     faults, place = embedded(cluster).faults, maps.namespace
     faults.expire_watch(after=3, namespace=place)
@@ -436,7 +436,7 @@ async def test_an_informer_of_a_namespace_requests_only_that_namespace(
 async def test_an_informer_recovers_from_an_error_at_the_start(
     cluster: Cluster, maps: Any, code: int
 ) -> None:
-    """One ended the informer for good, and empty lists passed for the truth from then on."""
+    """One error stopped the informer for good, and its lister returned empty lists from then on."""
     await put(maps, "a")
     refused = embedded(cluster).faults.fail(code, verb=("list", "watch"), namespace=maps.namespace, times=3)
     async with quick(maps) as informer:

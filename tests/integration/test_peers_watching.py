@@ -1,4 +1,4 @@
-"""What watches of this API are known to get wrong, one test each; the docstrings describe what goes wrong."""
+"""Known bugs of watches of this API, one test each; the docstrings describe the bug."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ async def test_a_watch_survives_failures_to_resume(facade: str, failure: Scripte
 
 @pytest.mark.usefixtures("hurried")
 async def test_failures_at_the_very_beginning_are_survived(facade: str) -> None:
-    """One error before the first event ended some watches for good, and what waited for them went on with nothing."""
+    """One error before the first event ended some watches for good, and their readers continued without events."""
     refused = ScriptedResponse(json_response(status(503, "ServiceUnavailable", "starting"), "503 No"))
     first = stream(event("ADDED", config_map("a", "7")), bookmark("8", ends=True))
     script = ScriptedServer(deque([refused, ScriptedResponse(then="reset"), first]))

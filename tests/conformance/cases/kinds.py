@@ -1,4 +1,4 @@
-"""What is special about single kinds: what is filled in, what is checked, which versions there are."""
+"""Behaviour of single kinds: defaulting, validation and versions."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def claim(request: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Minimal:
-    """What is sent.
+    """The object that is sent.
 
     Attributes:
         api_version: Group and version.

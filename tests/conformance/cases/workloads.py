@@ -1,4 +1,4 @@
-"""What is special about pods and the kinds that make them."""
+"""Behaviour of pods and of the kinds that create them."""
 
 from __future__ import annotations
 

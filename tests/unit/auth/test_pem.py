@@ -1,4 +1,4 @@
-"""How a text gets a path for a moment."""
+"""Temporary files for PEM data."""
 
 from __future__ import annotations
 

@@ -108,14 +108,14 @@ def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def open_files() -> int:
-    """How many there are, where that can be counted."""
+    """The number of open file descriptors, where that can be counted."""
     listed = Path("/proc/self/fd")
     return len(list(listed.iterdir())) if listed.is_dir() else 0
 
 
 @pytest.fixture(params=["memory", "disk"])
 def keys_on(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where keys are for as long as ssl reads them: some sandboxes forbid files in memory."""
+    """Where keys are kept while ssl reads them: some sandboxes forbid files in memory."""
     if request.param == "disk":
 
         def forbidden(*_: object) -> int:

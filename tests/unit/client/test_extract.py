@@ -1,4 +1,4 @@
-"""What a manager owns; the managed fields are as a real server of 1.36 wrote them."""
+"""Extracting the fields of a manager; the managed fields are those of a real server of 1.36."""
 
 from __future__ import annotations
 

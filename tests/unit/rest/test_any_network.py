@@ -1,4 +1,4 @@
-"""What holds however the network behaves, and whenever the caller loses patience."""
+"""Guarantees that hold however the network behaves and whenever the caller cancels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server warns of."""
+"""Warnings of the server."""
 
 from __future__ import annotations
 

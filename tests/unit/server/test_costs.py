@@ -1,4 +1,4 @@
-"""What one request may cost: whatever it brings, its response takes time and memory in proportion to its size."""
+"""The cost of one request: time and memory are proportional to its size, whatever it contains."""
 
 from __future__ import annotations
 

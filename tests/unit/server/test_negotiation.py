@@ -1,4 +1,4 @@
-"""What is read of an Accept header, however long it is."""
+"""Parsing of Accept headers, however long they are."""
 
 from __future__ import annotations
 

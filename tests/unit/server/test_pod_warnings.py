@@ -1,4 +1,4 @@
-"""What the server warns of in pods and their templates: the texts are those that kube-apiserver 1.36.4 sends."""
+"""Warnings about pods and their templates, with the texts of kube-apiserver 1.36.4."""
 
 from __future__ import annotations
 

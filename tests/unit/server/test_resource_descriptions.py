@@ -1,4 +1,4 @@
-"""What the server knows of each kind, against the responses of kube-apiserver 1.36.4."""
+"""The resource descriptions of the server, checked against responses of kube-apiserver 1.36.4."""
 
 from __future__ import annotations
 

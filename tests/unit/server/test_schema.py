@@ -1,4 +1,4 @@
-"""What becomes of an object when the server reads it: which zeros stay, as a real server has it."""
+"""Decoding by schema: which zeros stay, as on a real server."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ NOBODY = 65534
 
 
 class SqliteMachine(StorageMachine):
-    """What a storage is to do, with a file that is closed and opened again now and then."""
+    """The contract of a storage, with a file that is closed and reopened now and then."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What was written is found again, now and at every moment of the past that is not forgotten."""
+"""Writes can be read back, at the current revision and at every earlier one that is not compacted."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class StorageMachine(RuleBasedStateMachine):
 
     @rule(table=tables, back=st.integers(0, 12))
     def read_on(self, table: str, back: int) -> None:
-        """What a watch reads: every write since, each with the state before it."""
+        """The records for a watch: every write since, each with the state before it."""
         revision = max(self.model.compacted, self.model.revision - back)
         records = self.storage.table(table).since(revision)
         assert [seen(table, each) for each in records] == self.model.since(table, revision)

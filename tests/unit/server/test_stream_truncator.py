@@ -1,4 +1,4 @@
-"""What is left of a stream that a fault spoils."""
+"""Streams truncated by an injected fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server warns of: the texts are those that kube-apiserver 1.36.4 sends."""
+"""Warnings of the server, with the texts of kube-apiserver 1.36.4."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ informer = masthead.SharedInformer(client.core_v1.namespaces())
 
 
 def run(script: str, kubeconfig: Path) -> tuple[str, str]:
-    """What a script prints, and what it complains about; fails if it does not end well."""
+    """Run a script and return its output and errors; fail if it does not exit cleanly."""
     code = PRELUDE.format(kubeconfig=str(kubeconfig)) + textwrap.dedent(script)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False

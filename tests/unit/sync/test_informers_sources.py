@@ -1,4 +1,4 @@
-"""What informers of the blocking client can be made of, and what is refused."""
+"""Sources of informers of the blocking client, valid and invalid ones."""
 
 from __future__ import annotations
 

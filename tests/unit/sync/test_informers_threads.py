@@ -1,4 +1,4 @@
-"""What handlers in threads do to each other, and what runs on the client's loop whichever thread calls it."""
+"""Interactions of handlers in threads, and what runs on the client's loop whichever thread calls it."""
 
 from __future__ import annotations
 

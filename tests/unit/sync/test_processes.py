@@ -34,7 +34,7 @@ def uvloop(request: pytest.FixtureRequest) -> bool:
 
 
 def run(script: str, *, uvloop: bool) -> str:
-    """What a script prints; fails if it prints an error, or does not end."""
+    """Run a script and return its output; fail if it prints an error or does not exit."""
     code = PRELUDE.format(uvloop=uvloop) + textwrap.dedent(script)
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False

@@ -43,7 +43,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 def parsed(
     loop: asyncio.AbstractEventLoop, pieces: Iterable[bytes], method: str = "GET"
 ) -> tuple[IncomingResponse, Parser, bool]:
-    """What becomes of these bytes, and whether they make sense."""
+    """Parse these bytes; return the response and whether they are valid."""
     made = IncomingResponse(Connection(loop, ConnectionPool(loop, 0), None, 30.0), loop)
     parser = Parser()
     parser.begin(made, method)

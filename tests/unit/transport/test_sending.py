@@ -1,4 +1,4 @@
-"""What goes over the wire, and what comes back with it."""
+"""Requests as sent over the wire, and their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has come already, but was not read yet: it is neither lost, nor taken for something else."""
+"""Bytes that have arrived but were not read yet are neither lost nor misattributed."""
 
 from __future__ import annotations
 
