@@ -1,4 +1,4 @@
-"""The servers that cases are put to."""
+"""The servers that cases run against."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts cases to a server."""
+"""Runs cases against a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers that a case can be put to, and how to reach them over plain HTTP."""
+"""The servers that cases run against, and how to reach them over plain HTTP."""
 
 from __future__ import annotations
 

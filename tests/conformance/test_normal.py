@@ -1,4 +1,4 @@
-"""What is equal in two responses, and what is not."""
+"""Normalization: which parts of two responses are compared."""
 
 from __future__ import annotations
 

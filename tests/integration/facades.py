@@ -20,7 +20,7 @@ _END = object()
 
 
 class AsyncView:
-    """Wraps a blocking object in the interface of its async counterpart: blocking calls run in a thread and are awaited.
+    """Gives a blocking object the interface of its async counterpart: its calls run in a thread and are awaited.
 
     The async class of the same name determines those methods. So a test that passes here has called the blocking
     class, with the names and arguments of the async one.

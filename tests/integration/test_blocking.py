@@ -1,4 +1,4 @@
-"""The blocking client where blocking code lives: in threads, notebooks, forked processes, and programs that are stopped."""
+"""The blocking client in threads, notebooks, forked processes, and programs that are interrupted."""
 
 from __future__ import annotations
 

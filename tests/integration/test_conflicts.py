@@ -1,4 +1,4 @@
-"""Changing what others change too."""
+"""Concurrent updates and retries on conflict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of one's own, from the moment that they are defined."""
+"""Custom resources, from the moment they are defined."""
 
 from __future__ import annotations
 

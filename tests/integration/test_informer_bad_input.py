@@ -1,4 +1,4 @@
-"""Informers before resources that may not be read, are not there, vanish and return; and used the wrong way."""
+"""Informers of forbidden, missing or vanishing resources, and informers used incorrectly."""
 
 from __future__ import annotations
 

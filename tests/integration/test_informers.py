@@ -1,4 +1,4 @@
-"""Informers through both façades: what is promised, as users see it."""
+"""Informers through both façades: their guarantees, as users see them."""
 
 from __future__ import annotations
 

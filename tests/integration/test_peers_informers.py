@@ -117,7 +117,7 @@ async def test_an_unreachable_server_is_retried_with_backoff(
 
 
 async def test_one_undecodable_object_does_not_break_an_informer(facade: str) -> None:
-    """An object that the model rejects was read over and over at the same version, and nothing after it was delivered."""
+    """An object that the model rejects was read over and over, and nothing after it was delivered."""
     broken = config_map("broken", "7") | {"metadata": {**_meta("broken", "7"), "generation": "many"}}
     script = ScriptedServer(
         deque(

@@ -219,7 +219,7 @@ async def test_one_undecodable_object_does_not_break_a_watch(facade: str) -> Non
 
 @pytest.mark.usefixtures("hurried")
 async def test_a_connection_lost_during_initial_events_restarts_them(facade: str) -> None:
-    """Resuming from the version of an initial event loses those not delivered yet, and not every bookmark ends them."""
+    """Resuming from an initial event loses those not delivered yet, and not every bookmark ends them."""
     a, b = (event("ADDED", config_map(name, "7")) for name in "ab")
     script = ScriptedServer(
         deque(

@@ -1,4 +1,4 @@
-"""Through proxies, as a kubeconfig names them: calls and watches, and what a proxy must not see."""
+"""Proxies named by a kubeconfig: calls and watches, and what a proxy must not see."""
 
 from __future__ import annotations
 

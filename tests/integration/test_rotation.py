@@ -1,4 +1,4 @@
-"""Credentials and authorities that are replaced under a client that lives on."""
+"""Rotation of credentials and CA bundles under a running client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas of anything that has some."""
+"""The scale subresource of any resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of objects that have verbs of their own."""
+"""Subresources with their own verbs."""
 
 from __future__ import annotations
 

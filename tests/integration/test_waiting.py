@@ -1,4 +1,4 @@
-"""Waiting until something is true of an object."""
+"""Waiting for a condition of an object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that the server cannot or will not take."""
+"""Bodies that the server rejects."""
 
 from __future__ import annotations
 

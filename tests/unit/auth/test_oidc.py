@@ -1,4 +1,4 @@
-"""Tokens of OpenID Connect, and how new ones are had."""
+"""OpenID Connect tokens and their refresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When to renew, and how to do it once."""
+"""When credentials are renewed, once for all concurrent callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and passwords, given and from files."""
+"""Tokens and passwords, from the configuration and from files."""
 
 from __future__ import annotations
 

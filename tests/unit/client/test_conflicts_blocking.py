@@ -1,4 +1,4 @@
-"""Changing what others change too: the blocking façade, against the embedded server."""
+"""Concurrent updates and retries on conflict: the blocking façade, against the embedded server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages, and what becomes of a list whose version is forgotten on the way."""
+"""Pagination, and lists whose continue token expires."""
 
 from __future__ import annotations
 

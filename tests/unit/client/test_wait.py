@@ -1,4 +1,4 @@
-"""Waiting for objects: against the embedded server, and on a scripted network for what goes wrong."""
+"""Waiting for objects: against the embedded server, and on a scripted network for failures."""
 
 from __future__ import annotations
 

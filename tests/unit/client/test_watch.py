@@ -1,4 +1,4 @@
-"""Watches on a scripted network, in virtual time: what they deliver, and how they come back."""
+"""Watches on a scripted network, in virtual time: what they deliver, and how they resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a watch become events, and a broken one breaks itself alone."""
+"""Lines of a watch become events, and an undecodable one affects no other."""
 
 from __future__ import annotations
 

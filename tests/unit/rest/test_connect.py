@@ -1,4 +1,4 @@
-"""From a configuration to a client: who we are, and over what connection."""
+"""Building a client from a configuration: credentials and connection."""
 
 from __future__ import annotations
 

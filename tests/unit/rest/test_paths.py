@@ -1,4 +1,4 @@
-"""Paths, and what is kept out of them."""
+"""Request paths and their escaping."""
 
 from __future__ import annotations
 

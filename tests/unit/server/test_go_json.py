@@ -1,4 +1,4 @@
-"""JSON as Go reads it: the words for faults, keys that stand twice, and bodies of the wrong kind."""
+"""JSON as Go reads it: error messages, duplicate keys, and bodies of the wrong kind."""
 
 from __future__ import annotations
 

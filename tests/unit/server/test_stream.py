@@ -1,4 +1,4 @@
-"""Large responses wait in the server until their client takes them, and no copy of them does."""
+"""Large responses are buffered in the server without being copied until the client reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factories of the blocking client: one informer has one face, and every thread may use it."""
+"""Factories of the blocking client: each informer has one blocking wrapper, shared by all threads."""
 
 from __future__ import annotations
 

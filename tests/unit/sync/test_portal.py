@@ -1,4 +1,4 @@
-"""The way from threads that block into an event loop, and back."""
+"""Calls from blocking threads into an event loop, and their results."""
 
 from __future__ import annotations
 

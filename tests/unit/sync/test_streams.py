@@ -1,4 +1,4 @@
-"""Iterating, in a thread that blocks, over what comes on an event loop."""
+"""Blocking iteration over an async iterator that runs on an event loop."""
 
 from __future__ import annotations
 

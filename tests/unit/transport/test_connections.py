@@ -1,4 +1,4 @@
-"""Which connection a request goes over, and what becomes of connections."""
+"""The connection pool: which connection a request uses, and when connections are closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that unpack to more than they look like."""
+"""Compressed bodies, and decompression bombs."""
 
 from __future__ import annotations
 

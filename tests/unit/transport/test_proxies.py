@@ -1,4 +1,4 @@
-"""Through a proxy: HTTP, HTTPS and SOCKS5, with a password and without, and what they refuse."""
+"""Proxies: HTTP, HTTPS and SOCKS5, with and without a password, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies: whole or as they come, compressed or not, given up half-way."""
+"""Bodies: read whole or as a stream, compressed or not, abandoned half-way."""
 
 from __future__ import annotations
 

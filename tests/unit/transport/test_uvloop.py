@@ -1,4 +1,4 @@
-"""The same on the faster loop, which has its own idea of sockets, TLS and TLS inside TLS."""
+"""The transport on uvloop, which implements sockets, TLS and TLS inside TLS differently."""
 
 from __future__ import annotations
 
