@@ -36,7 +36,7 @@ with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconf
 
 
 @pytest.mark.parametrize("time", range(5))
-def test_the_plainest_program_with_a_handler_ends_well(time: int) -> None:
+def test_a_minimal_program_with_a_handler_exits_cleanly(time: int) -> None:
     done = subprocess.run([sys.executable, "-c", PLAIN_PROGRAM], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, ""), time

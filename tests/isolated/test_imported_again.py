@@ -47,14 +47,14 @@ for _ in range(3):
         ),
     ],
 )
-def test_old_and_new_classes_never_meet(before: str) -> None:
+def test_old_and_new_classes_stay_separate(before: str) -> None:
     script = PROGRAM.format(before=before)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_reloaded_package_goes_on() -> None:
+def test_a_reloaded_package_keeps_working() -> None:
     script = (
         "import importlib, masthead, masthead.meta, masthead.server\n"
         "for module in (masthead, masthead.meta, masthead.server): importlib.reload(module)\n"

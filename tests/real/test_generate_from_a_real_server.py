@@ -90,7 +90,7 @@ def from_manifests(package: str, *, docs: bool = False) -> dict[PurePosixPath, s
     return generate.files_for(sources.from_manifests(MANIFESTS), package, docs=docs)
 
 
-def test_custom_resources_come_out_the_same_from_server_and_manifest(
+def test_custom_resources_are_generated_alike_from_server_and_manifest(
     server_with_definitions: RealServer,
 ) -> None:
     assert from_server(server_with_definitions, "made", groups=GROUPS) == from_manifests("made")
@@ -108,7 +108,7 @@ def test_in_documentation_the_server_adds_a_sentence_for_each_list_and_nothing_e
     assert sum(len(sentence.findall(text)) for text in served.values()) == 7
 
 
-def test_every_group_that_is_served_comes_out_as_it_is_committed(real_server: RealServer) -> None:
+def test_every_served_group_is_generated_as_committed(real_server: RealServer) -> None:
     version: str = real_server.call("GET", "/version")["gitVersion"]
     if not version.startswith("v1.36."):
         pytest.skip(f"what is committed is of Kubernetes 1.36, and the server is {version}")
@@ -175,7 +175,7 @@ def load(module: str) -> ModuleType:
 
 
 @pytest.mark.usefixtures("made")
-def test_the_server_fills_in_the_defaults_that_a_type_knows(server_with_definitions: RealServer) -> None:
+def test_the_server_sets_the_defaults_of_the_type(server_with_definitions: RealServer) -> None:
     cron_tab: Any = load("stable_example_com.v1").CronTab
     new = cron_tab.new(
         "filled-in", spec={"cron_spec": "* * * * *", "image": "nginx", "limits": {}, "suspended": False}
@@ -196,7 +196,7 @@ def test_the_server_fills_in_the_defaults_that_a_type_knows(server_with_definiti
 
 
 @pytest.mark.usefixtures("made")
-def test_the_server_takes_required_zeroes_and_awkward_names(server_with_definitions: RealServer) -> None:
+def test_the_server_accepts_required_zeroes_and_awkward_names(server_with_definitions: RealServer) -> None:
     awkward: Any = load("awkward_example_com.v1")
     new = awkward.Object.new(
         "odd",

@@ -57,7 +57,7 @@ async def configs(client: Client) -> ResourceClient[ConfigMap]:
 # The beginning
 
 
-async def test_the_first_state_comes_as_a_watch_and_no_list_is_asked_for(
+async def test_the_initial_objects_come_as_a_watch_list_without_a_list(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(5))
@@ -134,7 +134,7 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
 # What is selected
 
 
-async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
+async def test_an_object_that_leaves_the_selector_is_dispatched_as_deleted(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(3), app="web")
@@ -155,7 +155,9 @@ async def test_an_object_that_leaves_the_selector_is_heard_as_deleted(
     assert second.told[5:] == [("update", f"{configs.namespace}/c-3"), ("delete", f"{configs.namespace}/c-4")]
 
 
-async def test_metadata_alone_is_mirrored_too(client: Client, configs: ResourceClient[ConfigMap]) -> None:
+async def test_metadata_only_objects_are_cached_too(
+    client: Client, configs: ResourceClient[ConfigMap]
+) -> None:
     await fill(configs, range(5))
     about = client.metadata("v1", "configmaps", namespace=configs.namespace)
     for watch_list in (True, False):
@@ -169,9 +171,7 @@ async def test_metadata_alone_is_mirrored_too(client: Client, configs: ResourceC
             assert all("data" not in obj.to_dict() for obj in listed.values())
 
 
-async def test_namespaces_are_mirrored_side_by_side(
-    client: Client, configs: ResourceClient[ConfigMap]
-) -> None:
+async def test_several_namespaces_are_cached(client: Client, configs: ResourceClient[ConfigMap]) -> None:
     other = await client.core_v1.namespaces().create({"metadata": {"generateName": "informed-"}})
     others = client.core_v1.config_maps(other.metadata.name)
     await fill(configs, range(3))
@@ -218,7 +218,7 @@ async def test_nothing_is_lost_when_connections_are_cut_and_torn(
     assert all(isinstance(error, TransportError) for error in recorder.errors)
 
 
-async def test_a_connection_that_falls_silent_is_noticed(
+async def test_a_silent_connection_is_detected(
     real_server: RealServer, configs: ResourceClient[ConfigMap]
 ) -> None:
     await fill(configs, range(3))
@@ -235,7 +235,7 @@ async def test_a_connection_that_falls_silent_is_noticed(
     assert any(isinstance(error, DeadlineError) for error in recorder.errors)
 
 
-async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_the_server(
+async def test_a_connection_that_breaks_during_initial_events_does_not_disable_them(
     real_server: RealServer, configs: ResourceClient[ConfigMap]
 ) -> None:
     await fill(configs, range(40), payload=20_000)
@@ -255,7 +255,7 @@ async def test_a_connection_that_dies_amid_the_first_objects_says_nothing_about_
 # Versions
 
 
-async def test_a_version_that_the_server_has_not_reached_is_no_trap(
+async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     """A list or stream that must be newer is refused after three seconds. A watch is not: it just stays silent."""
@@ -302,7 +302,7 @@ async def test_a_version_that_the_server_has_not_reached_is_no_trap(
     assert isinstance(stories["watch"].errors[0], DeadlineError)
 
 
-async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
+async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
     configs: ResourceClient[ConfigMap],
 ) -> None:
     await fill(configs, range(3))
@@ -330,7 +330,7 @@ async def test_a_forgotten_version_is_told_in_the_stream_and_all_is_read_again(
     assert ("tombstone", f"{configs.namespace}/c-0") in recorder.told
 
 
-async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[ConfigMap]) -> None:
+async def test_a_write_can_be_waited_for(configs: ResourceClient[ConfigMap]) -> None:
     """What the selector leaves out is reached with the next bookmark: within a minute, or just before a watch ends."""
     await fill(configs, range(3), app="web")
     source = RecordingListWatch(configs, label_selector="app=web")
@@ -362,7 +362,7 @@ async def test_one_can_wait_for_what_one_has_written(configs: ResourceClient[Con
 # Permissions
 
 
-async def test_what_is_forbidden_is_mirrored_as_soon_as_it_is_allowed(
+async def test_a_forbidden_resource_is_cached_as_soon_as_it_is_allowed(
     real_server: RealServer, client: Client, configs: ResourceClient[ConfigMap]
 ) -> None:
     namespace = configs.namespace or ""
@@ -439,7 +439,7 @@ asyncio.run(save(*sys.argv[1:]))
 
 
 @pytest.mark.parametrize("name", ["snapshot", "snapshot.zst"])
-async def test_a_new_process_hears_only_of_what_has_changed_meanwhile(
+async def test_a_seeded_informer_dispatches_only_changes_since_the_snapshot(
     real_server: RealServer, configs: ResourceClient[ConfigMap], tmp_path: Path, name: str
 ) -> None:
     await fill(configs, range(20))

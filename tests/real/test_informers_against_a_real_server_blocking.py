@@ -34,7 +34,7 @@ def namespace(client: masthead.Client) -> str:
 
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["stream", "list"])
-def test_a_blocking_informer_mirrors_the_server(
+def test_a_blocking_informer_caches_the_server(
     client: masthead.Client, namespace: str, watch_list: bool
 ) -> None:
     configs = client.core_v1.config_maps(namespace)

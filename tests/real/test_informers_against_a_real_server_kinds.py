@@ -71,7 +71,7 @@ def is_missed(recorder: RecordingHandler[Any]) -> bool:
     return bool(recorder.errors) and isinstance(recorder.errors[-1], (NotFoundError, LookupError))
 
 
-async def test_a_kind_may_go_and_come_again(client: Client) -> None:
+async def test_a_kind_may_be_removed_and_added_again(client: Client) -> None:
     await in_every_way(client, goes_and_comes)
 
 
@@ -100,7 +100,7 @@ async def goes_and_comes(client: Client, way: str) -> None:
     assert len(recorder.state) == 3
 
 
-async def test_a_kind_that_is_not_there_yet_is_mirrored_once_it_is(client: Client) -> None:
+async def test_a_kind_that_does_not_exist_yet_is_cached_once_it_does(client: Client) -> None:
     await in_every_way(client, comes)
 
 
@@ -119,9 +119,7 @@ async def comes(client: Client, way: str) -> None:
     assert len(recorder.state) == 2
 
 
-async def test_objects_stay_as_long_as_nobody_can_tell_what_has_become_of_them(
-    real_server: RealServer, client: Client
-) -> None:
+async def test_objects_are_kept_while_their_state_is_unknown(real_server: RealServer, client: Client) -> None:
     """Their kind goes while the wire is cut: there is nothing to compare them with, until it is back."""
     group = "unseen.example.com"
     await define(client, group)

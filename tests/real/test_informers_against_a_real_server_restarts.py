@@ -120,7 +120,7 @@ async def test_nothing_is_lost_when_the_server_is_restarted_amid_writes(
 
 
 @pytest.mark.parametrize("is_ahead", [False, True], ids=["behind", "ahead"])
-async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
+async def test_a_server_that_lost_its_data_is_relisted(
     restartable: RestartableServer, client: Client, tmp_path: Path, is_ahead: bool
 ) -> None:
     """Whether its versions are behind ours or have overtaken them: they are not those that we knew."""
@@ -163,7 +163,7 @@ async def test_a_server_that_lost_everything_is_mirrored_as_it_is(
         await agree(seeded, recorder, configs.list)
 
 
-async def test_deletes_that_were_missed_are_heard_when_the_version_is_forgotten(
+async def test_missed_deletes_are_dispatched_when_the_version_has_expired(
     restartable: RestartableServer, client: Client
 ) -> None:
     configs = client.core_v1.config_maps(NAMESPACE)
@@ -197,7 +197,7 @@ async def test_deletes_that_were_missed_are_heard_when_the_version_is_forgotten(
 
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["stream", "list"])
-async def test_deletes_are_heard_when_the_storage_itself_has_forgotten(
+async def test_missed_deletes_are_dispatched_when_etcd_has_compacted(
     forgetful: RestartableServer, forgetful_client: Client, watch_list: bool
 ) -> None:
     configs = forgetful_client.core_v1.config_maps(NAMESPACE)
@@ -217,7 +217,7 @@ async def test_deletes_are_heard_when_the_storage_itself_has_forgotten(
     assert any(isinstance(error, ExpiredError) for error in recorder.errors)
 
 
-async def test_pages_that_expire_amid_a_list_are_asked_for_in_one_piece(
+async def test_an_expired_page_is_followed_by_a_full_list(
     forgetful: RestartableServer, forgetful_client: Client
 ) -> None:
     configs = forgetful_client.core_v1.config_maps(NAMESPACE)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
-def test_both_servers_answer_alike_and_the_error_names_the_replacement(real_server: RealServer) -> None:
+def test_both_servers_respond_alike_and_the_error_names_the_replacement(real_server: RealServer) -> None:
     config = masthead.Config(server=real_server.url, token=real_server.token, ca_file=real_server.ca_file)
     with masthead.server.run() as embedded:
         found: list[list[str]] = []

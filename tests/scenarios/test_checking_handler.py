@@ -42,7 +42,7 @@ async def handler(plan: Handler | None = None) -> AsyncIterator[CheckingHandler]
 
 
 @in_virtual_time
-async def test_a_sound_story_is_not_complained_about() -> None:
+async def test_a_correct_sequence_of_notifications_has_no_problems() -> None:
     async with handler() as told:
         told.on_add(some(1), True)
         told.on_update(some(1), some(2))
@@ -66,7 +66,7 @@ async def test_a_sound_story_is_not_complained_about() -> None:
         ([("add", some(1)), ("add", some(1, uid="w", name="other")), ("delete", some(1), False)], "behind"),
     ],
 )
-def test_what_is_wrong_is_found(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:
+def test_wrong_notifications_are_reported(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:
     @in_virtual_time
     async def run_scenario() -> None:
         async with handler() as told:
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_found(calls: list[tuple[str, *tuple[object, ...]]], pr
 
 
 @in_virtual_time
-async def test_calls_that_overlap_are_found() -> None:
+async def test_overlapping_calls_are_reported() -> None:
     async with handler(Handler("slow", takes=5.0)) as told:
         first = told.on_add(some(1), False)
         second = told.on_update(some(1), some(2))
@@ -88,7 +88,7 @@ async def test_calls_that_overlap_are_found() -> None:
 
 
 @in_virtual_time
-async def test_a_handler_that_is_to_fail_does_so_and_remembers_all_the_same() -> None:
+async def test_a_handler_that_must_fail_still_records_the_notification() -> None:
     async with handler(Handler("failing", fails_every=2)) as told:
         told.on_add(some(1), False)
         with pytest.raises(OnPurposeError):

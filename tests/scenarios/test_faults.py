@@ -23,7 +23,7 @@ LISTING = replace(PLAIN, watch_list=False)
 
 
 @in_virtual_time
-async def test_without_any_fault_one_request_is_all() -> None:
+async def test_without_faults_an_informer_sends_one_request() -> None:
     async with running_harness(there=["a"]) as harness, harness.informer:
         await harness.settled()
         await harness.write("a", "b")
@@ -34,7 +34,7 @@ async def test_without_any_fault_one_request_is_all() -> None:
 
 
 @in_virtual_time
-async def test_a_dropped_watch_goes_on_where_it_was() -> None:
+async def test_a_dropped_watch_resumes_from_its_resource_version() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.drop_watch(after=2)  # behind the initial object and its bookmark
         async with harness.informer:
@@ -47,7 +47,7 @@ async def test_a_dropped_watch_goes_on_where_it_was() -> None:
 
 
 @in_virtual_time
-async def test_half_a_line_is_no_event_and_comes_again_whole() -> None:
+async def test_a_truncated_line_is_no_event_and_is_sent_again() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.cut_watch(after=2)
         async with harness.informer:
@@ -59,9 +59,7 @@ async def test_half_a_line_is_no_event_and_comes_again_whole() -> None:
 
 
 @in_virtual_time
-async def test_a_watch_that_breaks_before_its_initial_objects_are_all_there_begins_anew_and_then_lists() -> (
-    None
-):
+async def test_a_watch_that_breaks_during_its_initial_events_is_retried_and_then_replaced_by_a_list() -> None:
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.drop_watch(after=1, times=2)
         async with harness.informer:
@@ -72,7 +70,7 @@ async def test_a_watch_that_breaks_before_its_initial_objects_are_all_there_begi
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_a_silent_watch_is_given_up_after_ninety_seconds() -> None:
+async def test_a_silent_watch_is_abandoned_after_ninety_seconds() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.silence_watch(after=2)
         async with harness.informer:
@@ -86,7 +84,7 @@ async def test_a_silent_watch_is_given_up_after_ninety_seconds() -> None:
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_a_silent_watch_is_given_up_as_soon_as_one_likes() -> None:
+async def test_a_silent_watch_is_abandoned_after_the_configured_time() -> None:
     async with running_harness(replace(PLAIN, stall_after=5.0), there=["a"]) as harness:
         harness.faults.silence_watch(after=2)
         async with harness.informer:
@@ -98,7 +96,7 @@ async def test_a_silent_watch_is_given_up_as_soon_as_one_likes() -> None:
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_a_watch_that_is_quiet_for_long_is_never_left_alone_for_long() -> None:
+async def test_a_quiet_watch_is_renewed_regularly() -> None:
     async with running_harness(replace(PLAIN, stall_after=5.0), there=["a"]) as harness, harness.informer:
         for _ in range(40):
             await asyncio.sleep(7.3)
@@ -111,7 +109,7 @@ async def test_a_watch_that_is_quiet_for_long_is_never_left_alone_for_long() -> 
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_server_that_falls_silent_among_the_initial_objects_is_asked_for_a_list() -> None:
+async def test_a_server_that_falls_silent_during_initial_events_is_listed() -> None:
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.silence_watch(after=1)
         async with harness.informer:
@@ -122,7 +120,7 @@ async def test_a_server_that_falls_silent_among_the_initial_objects_is_asked_for
 
 @pytest.mark.guarantee(9)
 @in_virtual_time
-async def test_a_watch_that_expires_brings_a_new_state_of_which_only_the_changes_are_told() -> None:
+async def test_an_expired_watch_causes_a_relist_that_dispatches_only_changes() -> None:
     async with running_harness(there=["a", "b", "c"]) as harness:
         harness.faults.expire_watch(after=4)
         async with harness.informer:
@@ -141,7 +139,7 @@ async def test_a_watch_that_expires_brings_a_new_state_of_which_only_the_changes
 
 
 @in_virtual_time
-async def test_a_version_that_was_forgotten_while_nobody_watched_brings_a_new_state() -> None:
+async def test_a_version_that_expired_without_an_open_watch_causes_a_relist() -> None:
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.drop_watch(after=3)
         async with harness.informer:
@@ -158,7 +156,7 @@ async def test_a_version_that_was_forgotten_while_nobody_watched_brings_a_new_st
 
 
 @in_virtual_time
-async def test_a_page_that_expires_is_followed_by_a_list_in_one_piece() -> None:
+async def test_an_expired_page_is_followed_by_a_full_list() -> None:
     async with running_harness(replace(LISTING, page_size=2), there=["a", "b", "c", "d", "e"]) as harness:
         harness.faults.expire()  # because a list of any version comes whole; one of the newest comes in pages
         async with harness.informer:
@@ -171,7 +169,7 @@ async def test_a_page_that_expires_is_followed_by_a_list_in_one_piece() -> None:
 
 
 @in_virtual_time
-async def test_a_server_that_asks_for_patience_gets_it() -> None:
+async def test_retry_after_is_respected() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.throttle(retry_after=7)
         async with harness.informer:
@@ -181,7 +179,7 @@ async def test_a_server_that_asks_for_patience_gets_it() -> None:
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_server_in_trouble_is_asked_less_and_less_often(code: int) -> None:
+def test_a_failing_server_is_retried_with_growing_delays(code: int) -> None:
     @in_virtual_time
     async def run_scenario() -> None:
         async with running_harness(there=["a"]) as harness:
@@ -196,7 +194,7 @@ def test_a_server_in_trouble_is_asked_less_and_less_often(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", [403, 404])
-def test_a_refusal_is_not_final_and_what_happened_meanwhile_is_found(code: int) -> None:
+def test_a_rejection_is_not_final_and_no_change_is_lost(code: int) -> None:
     @in_virtual_time
     async def run_scenario() -> None:
         async with running_harness(there=["a", "b"]) as harness:
@@ -218,7 +216,7 @@ def test_a_refusal_is_not_final_and_what_happened_meanwhile_is_found(code: int) 
 
 
 @in_virtual_time
-async def test_a_server_that_is_behind_is_waited_for_and_then_believed() -> None:
+async def test_a_server_that_lags_is_waited_for_and_then_accepted() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.drop_watch(after=2)
         async with harness.informer:
@@ -232,7 +230,7 @@ async def test_a_server_that_is_behind_is_waited_for_and_then_believed() -> None
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_server_that_does_not_say_where_the_initial_objects_end_is_asked_for_a_list() -> None:
+async def test_a_server_that_never_ends_its_initial_events_is_listed() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.hold_bookmarks()
         async with harness.informer:
@@ -242,7 +240,7 @@ async def test_a_server_that_does_not_say_where_the_initial_objects_end_is_asked
 
 
 @in_virtual_time
-async def test_bookmarks_that_come_twice_change_nothing() -> None:
+async def test_duplicate_bookmarks_change_nothing() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.repeat_bookmarks(3)
         async with harness.informer:
@@ -256,7 +254,7 @@ async def test_bookmarks_that_come_twice_change_nothing() -> None:
 
 @pytest.mark.guarantee(1)
 @in_virtual_time
-async def test_a_server_that_lists_its_past_does_not_turn_time_back() -> None:
+async def test_a_stale_list_does_not_move_the_cache_back() -> None:
     async with running_harness(LISTING, there=["a", "b", "c"]) as harness:
         await harness.write("a", "b")
         harness.faults.stale_lists(by=2)
@@ -271,7 +269,7 @@ async def test_a_server_that_lists_its_past_does_not_turn_time_back() -> None:
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_server_that_refuses_watch_lists_is_asked_once_and_never_again() -> None:
+async def test_a_server_that_rejects_watch_lists_gets_one_and_no_other() -> None:
     async with running_harness(there=["a"], has_watch_list=False) as harness, harness.informer:
         await harness.settled()
         assert harness.asked == ["watch-list", "list", "watch"]
@@ -294,13 +292,13 @@ async def _restarted_with_data(folder: Path) -> None:
         assert harness.asked == ["watch-list", "proof", "watch"]
 
 
-def test_a_server_that_comes_back_with_its_data_is_recognised_and_followed(tmp_path: Path) -> None:
+def test_a_server_restarted_with_its_data_is_recognised_and_watched_again(tmp_path: Path) -> None:
     _restarted_with_data(tmp_path)
 
 
 @pytest.mark.guarantee(1)
 @in_virtual_time
-async def test_a_server_that_comes_back_without_its_data_is_another_one() -> None:
+async def test_a_server_restarted_without_its_data_is_relisted() -> None:
     async with running_harness(there=["a", "b"]) as harness, harness.informer:
         await harness.settled()
         await harness.cluster.stop()
@@ -317,7 +315,7 @@ async def test_a_server_that_comes_back_without_its_data_is_another_one() -> Non
 
 
 @in_virtual_time
-async def test_a_server_that_is_away_for_an_hour_is_not_asked_without_pause() -> None:
+async def test_a_server_that_is_down_for_an_hour_is_retried_with_backoff() -> None:
     async with running_harness(there=["a"]) as harness:
         errors: list[Exception] = []
         harness.informer.set_watch_error_handler(errors.append)
@@ -331,7 +329,7 @@ async def test_a_server_that_is_away_for_an_hour_is_not_asked_without_pause() ->
 
 
 @in_virtual_time
-async def test_a_machine_that_was_asleep_catches_up() -> None:
+async def test_an_informer_catches_up_after_a_suspend() -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     async with running_harness(there=["a"]) as harness, harness.informer:
@@ -357,7 +355,7 @@ async def test_a_clock_that_is_set_back_changes_nothing() -> None:
 
 
 @pytest.mark.guarantee(12)
-def test_an_informer_that_was_stopped_is_held_by_nobody() -> None:
+def test_a_stopped_informer_is_garbage_collected() -> None:
     left: list[weakref.ref[object]] = []
 
     @in_virtual_time

@@ -25,7 +25,7 @@ _TO_SETTLE: Final = 120
 
 @pytest.mark.guarantee(12)
 @pytest.mark.timeout(SECONDS + 2 * _TO_SETTLE)
-def test_writers_readers_and_handlers_that_come_and_go_leave_a_true_copy_and_nothing_else(
+def test_the_cache_stays_correct_and_leaks_nothing_under_concurrent_writers_readers_and_handlers(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)

@@ -34,7 +34,7 @@ def in_silence() -> Iterator[None]:
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("first", FIRSTS)
-def test_whatever_goes_wrong_cache_and_handlers_end_with_what_the_server_has(first: int) -> None:
+def test_cache_and_handlers_converge_on_the_state_of_the_server_after_any_faults(first: int) -> None:
     for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
         if report := describe_failure(scenario_of(seed)):
             pytest.fail(report, pytrace=False)
@@ -45,7 +45,7 @@ def test_a_seed_is_always_the_same_scenario() -> None:
     assert str(scenario_of(7)) == str(scenario_of(7))
 
 
-def test_the_text_of_a_scenario_is_python_that_makes_it_again() -> None:
+def test_the_repr_of_a_scenario_recreates_it() -> None:
     from tests.scenarios import scenario
 
     names = {name: value for name, value in vars(scenario).items() if isinstance(value, type)}
@@ -53,7 +53,7 @@ def test_the_text_of_a_scenario_is_python_that_makes_it_again() -> None:
         assert eval(str(scenario_of(seed)), names) == scenario_of(seed)
 
 
-def test_a_scenario_that_fails_is_cut_down_to_what_matters() -> None:
+def test_a_failing_scenario_is_minimised() -> None:
     def has_restart(candidate: Scenario) -> bool:
         return any(type(each).__name__ == "Restart" for each in candidate.steps)
 
@@ -62,5 +62,5 @@ def test_a_scenario_that_fails_is_cut_down_to_what_matters() -> None:
     assert (len(smallest.steps), len(smallest.before), len(smallest.informers)) == (1, 0, 1)
 
 
-def test_a_scenario_without_faults_is_played_well() -> None:
+def test_a_scenario_without_faults_passes() -> None:
     assert run_scenario(Scenario(seed=1, informers=scenario_of(3).informers)) == []

@@ -58,7 +58,7 @@ def test_timers_fire_at_their_own_time_and_in_order() -> None:
     assert heard == [("early", 1.0), ("early too", 1.0), ("late", 3.0)]
 
 
-def test_a_call_may_ask_for_another_that_falls_due_on_the_same_way() -> None:
+def test_a_timer_may_schedule_another_that_is_due_within_the_same_advance() -> None:
     clock, heard = VirtualClock(START), list[float]()
 
     def again() -> None:
@@ -71,7 +71,7 @@ def test_a_call_may_ask_for_another_that_falls_due_on_the_same_way() -> None:
     assert heard == [10.0, 20.0, 30.0]
 
 
-def test_a_cancelled_call_does_not_come() -> None:
+def test_a_cancelled_timer_does_not_fire() -> None:
     clock, heard = VirtualClock(START), list[str]()
     timer = clock.call_later(1, lambda: heard.append("it"))
 
@@ -110,7 +110,7 @@ def test_the_same_timers_fire_in_the_same_order_however_it_is_advanced(
     assert heard == [index for _, index in sorted(due)]
 
 
-def test_cancelled_calls_do_not_pile_up() -> None:
+def test_cancelled_timers_do_not_accumulate() -> None:
     clock = VirtualClock(START)
     for _ in range(10_000):
         clock.call_later(1800, lambda: None).cancel()
@@ -125,7 +125,7 @@ def test_a_stamp_has_whole_seconds_and_no_offset() -> None:
 # What the server does with it
 
 
-def test_objects_are_as_old_as_the_clock_says(server: Server, caller: Caller) -> None:
+def test_creation_timestamps_follow_the_clock(server: Server, caller: Caller) -> None:
     server.advance(90)
 
     made = caller.call("POST", MAPS, config_map("a")).json

@@ -189,7 +189,9 @@ def test_the_port_and_no_authentication_can_be_chosen() -> None:
         caller.close()
 
 
-def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_rejects_impossible_settings_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "text").write_text(
         "this is no database, but it is long enough to look like a file of its own"
     )
@@ -224,7 +226,7 @@ def test_it_refuses_in_one_line_what_cannot_be(tmp_path: Path, capsys: pytest.Ca
         (["--token", "x", "--no-auth"], "not allowed with argument"),
     ],
 )
-def test_arguments_that_make_no_sense_are_explained(
+def test_invalid_arguments_are_explained(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

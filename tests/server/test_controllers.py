@@ -94,7 +94,7 @@ def test_a_namespace_with_a_finalizer_of_its_own_is_emptied_and_waits(cluster: Q
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_pods_go_before_everything_else_of_a_namespace_and_have_their_time(cluster: QuietCluster) -> None:
+def test_pods_of_a_namespace_are_deleted_first_with_their_grace_period(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a"))
@@ -193,7 +193,7 @@ def test_foreground_deletion_completes_when_the_last_blocking_dependent_drops_it
     assert cluster.meta("child")
 
 
-def test_one_owner_is_enough_to_stay(cluster: QuietCluster) -> None:
+def test_one_existing_owner_keeps_a_dependent(cluster: QuietCluster) -> None:
     first, second = cluster.create("first"), cluster.create("second")
     cluster.create("child", owners=[owned_by(first), owned_by(second)])
 
@@ -213,7 +213,7 @@ def test_an_owner_that_waits_for_its_dependents_is_not_enough(cluster: QuietClus
     assert [each["name"] for each in cluster.meta("child")["ownerReferences"]] == ["second"]
 
 
-def test_a_circle_that_blocks_itself_is_broken(cluster: QuietCluster) -> None:
+def test_a_cycle_of_blocking_owners_is_broken(cluster: QuietCluster) -> None:
     first = cluster.create("first")
     second = cluster.create("second", owners=[owned_by(first, blocks=True)])
     patch = {"metadata": {"ownerReferences": [owned_by(second, blocks=True)]}}
@@ -387,7 +387,7 @@ def test_a_server_runs_only_the_enabled_controllers() -> None:
         ("garbage", "controllers must be a bool or a list of names, not 'garbage'"),
     ],
 )
-def test_a_controller_that_does_not_exist_is_refused(controllers: Any, problem: str) -> None:
+def test_an_unknown_controller_is_rejected(controllers: Any, problem: str) -> None:
     with (
         pytest.raises(masthead.errors.ConfigError, match=problem),
         masthead.server.run(token=None, controllers=controllers),
@@ -443,7 +443,7 @@ def loads_for_each(cluster: QuietCluster, paths: list[str]) -> list[int]:
     return loads
 
 
-def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(cluster: QuietCluster) -> None:
+def test_the_cost_of_a_removal_does_not_depend_on_the_size_of_the_namespace(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     names = [f"held-{index}" for index in range(10)]
     for name in names:
@@ -460,7 +460,7 @@ def test_what_a_removal_from_a_namespace_costs_does_not_depend_on_what_is_left(c
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-def test_what_the_removal_of_a_dependent_costs_does_not_depend_on_how_many_are_left(
+def test_the_cost_of_removing_a_dependent_does_not_depend_on_the_number_of_others(
     cluster: QuietCluster,
 ) -> None:
     owner = cluster.create("owner")
@@ -489,7 +489,7 @@ def test_the_counts_of_a_namespace_are_dropped_with_it(cluster: QuietCluster) ->
 
 
 @pytest.mark.parametrize("steps", [[60], [30, 30], [1] * 60, [59.5, 0.5]], ids=["one", "two", "sixty", "odd"])
-def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
+def test_the_result_does_not_depend_on_the_steps_of_the_clock(
     cluster: QuietCluster, steps: list[float]
 ) -> None:
     owner = cluster.call("POST", PODS, pod("owner"))["metadata"]
@@ -510,7 +510,7 @@ def test_what_time_brings_does_not_depend_on_the_steps_that_it_takes(
     assert not cluster.is_there(f"{PODS}/child")
 
 
-def test_a_grace_period_that_is_shortened_to_what_has_passed_is_over(cluster: QuietCluster) -> None:
+def test_a_grace_period_shortened_to_the_elapsed_time_is_over(cluster: QuietCluster) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
     cluster.server.advance(20)

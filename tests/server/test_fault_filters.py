@@ -46,9 +46,7 @@ def test_a_fault_hits_requests_that_match_its_filters(
         {"verb": "list", "resource": "configmaps", "namespace": "other"},
     ],
 )
-def test_one_filter_that_does_not_fit_is_enough_to_be_spared(
-    server: Server, caller: Caller, where: dict[str, Any]
-) -> None:
+def test_a_request_must_match_every_filter(server: Server, caller: Caller, where: dict[str, Any]) -> None:
     fault = server.faults.fail(503, **where)
 
     assert caller.call("GET", MAPS).code == 200
@@ -79,7 +77,7 @@ def test_the_oldest_of_several_faults_hits_first(server: Server, caller: Caller)
     assert [caller.call("GET", MAPS).code for _ in range(3)] == [500, 503, 200]
 
 
-def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
+def test_all_faults_can_be_removed_at_once(server: Server, caller: Caller) -> None:
     server.faults.fail(500, times=None)
     server.faults.drop_watch()
 
@@ -103,7 +101,7 @@ def test_all_can_be_taken_away_at_once(server: Server, caller: Caller) -> None:
         ({"verb": ("list", "deletecollection"), "name": "a"}, ValueError, "names no object"),
     ],
 )
-def test_a_fault_that_could_never_hit_a_request_is_refused(
+def test_a_fault_that_can_never_match_is_rejected(
     server: Server, where: dict[str, Any], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
@@ -111,12 +109,12 @@ def test_a_fault_that_could_never_hit_a_request_is_refused(
 
 
 @pytest.mark.parametrize("code", [200, 399, 600])
-def test_a_code_that_is_no_failure_is_refused(server: Server, code: int) -> None:
+def test_a_code_that_is_no_failure_is_rejected(server: Server, code: int) -> None:
     with pytest.raises(ValueError, match=f"between 400 and 599, not {code}"):
         server.faults.fail(code)
 
 
-def test_numbers_that_make_no_sense_are_refused(server: Server) -> None:
+def test_invalid_numbers_are_rejected(server: Server) -> None:
     with pytest.raises(ValueError, match="not after -1"):
         server.faults.drop_watch(after=-1)
     with pytest.raises(ValueError, match=r"hold_bookmarks\(\)"):
@@ -126,7 +124,7 @@ def test_numbers_that_make_no_sense_are_refused(server: Server) -> None:
     assert list(server.faults) == []
 
 
-def test_faults_for_one_verb_take_no_other(server: Server) -> None:
+def test_faults_for_one_verb_accept_no_other(server: Server) -> None:
     faults = server.faults
     for add in (
         faults.expire_watch,
@@ -145,7 +143,7 @@ def test_faults_for_one_verb_take_no_other(server: Server) -> None:
 @pytest.mark.parametrize(
     ("group", "resource"), [("", "events"), ("events.k8s.io", "events"), ("apps", "deployments"), ("", "")]
 )
-def test_whatever_is_served_can_be_made_to_fail(server: Server, group: str, resource: str) -> None:
+def test_every_endpoint_can_be_made_to_fail(server: Server, group: str, resource: str) -> None:
     server.faults.fail(503, group=group, resource=resource)
     server.faults.fail(503, resource=resource)
 
@@ -173,7 +171,7 @@ def test_the_name_of_an_object_in_protobuf_counts_too(server: Server, caller: Ca
     assert [each.code for each in responses] == [503, 201]
 
 
-def test_a_create_fits_a_fault_for_paths_that_name_nothing(server: Server, caller: Caller) -> None:
+def test_a_create_matches_a_fault_for_collection_paths(server: Server, caller: Caller) -> None:
     server.faults.fail(503, verb="create", name="")
 
     assert caller.call("POST", MAPS, config_map("a")).code == 503

@@ -71,13 +71,13 @@ def test_a_throttled_request_gets_a_line_of_text_and_a_time_to_wait(server: Serv
     assert response.content_type == "text/plain; charset=utf-8"
 
 
-def test_a_watch_is_refused_by_its_http_status(server: Server, caller: Caller) -> None:
+def test_a_watch_is_rejected_by_its_http_status(server: Server, caller: Caller) -> None:
     server.faults.fail(503, verb="watch")
 
     assert caller.call("GET", f"{MAPS}?watch=1").failure[:2] == (503, "ServiceUnavailable")
 
 
-def test_what_is_no_resource_can_fail_too(server: Server, caller: Caller) -> None:
+def test_non_resource_requests_can_fail_too(server: Server, caller: Caller) -> None:
     server.faults.fail(500, verb="get", resource="")
 
     assert caller.call("GET", "/version").code == 500
@@ -209,7 +209,7 @@ def test_compaction_makes_old_versions_expire(server: Server, caller: Caller) ->
     assert exact.failure[:2] == (410, "Expired")
 
 
-def test_stale_lists_show_the_past_to_those_who_take_any_version(server: Server, caller: Caller) -> None:
+def test_stale_lists_are_sent_to_requests_for_any_version(server: Server, caller: Caller) -> None:
     [first, second] = create(caller, "a", "b")
     fault = server.faults.stale_lists(by=1, resource="configmaps")
 

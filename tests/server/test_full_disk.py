@@ -62,7 +62,7 @@ def advance(cluster: QuietCluster, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("room", range(1, 6))
-def test_a_namespace_terminates_once_the_disk_has_room_again(
+def test_a_namespace_terminates_once_the_disk_has_space_again(
     cluster: QuietCluster, disk: Disk, room: int
 ) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
@@ -95,7 +95,7 @@ def test_a_pod_whose_removal_could_not_be_stored_is_removed_later(
 
 
 @pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
-def test_dependents_are_reconciled_once_the_disk_has_room_again(
+def test_dependents_are_reconciled_once_the_disk_has_space_again(
     cluster: QuietCluster, disk: Disk, policy: str
 ) -> None:
     owner = cluster.create("owner")
@@ -111,9 +111,7 @@ def test_dependents_are_reconciled_once_the_disk_has_room_again(
     assert (cluster.meta("child") is not None) is (policy == "Orphan")
 
 
-def test_a_full_disk_is_tried_ever_more_seldom_and_after_a_success_as_soon_as_ever(
-    cluster: QuietCluster, disk: Disk
-) -> None:
+def test_writes_to_a_full_disk_back_off_until_a_success(cluster: QuietCluster, disk: Disk) -> None:
     disk.room = 1
     cluster.create("first", owners=[owned_by(NOBODY)])
     tries = [len(disk.refused)]

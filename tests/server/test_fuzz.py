@@ -136,7 +136,7 @@ def test_any_path_gets_a_response(
     given_headers=headers,
     body=bodies,
 )
-def test_any_endpoint_takes_anything(  # noqa: PLR0917 - pytest and hypothesis give them by name
+def test_any_endpoint_responds_to_any_request(  # noqa: PLR0917 - pytest and hypothesis give them by name
     caller: Caller,
     endpoints: list[Endpoint],
     choice: int,
@@ -188,7 +188,7 @@ def test_any_body_gets_a_response(
 
 @settings(max_examples=150, deadline=None)
 @given(query=queries, given_headers=headers)
-def test_any_watch_gets_a_stream_or_a_refusal(
+def test_any_watch_gets_a_stream_or_an_error(
     caller: Caller, query: str, given_headers: dict[str, str]
 ) -> None:
     path = f"/api/v1/namespaces/kept/configmaps?watch=true&timeoutSeconds=1&{query}"
@@ -288,7 +288,7 @@ class OddRequests:
         return [{"op": operation, "path": path, "from": source, "value": self._odd.odd()}], JSON_PATCH
 
 
-def test_odd_objects_of_every_kind_are_stored_or_refused(caller: Caller, endpoints: list[Endpoint]) -> None:
+def test_odd_objects_of_every_kind_are_stored_or_rejected(caller: Caller, endpoints: list[Endpoint]) -> None:
     codes: set[int] = set()
     for endpoint in endpoints:
         cls = endpoint.object_class()
@@ -378,7 +378,7 @@ def test_clients_that_vanish_in_the_middle_of_a_watch_do_no_harm(caller: Caller,
     assert caller.call("GET", "/healthz").body == b"ok"
 
 
-def test_a_body_that_never_ends_is_refused_once_it_is_too_long(caller: Caller) -> None:
+def test_an_endless_body_is_rejected_once_it_is_too_long(caller: Caller) -> None:
     head = (
         b"POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer let-me-in\r\n"
         b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -80,7 +80,7 @@ def test_this_machine_s_own_names_are_allowed(open_server: Server, host: str) ->
         "2130706433",
     ],
 )
-def test_other_names_are_refused_with_advice(open_server: Server, host: str) -> None:
+def test_other_host_names_are_rejected_with_advice(open_server: Server, host: str) -> None:
     response = call(open_server, "GET", "/api/v1/secrets", {"Host": host.encode().decode("latin-1")})
 
     code, reason, message = response.failure
@@ -90,7 +90,7 @@ def test_other_names_are_refused_with_advice(open_server: Server, host: str) -> 
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://10.0.0.1:8001", "null", "", "file://"])
-def test_a_foreign_page_is_refused_whatever_it_sends(open_server: Server, origin: str) -> None:
+def test_a_foreign_origin_is_rejected(open_server: Server, origin: str) -> None:
     body = b'{"metadata":{"name":"a"}}'
     response = call(open_server, "POST", MAPS, {"Host": "127.0.0.1", "Origin": origin}, body)
 
@@ -100,13 +100,13 @@ def test_a_foreign_page_is_refused_whatever_it_sends(open_server: Server, origin
     assert "access-control-allow-origin" not in response.headers
 
 
-def test_a_page_of_this_machine_is_let_in(open_server: Server) -> None:
+def test_a_local_origin_is_allowed(open_server: Server) -> None:
     origin = {"Host": "localhost", "Origin": "http://localhost:3000"}
     assert call(open_server, "GET", MAPS, origin).code == 200
 
 
 @pytest.mark.parametrize("path", ["/version", "/healthz", "/livez", "/readyz"])
-def test_whether_it_is_alive_anybody_may_ask(open_server: Server, path: str) -> None:
+def test_health_checks_are_open_to_any_host(open_server: Server, path: str) -> None:
     assert call(open_server, "GET", path, {"Host": "server.example"}).code == 200
 
 
@@ -126,7 +126,7 @@ def test_a_server_for_other_machines_is_reached_by_any_address_but_not_by_any_na
             assert call(server, "GET", MAPS, {"Host": host}).code == code
 
 
-def test_who_shows_the_bearer_token_may_come_by_any_name() -> None:
+def test_a_request_with_the_bearer_token_may_use_any_host_name() -> None:
     with masthead.server.run(token="chosen") as server:
         foreign = {"Host": "evil.example", "Origin": "http://evil.example"}
         assert call(server, "GET", MAPS, {**foreign, "Authorization": "Bearer chosen"}).code == 200
@@ -153,13 +153,13 @@ def test_a_certificate_is_for_the_allowed_names_too() -> None:
         assert address.hostname == "127.0.0.1"
 
 
-def test_refused_requests_are_seen(open_server: Server) -> None:
+def test_rejected_requests_are_recorded(open_server: Server) -> None:
     call(open_server, "GET", MAPS, {"Host": "evil.example"})
     seen = open_server.requests[-2]  # the last was for the version
     assert (seen.path, seen.code, seen.headers["host"]) == (MAPS, 403, "evil.example")
 
 
-def test_plain_clients_need_not_care(open_server: Server) -> None:
+def test_a_request_of_a_plain_client_is_accepted(open_server: Server) -> None:
     caller = Caller(open_server.url)
     assert caller.call("POST", MAPS, config_map("plain"), content_type=None).code == 201
     caller.close()

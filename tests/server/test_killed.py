@@ -140,7 +140,7 @@ def check(caller: Caller, acknowledged: dict[str, Known], deleted: set[str]) -> 
     return newest
 
 
-def test_whatever_was_acknowledged_is_there_after_kill_9(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_kill_9(tmp_path: Path) -> None:
     chance = random.Random(20_261_115)
     acknowledged: dict[str, Known] = {}
     deleted: set[str] = set()
@@ -195,7 +195,7 @@ def test_a_list_continues_with_its_next_page_after_a_restart(tmp_path: Path) -> 
         ]
 
 
-def test_a_second_server_on_the_same_file_is_refused(tmp_path: Path) -> None:
+def test_a_second_server_on_the_same_file_is_rejected(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         second = subprocess.run(
             [sys.executable, "-m", "masthead.server", "--data", str(tmp_path / "data"), "--no-auth"],
@@ -212,7 +212,7 @@ def test_a_second_server_on_the_same_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit on the size of files")
-def test_a_write_that_the_disk_has_no_room_for_is_refused_and_not_visible(tmp_path: Path) -> None:
+def test_a_write_to_a_full_disk_is_rejected_and_not_visible(tmp_path: Path) -> None:
     with serving(tmp_path / "data", largest_file=500_000) as (process, caller):
         responses = [
             caller.call("POST", MAPS, config_map(f"map-{number}", data={"text": "x" * 50_000}))

@@ -65,12 +65,12 @@ def test_kubectl_authenticates_with_the_kubeconfig(tmp_path: Path, tls: bool) ->
         assert kubectl("auth can-i create pods") == "yes\n"
 
 
-def test_without_a_token_there_is_nothing_to_show(tmp_path: Path) -> None:
+def test_kubectl_works_with_a_server_without_a_token(tmp_path: Path) -> None:
     with masthead.server.run(token=None) as server:
         assert "default" in Kubectl(server, tmp_path)("get namespaces")
 
 
-def test_another_servers_token_is_refused(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_another_servers_token_is_rejected(kubectl: Kubectl, tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
     config.write_text(config.read_text().replace(str(kubectl.server.token), "wrong"))
 
@@ -127,7 +127,7 @@ def test_scale_label_and_annotate_change_objects(kubectl: Kubectl) -> None:
     assert kubectl("get deployments -l one=1 -o name") == "deployment.apps/a\n"
 
 
-def test_wait_sees_what_becomes_of_an_object(kubectl: Kubectl) -> None:
+def test_wait_sees_the_condition_of_an_object(kubectl: Kubectl) -> None:
     kubectl("create deployment a --image=nginx")
     waiting = kubectl.start("wait --for=jsonpath={.spec.replicas}=3 deployment/a --timeout=20s")
     kubectl("scale deployment a --replicas=3")
@@ -135,7 +135,7 @@ def test_wait_sees_what_becomes_of_an_object(kubectl: Kubectl) -> None:
     assert waiting.communicate(timeout=PATIENCE)[0] == "deployment.apps/a condition met\n"
 
 
-def test_wait_sees_an_object_go(kubectl: Kubectl) -> None:
+def test_wait_sees_the_deletion_of_an_object(kubectl: Kubectl) -> None:
     kubectl("create configmap a")
     waiting = kubectl.start("wait --for=delete configmap/a --timeout=20s")
     kubectl("delete configmap a")
@@ -144,7 +144,7 @@ def test_wait_sees_an_object_go(kubectl: Kubectl) -> None:
     assert waiting.returncode == 0
 
 
-def test_get_w_follows_what_happens(kubectl: Kubectl) -> None:
+def test_get_w_prints_changes(kubectl: Kubectl) -> None:
     kubectl("create configmap a")
     watching = kubectl.start("get configmaps -w -o name")
     try:
@@ -171,7 +171,7 @@ def test_delete_waits_until_an_object_is_gone(kubectl: Kubectl) -> None:
     assert "NotFound" in kubectl.run("get configmap a").stderr
 
 
-def test_delete_namespace_comes_to_an_end(kubectl: Kubectl) -> None:
+def test_delete_namespace_completes(kubectl: Kubectl) -> None:
     kubectl("create namespace demo")
     kubectl("-n demo create configmap a")
     kubectl("-n demo create deployment a --image=nginx")
@@ -183,7 +183,7 @@ def test_delete_namespace_comes_to_an_end(kubectl: Kubectl) -> None:
 @pytest.mark.parametrize(
     ("cascade", "stays"), [("background", False), ("foreground", False), ("orphan", True)]
 )
-def test_cascade_says_what_becomes_of_dependents(kubectl: Kubectl, cascade: str, stays: bool) -> None:
+def test_cascade_decides_about_dependents(kubectl: Kubectl, cascade: str, stays: bool) -> None:
     kubectl("create deployment a --image=nginx")
     owner = kubectl.json("get deployment a")["metadata"]
     kubectl("create configmap child")

@@ -55,7 +55,7 @@ def head(server: Server, line: str, *headers: str) -> bytes:
 # Heads
 
 
-def test_a_head_without_end_is_refused_once_it_is_longer_than_go_takes(caller: Caller) -> None:
+def test_an_endless_head_is_rejected_beyond_the_limit_of_go(caller: Caller) -> None:
     with caller.socket() as connection:
         connection.sendall(b"GET /version HTTP/1.1\r\nHost: localhost\r\n")
         for number in range(6):
@@ -64,7 +64,7 @@ def test_a_head_without_end_is_refused_once_it_is_longer_than_go_takes(caller: C
 
 
 @pytest.mark.parametrize("size", [MEBIBYTE + 4096 + 1, MEBIBYTE + 200_000])
-def test_a_whole_head_that_is_too_long_is_refused(caller: Caller, size: int) -> None:
+def test_a_complete_head_that_is_too_long_is_rejected(caller: Caller, size: int) -> None:
     with caller.socket() as connection:
         pad = b"x" * (size // 8)
         lines = b"".join(b"X-%d: %s\r\n" % (number, pad) for number in range(8))
@@ -72,7 +72,7 @@ def test_a_whole_head_that_is_too_long_is_refused(caller: Caller, size: int) -> 
         assert received(connection).startswith(TOO_LARGE)
 
 
-def test_a_head_of_almost_a_megabyte_is_taken(caller: Caller) -> None:
+def test_a_head_of_almost_a_megabyte_is_accepted(caller: Caller) -> None:
     assert caller.call("GET", f"{MAPS}?unheard-of={'x' * 1_000_000}").code == 200
 
 
@@ -97,13 +97,13 @@ def test_the_lines_of_a_body_are_no_headers(server: Server, caller: Caller, cut:
         assert received(connection).startswith(b"HTTP/1.1 201")
 
 
-def test_a_path_that_is_too_long_is_refused(caller: Caller) -> None:
+def test_a_path_that_is_too_long_is_rejected(caller: Caller) -> None:
     with caller.socket() as connection:
         send(connection, b"GET /", b"x" * 2 * MEBIBYTE, b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert received(connection).startswith(TOO_LARGE)
 
 
-def test_all_heads_together_are_limited_and_small_ones_are_still_taken(
+def test_the_total_size_of_heads_is_limited_and_small_ones_are_still_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("masthead._server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
@@ -126,7 +126,7 @@ def test_all_heads_together_are_limited_and_small_ones_are_still_taken(
         other.close()
 
 
-def test_heads_behind_a_request_that_lasts_are_limited(server: Server, caller: Caller) -> None:
+def test_heads_queued_behind_a_long_request_are_limited(server: Server, caller: Caller) -> None:
     more = head(server, "GET /version", "X: " + "x" * 100_000)
     with caller.socket() as connection:
         connection.sendall(head(server, f"GET {MAPS}?watch=1&allowWatchBookmarks=true"))
@@ -136,7 +136,7 @@ def test_heads_behind_a_request_that_lasts_are_limited(server: Server, caller: C
 
 
 @pytest.mark.parametrize("begin", [b"", b"G", b"GET /version HTTP/1.1\r\nHost: lo"])
-def test_a_head_that_takes_too_long_is_hung_up_on(server: Server, caller: Caller, begin: bytes) -> None:
+def test_a_head_that_takes_too_long_is_disconnected(server: Server, caller: Caller, begin: bytes) -> None:
     with caller.socket() as connection:
         connection.sendall(begin)
         server.wait_until_quiet()
@@ -146,9 +146,7 @@ def test_a_head_that_takes_too_long_is_hung_up_on(server: Server, caller: Caller
         assert received(connection) == b""
 
 
-def test_the_second_head_of_a_connection_takes_its_time_from_its_first_byte(
-    server: Server, caller: Caller
-) -> None:
+def test_the_timeout_of_a_second_head_starts_with_its_first_byte(server: Server, caller: Caller) -> None:
     with caller.socket() as connection, connection.makefile("rb") as responses:
         connection.sendall(head(server, "GET /version"))
         assert responses.readline().startswith(b"HTTP/1.1 200")
@@ -189,7 +187,7 @@ def test_a_request_without_a_token_is_seen_without_its_body(server: Server) -> N
     assert (seen.method, seen.info.verb, seen.code, seen.body) == ("POST", "create", 403, b"")
 
 
-def test_what_anybody_may_ask_needs_no_body(server: Server) -> None:
+def test_unauthenticated_endpoints_read_no_body(server: Server) -> None:
     stranger = Caller(server.url)
     assert stranger.call("POST", "/version", b"x" * 100).code in {200, 405}
     assert stranger.call("GET", "/healthz", b"x" * 2_000_000).code == 200
@@ -197,7 +195,7 @@ def test_what_anybody_may_ask_needs_no_body(server: Server) -> None:
     assert [each.body for each in server.requests] == [b"", b""]
 
 
-def test_all_bodies_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("masthead._server.body.BODIES_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as server:
         caller = Caller(server.url, server.token)
@@ -232,9 +230,7 @@ def test_a_body_that_takes_too_long_gets_a_timeout(server: Server, caller: Calle
     [b"1;" + b"x" * 2 * MEBIBYTE, b"0\r\n" + b"X: y\r\n" * 2_000, b"0\r\nX: " + b"y" * 2 * MEBIBYTE],
     ids=["extension", "trailers", "trailer"],
 )
-def test_what_surrounds_the_chunks_of_a_body_is_limited(
-    server: Server, caller: Caller, framing: bytes
-) -> None:
+def test_the_framing_of_a_chunked_body_is_limited(server: Server, caller: Caller, framing: bytes) -> None:
     with caller.socket() as connection:
         begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Transfer-Encoding: chunked")
         send(connection, begun, b"2\r\n{}\r\n", framing)
@@ -245,7 +241,7 @@ def test_what_surrounds_the_chunks_of_a_body_is_limited(
 # History
 
 
-def test_a_watch_from_before_what_history_holds_expires() -> None:
+def test_a_watch_from_before_the_history_expires() -> None:
     with masthead.server.run(clock=VirtualClock, history_bytes=MEBIBYTE) as server:
         caller = Caller(server.url, server.token)
         first = caller.call("POST", MAPS, config_map("a")).json["metadata"]["resourceVersion"]
@@ -272,7 +268,7 @@ def test_a_watch_from_before_what_history_holds_expires() -> None:
         b"Authorization: Bearer " + b"\xf0\x9f\x98\x80" * 1000,
     ],
 )
-def test_a_credential_that_is_no_text_is_refused(caller: Caller, header: bytes) -> None:
+def test_a_credential_that_is_no_text_is_rejected(caller: Caller, header: bytes) -> None:
     with caller.socket() as connection:
         request = f"GET {MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n".encode()
         connection.sendall(request + header + b"\r\n\r\n")
@@ -338,7 +334,7 @@ def test_no_path_makes_the_server_fail(
         (599, "may not specify a duration less than 10 minutes"),
     ],
 )
-def test_a_token_for_ages_is_refused_as_the_real_server_does(
+def test_a_token_with_too_long_a_lifetime_is_rejected_like_on_the_real_server(
     caller: Caller, seconds: int, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     accounts = "/api/v1/namespaces/default/serviceaccounts"

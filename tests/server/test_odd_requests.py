@@ -34,13 +34,13 @@ def test_expect_100_continue_gets_100_continue(server: Server, caller: Caller) -
 
 
 @pytest.mark.parametrize("version", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT FIVE}"])
-def test_digits_of_other_scripts_are_no_version(caller: Caller, version: str) -> None:
+def test_digits_of_other_scripts_are_no_resource_version(caller: Caller, version: str) -> None:
     assert caller.call("POST", MAPS, config_map("a", resourceVersion=version)).code == 201
     refused = caller.call("PUT", f"{MAPS}/a", config_map("a", resourceVersion=version)).failure
     assert refused == (500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
 
 
-def test_a_few_lines_of_aliases_are_refused_before_they_take_time(caller: Caller) -> None:
+def test_a_yaml_alias_bomb_is_rejected_early(caller: Caller) -> None:
     levels = "bcdefgh"
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     for below, name in zip("a" + levels, levels, strict=False):
@@ -54,7 +54,7 @@ def test_a_few_lines_of_aliases_are_refused_before_they_take_time(caller: Caller
     assert "yaml: document contains excessive aliasing" in message
 
 
-def test_asking_for_what_is_not_there_leaves_nothing_behind(caller: Caller) -> None:
+def test_requests_for_missing_objects_leave_nothing_behind(caller: Caller) -> None:
     caller.call("GET", "/api/v1/namespaces/default/nothing")
     catalog = Catalog.builtin()
     gc.collect()

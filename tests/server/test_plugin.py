@@ -48,7 +48,7 @@ def test_it(kube_server, time):
     )
 
 
-def test_marks_say_how_the_server_is_started_and_the_nearest_counts(pytester: pytest.Pytester) -> None:
+def test_marks_configure_the_server_and_the_nearest_wins(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
         """
@@ -240,9 +240,7 @@ async def test_each_has_a_client_of_its_own(maps):
 
 
 @pytest.mark.parametrize("mode", ["strict", "auto", "anyio", "anyio beside strict"])
-def test_an_async_client_is_a_fixture_away_whoever_runs_the_test(
-    pytester: pytest.Pytester, mode: str
-) -> None:
+def test_the_async_client_fixture_works_with_every_async_plugin(pytester: pytest.Pytester, mode: str) -> None:
     marks = {"strict": "@pytest.mark.asyncio\n", "auto": ""}
     if "anyio" in mode:
         pytest.importorskip("anyio")
@@ -260,7 +258,7 @@ def test_an_async_client_is_a_fixture_away_whoever_runs_the_test(
     done.assert_outcomes(passed=2)
 
 
-def test_an_async_client_without_anybody_to_run_it_is_refused(pytester: pytest.Pytester) -> None:
+def test_the_async_client_fixture_without_an_async_plugin_is_rejected(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(kube_aio_client):\n    pass\n")
 
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:asyncio")
@@ -308,7 +306,7 @@ def test_fixtures_and_the_mark_are_documented(pytester: pytest.Pytester) -> None
     assert "@pytest.mark.kube_server(**options): start kube_server with" in marks
 
 
-def test_clients_of_both_servers_are_a_fixture_away(pytester: pytest.Pytester) -> None:
+def test_there_are_client_fixtures_for_both_servers(pytester: pytest.Pytester) -> None:
     passes(
         pytester,
         """

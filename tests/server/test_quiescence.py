@@ -86,7 +86,7 @@ def test_a_watch_that_a_fault_made_silent_is_not_waited_for(server: Server, call
         server.wait_until_quiet(within=60)
 
 
-def test_what_the_controllers_do_is_waited_for(server: Server, caller: Caller) -> None:
+def test_the_work_of_controllers_is_waited_for(server: Server, caller: Caller) -> None:
     caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}})
     for index in range(100):
         caller.call("POST", "/api/v1/namespaces/x/configmaps", config_map(f"a-{index}"))
@@ -96,7 +96,7 @@ def test_what_the_controllers_do_is_waited_for(server: Server, caller: Caller) -
     assert server.history(Namespace(metadata=ObjectMeta(name="x")))[-1].type == "DELETED"
 
 
-def test_what_the_clock_would_bring_is_not_waited_for(server: Server, caller: Caller) -> None:
+def test_pending_timers_of_the_clock_are_not_waited_for(server: Server, caller: Caller) -> None:
     pod = {"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
     caller.call("POST", "/api/v1/namespaces/default/pods", pod)
     caller.call("DELETE", "/api/v1/namespaces/default/pods/a")
@@ -106,7 +106,7 @@ def test_what_the_clock_would_bring_is_not_waited_for(server: Server, caller: Ca
     assert caller.call("GET", "/api/v1/namespaces/default/pods/a").code == 200
 
 
-async def test_blocking_the_servers_own_loop_is_refused() -> None:
+async def test_blocking_the_servers_own_loop_is_rejected() -> None:
     async with masthead.server.run() as server:
         with pytest.raises(ConfigError, match=r"await server.quiesce\(\)"):
             server.wait_until_quiet()

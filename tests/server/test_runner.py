@@ -183,7 +183,7 @@ async def test_stopping_twice_is_harmless() -> None:
             await server.quiesce()
 
 
-def test_what_was_stored_is_found_again_in_the_data_file(tmp_path: Path) -> None:
+def test_stored_objects_are_in_the_data_file_after_a_restart(tmp_path: Path) -> None:
     for expected in (404, 200):
         with masthead.server.run(data=tmp_path / "data") as server:
             caller = Caller(server.url, server.token)
@@ -239,7 +239,7 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"data": "/nowhere/to/be/found"}, "/nowhere/to/be/found"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], said: str) -> None:
+def test_invalid_settings_are_rejected(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         masthead.server.run(**settings).__enter__()
 
@@ -298,7 +298,7 @@ def test_a_chosen_token_counts() -> None:
         caller.close()
 
 
-def test_tls_is_spoken_with_a_certificate_that_the_servers_authority_signed() -> None:
+def test_tls_uses_a_certificate_signed_by_the_servers_authority() -> None:
     with masthead.server.run(tls=True, token=None) as server:
         assert server.url.startswith("https://")
         trust = ssl.create_default_context(cadata=server.ca)
@@ -492,7 +492,7 @@ def test_history_begins_at_the_last_compaction(server: Server, caller: Caller) -
     assert [each.type for each in changes] == ["MODIFIED"]
 
 
-def test_history_of_what_the_server_cannot_know_is_an_error(server: Server) -> None:
+def test_history_of_an_object_that_cannot_exist_is_an_error(server: Server) -> None:
     with pytest.raises(UnknownKindError, match="serves no"):
         server.history(Unstructured.from_dict({"apiVersion": "example.com/v1", "kind": "X", "metadata": {}}))
     with pytest.raises(InvalidValueError, match="has no namespace"):

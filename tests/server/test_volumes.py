@@ -87,7 +87,7 @@ def test_a_claim_that_is_only_called_like_one_made_for_a_pod_is_not_used_by_it(c
     assert not cluster.is_there(f"{CLAIMS}/a-v")
 
 
-def test_a_volume_that_is_bound_stays_until_it_is_not(cluster: QuietCluster) -> None:
+def test_a_bound_volume_is_kept_until_it_is_unbound(cluster: QuietCluster) -> None:
     path = "/api/v1/persistentvolumes"
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
     cluster.call("POST", path, {"metadata": {"name": "v"}, "spec": spec})

@@ -245,7 +245,7 @@ async def test_the_time_between_bookmarks_can_be_set() -> None:
         assert await read(stream, 3) == [("BOOKMARK", str(server.revision))] * 3
 
 
-async def test_who_did_not_ask_for_bookmarks_gets_none(server: Server, client: Client) -> None:
+async def test_bookmarks_are_sent_only_on_request(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&resourceVersion={server.revision}")
     await server.quiesce()
     server.advance(600)
@@ -434,7 +434,7 @@ async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(
 
 
 @pytest.mark.parametrize(("ends", "writes"), [("", 200), ("&timeoutSeconds=3", 40)])
-async def test_who_does_not_take_even_the_end_is_hung_up_on(
+async def test_a_client_that_does_not_read_the_end_is_disconnected(
     server: Server, client: Client, ends: str, writes: int
 ) -> None:
     lazy = await open_and_do_not_read(server, f"{server.revision}{ends}")
@@ -446,7 +446,7 @@ async def test_who_does_not_take_even_the_end_is_hung_up_on(
     lazy.close()
 
 
-async def test_of_a_version_that_is_not_there_yet_no_bookmark_is_sent(server: Server, client: Client) -> None:
+async def test_no_bookmark_is_sent_for_a_future_version(server: Server, client: Client) -> None:
     stream = await client.watch(f"watch=1&resourceVersion={server.revision + 1}&allowWatchBookmarks=1")
     server.advance(90)
     await client.create("a")

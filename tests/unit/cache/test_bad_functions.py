@@ -46,7 +46,7 @@ RUBBISH: dict[str, Callable[[ConfigMap], Any]] = {
 
 
 @pytest.mark.parametrize("indexer", RUBBISH.values(), ids=RUBBISH.keys())
-async def test_an_indexer_that_is_no_good_spoils_only_its_own_index(
+async def test_a_failing_index_function_affects_only_its_own_index(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, indexer: Callable[[ConfigMap], Any]
 ) -> None:
     for name in "ab":
@@ -66,7 +66,7 @@ async def test_an_indexer_that_is_no_good_spoils_only_its_own_index(
 
 
 @pytest.mark.parametrize("indexer", [5, None, "node", asynchronous], ids=["5", "None", "text", "async"])
-async def test_what_is_no_plain_function_is_no_indexer(source: FakeListWatch, indexer: Any) -> None:
+async def test_an_invalid_index_function_is_rejected(source: FakeListWatch, indexer: Any) -> None:
     with pytest.raises(InvalidValueError, match="the indexer 'node' must be a"):
         following(source, indexers={"node": indexer})
     informer = following(source)
@@ -99,7 +99,7 @@ TRANSFORMS: dict[str, Callable[[ConfigMap], Any]] = {
 
 
 @pytest.mark.parametrize("bad", TRANSFORMS.values(), ids=TRANSFORMS.keys())
-async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_not(
+async def test_an_object_whose_transform_fails_is_skipped_and_the_others_are_stored(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, bad: Callable[[ConfigMap], Any]
 ) -> None:
     source.put("a")
@@ -125,7 +125,7 @@ async def test_an_object_that_a_transform_fails_on_is_put_aside_and_the_rest_is_
 
 
 @pytest.mark.parametrize("bad", [5, "drop", asynchronous], ids=["5", "text", "async"])
-async def test_what_is_no_plain_function_is_no_transform_no_filter_and_no_handler_of_errors(
+async def test_invalid_transforms_filters_and_error_handlers_are_rejected(
     source: FakeListWatch, bad: Any
 ) -> None:
     informer = following(source)
@@ -139,7 +139,7 @@ async def test_what_is_no_plain_function_is_no_transform_no_filter_and_no_handle
             refuse()
 
 
-async def test_a_handler_of_errors_that_fails_harms_nobody(
+async def test_a_failing_error_handler_does_no_harm(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     source.trouble.extend([OSError("cable"), ValueError("odd")])
@@ -157,7 +157,7 @@ async def test_a_handler_of_errors_that_fails_harms_nobody(
     assert caplog.messages == ["configmaps: the handler of errors failed"] * 2
 
 
-async def test_a_filter_that_raises_costs_its_handler_that_notice_alone(
+async def test_a_failing_filter_drops_only_that_notification_of_its_handler(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = RecordingHandler()
@@ -176,7 +176,7 @@ async def test_a_filter_that_raises_costs_its_handler_that_notice_alone(
     assert len(caplog.records) == 1
 
 
-async def test_what_begins_to_pass_a_filter_is_added_and_what_ceases_to_is_deleted(
+async def test_an_object_that_starts_to_pass_a_filter_is_added_and_one_that_stops_is_deleted(
     source: FakeListWatch,
 ) -> None:
     source.put("a", "no")
@@ -247,14 +247,14 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("given", "said"), USELESS.values(), ids=USELESS.keys())
-async def test_a_handler_that_can_never_work_is_refused_when_it_is_added(
+async def test_a_handler_that_can_never_be_called_is_rejected_when_it_is_added(
     source: FakeListWatch, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=said):
         following(source).add_event_handler(**given)
 
 
-async def test_anything_that_can_be_called_with_what_there_is_to_tell_is_a_handler(
+async def test_any_callable_with_a_matching_signature_is_a_handler(
     source: FakeListWatch,
 ) -> None:
     informer = following(source)
@@ -263,7 +263,7 @@ async def test_anything_that_can_be_called_with_what_there_is_to_tell_is_a_handl
     assert len(informer.health.pending) == 5
 
 
-async def test_a_handler_that_fails_again_and_again_is_told_of_ever_more_rarely(
+async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     informer = following(source)
@@ -281,7 +281,7 @@ async def test_a_handler_that_fails_again_and_again_is_told_of_ever_more_rarely(
 
 
 @pytest.mark.parametrize("given", HANDLERS.values(), ids=HANDLERS.keys())
-async def test_what_is_no_handler_is_refused_when_it_is_added(
+async def test_an_invalid_handler_is_rejected_when_it_is_added(
     source: FakeListWatch, given: dict[str, Any]
 ) -> None:
     informer = following(source)
@@ -290,7 +290,7 @@ async def test_what_is_no_handler_is_refused_when_it_is_added(
     assert informer.health.pending == {}
 
 
-async def test_where_handlers_are_called_in_threads_nothing_can_be_awaited(source: FakeListWatch) -> None:
+async def test_handlers_in_threads_must_not_be_coroutine_functions(source: FakeListWatch) -> None:
     informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
     with pytest.raises(InvalidValueError, match=r"nothing is awaited.*masthead\.aio"):
         informer.add_event_handler(on_add=asynchronous)
@@ -310,7 +310,7 @@ ODD: dict[str, type[BaseException]] = {
 
 
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
-async def test_a_handler_lives_on_whatever_it_raises(
+async def test_a_handler_continues_after_any_error(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     def fail() -> None:
@@ -329,7 +329,7 @@ async def test_a_handler_lives_on_whatever_it_raises(
 
 
 @pytest.mark.parametrize("error", [*ODD.values(), SystemExit], ids=[*ODD.keys(), "sys.exit"])
-async def test_a_handler_in_a_thread_lives_on_whatever_it_raises(
+async def test_a_handler_in_a_thread_continues_after_any_error(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
     told: list[str] = []
@@ -349,7 +349,7 @@ async def test_a_handler_in_a_thread_lives_on_whatever_it_raises(
 
 
 @pytest.mark.guarantee(2)
-async def test_a_handler_in_a_thread_may_block_and_delays_nobody(source: FakeListWatch) -> None:
+async def test_a_blocking_handler_in_a_thread_delays_no_other(source: FakeListWatch) -> None:
     release = threading.Event()
     quick: list[str] = []
     informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
@@ -367,7 +367,7 @@ async def test_a_handler_in_a_thread_may_block_and_delays_nobody(source: FakeLis
 
 
 @pytest.mark.guarantee(12)
-async def test_a_handler_that_never_returns_is_cancelled_when_the_grace_is_over(
+async def test_a_handler_that_never_returns_is_cancelled_after_the_grace_period(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = AsyncRecordingHandler(asyncio.Event().wait)
@@ -383,7 +383,9 @@ async def test_a_handler_that_never_returns_is_cancelled_when_the_grace_is_over(
 
 
 @in_virtual_time
-async def test_who_is_waited_for_at_the_end_is_named_after_a_second(caplog: pytest.LogCaptureFixture) -> None:
+async def test_handlers_that_delay_the_stop_are_logged_after_a_second(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     source = FakeListWatch()
     source.put("a")
     recorder = AsyncRecordingHandler(lambda: asyncio.sleep(5))
@@ -399,7 +401,7 @@ async def test_who_is_waited_for_at_the_end_is_named_after_a_second(caplog: pyte
 
 @pytest.mark.guarantee(12)
 @in_virtual_time
-async def test_a_coroutine_that_cannot_be_cancelled_is_left_and_told(
+async def test_a_coroutine_that_cannot_be_cancelled_is_abandoned_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     source = FakeListWatch()
@@ -427,7 +429,7 @@ async def test_a_coroutine_that_cannot_be_cancelled_is_left_and_told(
 
 
 @pytest.mark.guarantee(12)
-async def test_a_thread_that_never_returns_is_left_and_told(
+async def test_a_thread_that_never_returns_is_abandoned_and_logged(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     entered, release = threading.Event(), threading.Event()

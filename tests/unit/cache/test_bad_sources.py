@@ -32,7 +32,7 @@ both = pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "
 
 
 @both
-async def test_a_broken_object_among_the_first_is_put_aside_and_healed_later(
+async def test_an_undecodable_object_in_the_initial_list_is_skipped_and_added_once_it_is_fixed(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, watch_list: bool
 ) -> None:
     source.put("a")
@@ -55,7 +55,7 @@ async def test_a_broken_object_among_the_first_is_put_aside_and_healed_later(
 
 
 @both
-async def test_many_broken_objects_are_one_line_of_the_log(
+async def test_many_undecodable_objects_are_logged_in_one_line(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, watch_list: bool
 ) -> None:
     names = [f"bad{number}" for number in range(300)]
@@ -75,7 +75,7 @@ async def test_many_broken_objects_are_one_line_of_the_log(
     assert len(caplog.messages) <= 2  # a list does not say quite the same of them as a watch
 
 
-async def test_a_change_that_cannot_be_read_leaves_what_was_known(
+async def test_an_undecodable_change_keeps_the_last_known_object(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     source.put("bad")
@@ -96,7 +96,7 @@ async def test_a_change_that_cannot_be_read_leaves_what_was_known(
     assert caplog.messages[0].startswith("configmaps: 'shop/bad' is left as it was: ")
 
 
-async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(source: FakeListWatch) -> None:
+async def test_an_undecodable_object_is_added_once_it_can_be_decoded(source: FakeListWatch) -> None:
     recorder = RecordingHandler()
     informer = following(source)
     handle = informer.add_event_handler(recorder)
@@ -111,7 +111,7 @@ async def test_an_object_that_comes_broken_is_added_once_it_can_be_read(source: 
     assert recorder.told == ["add a=1", "add bad=2"]
 
 
-async def test_the_end_of_an_object_is_heard_though_it_cannot_be_read(source: FakeListWatch) -> None:
+async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: FakeListWatch) -> None:
     source.put("bad")
     recorder = RecordingHandler()
     informer = following(source)
@@ -126,7 +126,7 @@ async def test_the_end_of_an_object_is_heard_though_it_cannot_be_read(source: Fa
     assert recorder.told == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
 
 
-async def test_a_broken_object_without_a_name_is_told_and_passed_over(source: FakeListWatch) -> None:
+async def test_an_undecodable_object_without_a_name_is_reported_and_skipped(source: FakeListWatch) -> None:
     informer = following(source)
     async with informer:
         await informer.wait_synced(30)
@@ -141,7 +141,7 @@ async def test_a_broken_object_without_a_name_is_told_and_passed_over(source: Fa
         assert "EXPLODED" in informer.health.broken["shop/odd"]
 
 
-async def test_a_relist_does_not_take_a_broken_object_for_a_deleted_one(source: FakeListWatch) -> None:
+async def test_a_relist_does_not_delete_an_undecodable_object(source: FakeListWatch) -> None:
     for name in ("a", "bad", "c"):
         source.put(name)
     recorder = RecordingHandler()
@@ -166,7 +166,7 @@ async def test_a_relist_does_not_take_a_broken_object_for_a_deleted_one(source: 
     assert recorder.told[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
 
 
-async def test_a_section_that_cannot_be_read_is_found_at_once_where_all_is_decoded_at_once(
+async def test_eager_decoding_finds_an_undecodable_section_at_once(
     source: FakeListWatch,
 ) -> None:
     source.put("a")
@@ -189,9 +189,7 @@ ODD: dict[str, BaseException] = {
 
 
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
-async def test_whatever_a_source_raises_it_is_asked_again(
-    source: FakeListWatch, error: BaseException
-) -> None:
+async def test_a_source_is_retried_after_any_error(source: FakeListWatch, error: BaseException) -> None:
     source.put("a")
     source.trouble.extend([error, error, error])
     async with following(source) as informer:
@@ -206,7 +204,7 @@ async def test_whatever_a_source_raises_it_is_asked_again(
         assert informer.health.last_error
 
 
-async def test_a_source_that_is_closed_ends_the_informer_and_says_so(
+async def test_a_closed_source_stops_the_informer_with_an_error(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     source.put("a")
@@ -238,7 +236,7 @@ class Versionless(FakeListWatch):
         return found
 
 
-async def test_a_list_without_a_version_is_an_error_and_asked_for_again() -> None:
+async def test_a_list_without_a_resource_version_is_an_error_and_is_retried() -> None:
     source = Versionless(supports_initial_events=False)
     source.put("a")
     async with following(source) as informer:
@@ -274,7 +272,7 @@ SOURCES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
-async def test_what_is_no_source_is_refused_at_once(source: Any) -> None:
+async def test_an_invalid_source_is_rejected_at_once(source: Any) -> None:
     with pytest.raises(InvalidValueError):
         following(source)
 
@@ -290,9 +288,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
-async def test_options_that_make_no_sense_are_refused_at_once(
-    source: FakeListWatch, options: dict[str, Any]
-) -> None:
+async def test_invalid_options_are_rejected_at_once(source: FakeListWatch, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError):
         following(source, **options).add_event_handler(RecordingHandler())
 
@@ -321,9 +317,7 @@ RUBBISH: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("rubbish", "problem"), RUBBISH.values(), ids=RUBBISH.keys())
-async def test_rubbish_in_place_of_events_is_an_error_that_says_what_it_should_be(
-    rubbish: Any, problem: str
-) -> None:
+async def test_invalid_events_are_an_error_that_names_the_expected_type(rubbish: Any, problem: str) -> None:
     source = Rude()
     source.put("a")
     async with following(source) as informer:
@@ -338,7 +332,7 @@ async def test_rubbish_in_place_of_events_is_an_error_that_says_what_it_should_b
         assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
 
 
-async def test_objects_without_versions_of_their_own_are_announced_whenever_they_come(
+async def test_objects_without_resource_versions_are_dispatched_on_every_event(
     source: FakeListWatch,
 ) -> None:
     recorder = RecordingHandler()
@@ -366,7 +360,7 @@ class Wordy(FakeListWatch):
 
 
 @both
-async def test_an_event_type_that_is_a_plain_word_is_as_good(watch_list: bool) -> None:
+async def test_an_event_type_may_be_a_plain_string(watch_list: bool) -> None:
     source = Wordy()
     source.put("a")
     async with following(source, watch_list=watch_list) as informer:
@@ -389,7 +383,7 @@ class Inventive(Wordy):
         return WatchEvent(word, event.object) if is_odd else event
 
 
-async def test_an_event_type_that_nobody_knows_deletes_nothing_and_is_told(
+async def test_an_unknown_event_type_deletes_nothing_and_is_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     source = Inventive()
@@ -410,7 +404,7 @@ class Listless(FakeListWatch):
         return (await super().list(options, on_broken)).items
 
 
-async def test_a_list_that_is_none_is_an_error_that_says_what_it_should_be() -> None:
+async def test_an_invalid_list_is_an_error_that_names_the_expected_type() -> None:
     source = Listless(supports_initial_events=False)
     async with following(source) as informer:
         await turns_until(lambda: "must return an ObjectList" in informer.health.last_error)
@@ -431,7 +425,7 @@ async def forgotten_yield() -> None: ...
 
 
 @pytest.mark.parametrize("found", [None, [], forgotten_yield], ids=["nothing", "a list", "a coroutine"])
-async def test_a_watch_that_is_no_generator_is_an_error_that_says_what_it_should_be(found: Any) -> None:
+async def test_an_invalid_watch_is_an_error_that_names_the_expected_type(found: Any) -> None:
     source = Unwatched(supports_initial_events=False)
     source.found = found
     async with following(source) as informer:
@@ -450,7 +444,7 @@ class Circular(FakeListWatch):
         return ConfigMapList.from_dict({"metadata": {"resourceVersion": "11", "continue": token}})
 
 
-async def test_pages_that_lead_back_to_each_other_are_an_error() -> None:
+async def test_a_repeated_continue_token_is_an_error() -> None:
     source = Circular(supports_initial_events=False)
     async with following(source) as informer:
         await turns_until(lambda: "has no end" in informer.health.last_error)
@@ -459,7 +453,7 @@ async def test_pages_that_lead_back_to_each_other_are_an_error() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "3"])
-async def test_a_bookmark_that_is_empty_or_older_does_not_set_the_copy_back(
+async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(
     source: FakeListWatch, version: str
 ) -> None:
     source.put("a")
@@ -476,7 +470,7 @@ async def test_a_bookmark_that_is_empty_or_older_does_not_set_the_copy_back(
         assert informer.last_sync_resource_version == str(source.version)
 
 
-async def test_logs_say_which_informer_it_is(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
     source.trouble.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
     async with following(source, name="shelves") as informer:
         await informer.wait_synced(30)

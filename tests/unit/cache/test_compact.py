@@ -38,7 +38,7 @@ def config_map(number: int, words: str) -> ConfigMap:
     )
 
 
-def test_a_pod_takes_400_bytes_once_enough_others_were_seen(pods: list[Pod]) -> None:
+def test_a_pod_takes_400_bytes_once_enough_others_are_stored(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods[:FIRST]]
     assert storage.wait_trained()
@@ -48,7 +48,7 @@ def test_a_pod_takes_400_bytes_once_enough_others_were_seen(pods: list[Pod]) -> 
     assert [storage.unpack(each).wire_bytes for each in stored] == [pod.wire_bytes for pod in pods]
 
 
-def test_after_reholding_the_first_are_as_small_as_the_rest(pods: list[Pod]) -> None:
+def test_after_recompression_the_first_objects_are_as_small_as_the_rest(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     items = {pod.key: storage.pack(pod) for pod in pods}
     before = dict(items)
@@ -63,7 +63,7 @@ def test_after_reholding_the_first_are_as_small_as_the_rest(pods: list[Pod]) -> 
     assert [storage.unpack(each).wire_bytes for each in before.values()] == [pod.wire_bytes for pod in pods]
 
 
-def test_objects_that_come_namespace_by_namespace_are_small_after_reholding() -> None:
+def test_objects_that_arrive_by_namespace_are_small_after_recompression() -> None:
     everything = [config_map(number, word) for word in ("apple", "birch", "cedar") for number in range(300)]
     storage = Compact(ConfigMap)
     items = {obj.key: storage.pack(obj) for obj in everything}
@@ -73,7 +73,7 @@ def test_objects_that_come_namespace_by_namespace_are_small_after_reholding() ->
     assert [storage.unpack(each) for each in items.values()] == everything
 
 
-def test_reholding_twice_changes_nothing(pods: list[Pod]) -> None:
+def test_recompressing_twice_changes_nothing(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     items = {pod.key: storage.pack(pod) for pod in pods}
     storage.repack(items)
@@ -82,7 +82,7 @@ def test_reholding_twice_changes_nothing(pods: list[Pod]) -> None:
     assert all(items[key] is once[key] for key in once)
 
 
-def test_few_objects_are_left_as_they_are(pods: list[Pod]) -> None:
+def test_few_objects_are_not_recompressed(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     items = {pod.key: storage.pack(pod) for pod in pods[:10]}
     once = dict(items)
@@ -91,13 +91,13 @@ def test_few_objects_are_left_as_they_are(pods: list[Pod]) -> None:
     storage.repack({})
 
 
-def test_the_same_value_opened_twice_is_the_same_object(pods: list[Pod]) -> None:
+def test_the_same_value_loaded_twice_is_the_same_object(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = storage.pack(pods[0])
     assert storage.unpack(stored) is storage.unpack(stored)
 
 
-def test_only_some_objects_are_kept_open(pods: list[Pod]) -> None:
+def test_only_some_decoded_objects_are_kept(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods]
     first = storage.unpack(stored[0])
@@ -121,7 +121,7 @@ def came(obj: ConfigMap) -> ConfigMap:
     return ConfigMap.from_wire(obj.to_json())
 
 
-def test_few_large_objects_are_kept_open() -> None:
+def test_few_large_decoded_objects_are_kept() -> None:
     storage = Compact(ConfigMap)
     objects = [came(large(number, 1_000_000)) for number in range(20)]
     stored = [storage.pack(obj) for obj in objects]
@@ -132,7 +132,7 @@ def test_few_large_objects_are_kept_open() -> None:
     assert storage.unpack(storage.pack(huge)) is huge  # at least one can be read twice
 
 
-def test_what_is_in_demand_stays_open_longer_than_what_is_not(pods: list[Pod]) -> None:
+def test_frequently_read_objects_stay_decoded_longer(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods]
     wanted = storage.unpack(stored[0])
@@ -141,7 +141,7 @@ def test_what_is_in_demand_stays_open_longer_than_what_is_not(pods: list[Pod]) -
         assert storage.unpack(stored[0]) is wanted
 
 
-def test_large_objects_cost_little_beside_what_is_held_of_them() -> None:
+def test_large_objects_cost_little_more_than_their_stored_bytes() -> None:
     storage = Compact(ConfigMap)
     tracemalloc.start()
     try:
@@ -152,7 +152,7 @@ def test_large_objects_cost_little_beside_what_is_held_of_them() -> None:
     assert beside < 20_000_000
 
 
-def test_large_objects_are_held_anew_in_more_steps() -> None:
+def test_large_objects_are_recompressed_in_more_steps() -> None:
     storage = Compact(ConfigMap)
     items = {obj.key: storage.pack(obj) for obj in (came(large(number, 40_000)) for number in range(400))}
     before = dict(items)
@@ -161,7 +161,7 @@ def test_large_objects_are_held_anew_in_more_steps() -> None:
     assert all(storage.unpack(items[key]) == storage.unpack(before[key]) for key in items)
 
 
-def test_objects_that_have_nothing_in_common_can_be_held_too() -> None:
+def test_objects_that_have_nothing_in_common_can_be_stored_too() -> None:
     storage = Compact(ConfigMap)
     made = [ConfigMap.from_dict({"metadata": {"name": chr(0x4E00 + n)}}) for n in range(2 * FIRST)]
     items = {obj.key: storage.pack(obj) for obj in made}
@@ -169,13 +169,13 @@ def test_objects_that_have_nothing_in_common_can_be_held_too() -> None:
     assert [storage.unpack(each) for each in items.values()] == made
 
 
-def test_a_version_that_would_break_the_layout_is_refused() -> None:
+def test_a_resource_version_that_would_break_the_layout_is_rejected() -> None:
     pod = Pod.from_wire(b'{"metadata":{"name":"a","namespace":"b","resourceVersion":"1\\u00002"}}')
     with pytest.raises(DecodeError, match=r'Pod "b/a": metadata.resourceVersion: not a version'):
         Compact(Pod).pack(pod)
 
 
-def test_threads_open_while_others_hold_and_rehold(pods: list[Pod]) -> None:
+def test_threads_can_load_while_others_store_and_recompress(pods: list[Pod]) -> None:
     storage = Compact(Pod)
     stored = [storage.pack(pod) for pod in pods[:150]]
     wrong: list[object] = []

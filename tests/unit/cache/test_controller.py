@@ -63,7 +63,7 @@ async def running(controller: InformerController[ConfigMap]) -> AsyncIterator[No
             await task
 
 
-async def test_what_is_mirrored_is_processed_in_order(source: FakeListWatch) -> None:
+async def test_changes_are_processed_in_order(source: FakeListWatch) -> None:
     source.put("a")
     seen = Seen()
     controller = InformerController(source, seen, InformerOptions(backoff=QUICK))
@@ -84,7 +84,7 @@ async def test_what_is_mirrored_is_processed_in_order(source: FakeListWatch) -> 
     assert source.open_streams == 0
 
 
-async def test_a_store_of_ones_own_can_be_kept_with_it(source: FakeListWatch) -> None:
+async def test_a_standalone_store_can_be_maintained_by_it(source: FakeListWatch) -> None:
     source.put("a")
     source.put("b")
     store: Store[ConfigMap] = Store(ConfigMap, {"value": lambda obj: [obj.data["value"]]})
@@ -105,7 +105,7 @@ async def test_a_store_of_ones_own_can_be_kept_with_it(source: FakeListWatch) ->
         assert store.index_keys("value", "2") == ["shop/c"]
 
 
-async def test_a_delta_fifo_gathers_by_key(source: FakeListWatch) -> None:
+async def test_a_delta_fifo_groups_by_key(source: FakeListWatch) -> None:
     source.put("a")
     seen = Seen()
     controller = InformerController(source, seen, queue=DeltaFIFO())
@@ -116,7 +116,7 @@ async def test_a_delta_fifo_gathers_by_key(source: FakeListWatch) -> None:
     assert seen.told == ["initial replaced shop/a", "added shop/b"]
 
 
-async def test_a_process_function_that_fails_loses_those_changes_and_no_others(
+async def test_a_failing_process_function_loses_only_those_changes(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen = Seen()
@@ -152,7 +152,7 @@ class Stubborn(ChangeQueue[Any]):
 
 
 @pytest.mark.parametrize("raises", [False, True])
-async def test_a_queue_that_does_not_give_what_it_has_is_asked_again_with_the_next_change(
+async def test_a_queue_that_pops_nothing_is_popped_again_with_the_next_change(
     source: FakeListWatch, raises: bool
 ) -> None:
     source.put("a")
@@ -184,7 +184,7 @@ class Losing(ChangeQueue[Any]):
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
 @pytest.mark.parametrize("losses", [1, 3])
-async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
+async def test_a_list_that_the_queue_fails_to_take_is_requested_again(
     source: FakeListWatch, watch_list: bool, losses: int
 ) -> None:
     source.put("a")
@@ -204,7 +204,7 @@ async def test_a_state_that_is_lost_on_its_way_to_the_queue_is_asked_for_again(
         assert controller.statuses[0].failures == 0
 
 
-async def test_metrics_that_fail_cost_no_state(source: FakeListWatch) -> None:
+async def test_failing_metrics_lose_no_list(source: FakeListWatch) -> None:
     class Meter(InformerMetrics):
         is_broken = False
 
@@ -232,7 +232,7 @@ async def test_metrics_that_fail_cost_no_state(source: FakeListWatch) -> None:
         await turns_until(lambda: "all of shop/a" in seen.told)
 
 
-async def test_events_before_one_that_is_none_are_processed() -> None:
+async def test_events_before_an_invalid_one_are_processed() -> None:
     class Rude(FakeListWatch):
         async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Any, None]:
             async for events in super().watch(options):
@@ -250,7 +250,7 @@ async def test_events_before_one_that_is_none_are_processed() -> None:
         await turns_until(lambda: "among its events" in controller.statuses[0].error)
 
 
-async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
+async def test_log_lines_name_the_controller_and_the_source(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = FakeListWatch(namespace="bank")
@@ -263,7 +263,7 @@ async def test_logs_say_which_controller_and_which_of_its_sources_it_is(
     assert caplog.messages == ["maps in bank: trying again in 0.0 s, after this failed: cable"]
 
 
-async def test_what_is_queued_is_measured_when_it_has_been_processed(source: FakeListWatch) -> None:
+async def test_queue_latency_is_measured_after_processing(source: FakeListWatch) -> None:
     queued: list[int] = []
 
     class Meter(InformerMetrics):
@@ -279,7 +279,7 @@ async def test_what_is_queued_is_measured_when_it_has_been_processed(source: Fak
     assert set(queued) == {0}
 
 
-async def test_several_sources_are_synced_once_all_are(source: FakeListWatch) -> None:
+async def test_it_has_synced_once_every_source_has(source: FakeListWatch) -> None:
     other = FakeListWatch(namespace="bank")
     other.put("a")
     source.put("a")
@@ -294,7 +294,7 @@ async def test_several_sources_are_synced_once_all_are(source: FakeListWatch) ->
     assert seen.told == ["initial all of shop/a", "initial all of bank/a"]
 
 
-async def test_errors_are_told_with_the_time_until_the_next_attempt(source: FakeListWatch) -> None:
+async def test_errors_are_reported_with_the_delay_before_the_retry(source: FakeListWatch) -> None:
     told: list[tuple[str, bool]] = []
     source.trouble.extend([OSError("cable"), OSError("plug")])
     controller = InformerController(
@@ -322,7 +322,7 @@ async def test_a_closed_source_ends_it(source: FakeListWatch) -> None:
         await InformerController({"shop": source, "bank": FakeListWatch()}, Seen()).run()
 
 
-async def test_it_must_be_told_how_to_hold(source: FakeListWatch) -> None:
+async def test_it_requires_a_storage(source: FakeListWatch) -> None:
     wrong: Any = "tight"
     with pytest.raises(InvalidValueError, match="'lazy' or 'eager' or 'compact'"):
         InformerController(source, Seen(), InformerOptions(hold=wrong))
@@ -331,7 +331,7 @@ async def test_it_must_be_told_how_to_hold(source: FakeListWatch) -> None:
 
 
 @in_virtual_time
-async def test_what_was_processed_is_told_again_at_its_time_if_it_is_due() -> None:
+async def test_a_resync_happens_when_it_is_due() -> None:
     source = FakeListWatch()
     source.put("a")
     seen, asked = Seen(), list[float]()
@@ -349,5 +349,5 @@ async def test_what_was_processed_is_told_again_at_its_time_if_it_is_due() -> No
     assert seen.told == ["initial all of shop/a", "again", "again"]
 
 
-def test_a_bookmark_is_said_by_its_version() -> None:
+def test_a_bookmark_is_shown_with_its_resource_version() -> None:
     assert _said(Bookmark("7")) == "at 7"

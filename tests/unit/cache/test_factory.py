@@ -58,7 +58,7 @@ def factory(client: Client) -> SharedInformerFactory:
 
 
 class TestWhich:
-    def test_all_ways_to_a_kind_lead_to_one_informer(self, factory: SharedInformerFactory) -> None:
+    def test_all_accessors_of_a_kind_return_one_informer(self, factory: SharedInformerFactory) -> None:
         pods = factory.core_v1.pods
 
         assert factory.core_v1.pods is pods
@@ -67,7 +67,7 @@ class TestWhich:
         assert factory.for_resource(PODS).informer is pods.informer
         assert pods.lister is pods.informer.lister
 
-    def test_nothing_is_made_before_it_is_asked_for(self, factory: SharedInformerFactory) -> None:
+    def test_informers_are_created_on_first_access(self, factory: SharedInformerFactory) -> None:
         core = factory.core_v1
         assert factory.health == {}
 
@@ -78,7 +78,7 @@ class TestWhich:
         "options",
         [{"namespace": "shop"}, {"label_selector": "app=web"}, {"field_selector": "spec.nodeName=one"}],
     )
-    def test_other_namespaces_and_selectors_are_other_informers(
+    def test_other_namespaces_and_selectors_get_their_own_informers(
         self, factory: SharedInformerFactory, options: dict[str, Any]
     ) -> None:
         special = factory.informer(Pod, **options)
@@ -86,14 +86,14 @@ class TestWhich:
         assert special is not factory.informer(Pod)
         assert special is factory.informer(Pod, **options)
 
-    def test_what_means_the_same_is_the_same(self, factory: SharedInformerFactory) -> None:
+    def test_equivalent_options_share_an_informer(self, factory: SharedInformerFactory) -> None:
         one = factory.informer(Pod, namespace=["b", "a", "b"], label_selector={"app": "web"})
         other = factory.informer(Pod, namespace=("a", "b"), label_selector=" app = web ")
 
         assert one is other
         assert factory.informer(Pod, namespace=["a"]) is factory.informer(Pod, namespace="a")
 
-    def test_what_is_not_said_is_the_factorys_choice_and_what_is_empty_is_not(self, client: Client) -> None:
+    def test_omitted_options_default_to_the_factorys_and_empty_ones_do_not(self, client: Client) -> None:
         factory = SharedInformerFactory(client, namespace="shop", label_selector="app=web")
 
         assert factory.informer(Pod, namespace="shop", label_selector="app=web") is factory.informer(Pod)
@@ -101,7 +101,7 @@ class TestWhich:
         assert factory.informer(Pod, namespace="").name == "pods[labels app=web]"
         assert factory.informer(Pod, label_selector="").name == "pods[shop/*]"
 
-    def test_forms_of_one_resource_are_side_by_side_under_names_of_their_own(
+    def test_typed_untyped_and_metadata_informers_of_a_resource_have_their_own_names(
         self, factory: SharedInformerFactory
     ) -> None:
         deployments = GroupVersionResource("apps", "v1", "deployments")
@@ -121,7 +121,7 @@ class TestWhich:
             "deployments.apps[metadata;a/*,b/*]",
         ]
 
-    async def test_names_tell_informers_apart(self, factory: SharedInformerFactory) -> None:
+    async def test_names_distinguish_informers(self, factory: SharedInformerFactory) -> None:
         there: list[SharedInformer[Any]] = [
             factory.informer(ConfigMap, namespace="metadata"),
             factory.metadata(ConfigMap).informer,
@@ -137,7 +137,7 @@ class TestWhich:
         await factory.shutdown()
         assert all(each.is_stopped for each in there)
 
-    async def test_two_classes_of_one_resource_are_both_waited_for_told_of_and_stopped(
+    async def test_two_classes_of_one_resource_are_both_waited_for_reported_and_stopped(
         self, factory: SharedInformerFactory
     ) -> None:
         class OtherMap(ConfigMap):
@@ -159,27 +159,27 @@ class TestWhich:
         assert factory.dynamic("apps/v1", "deployments").informer is factory.dynamic(deployments).informer
         assert factory.metadata("v1", "pods").informer is factory.metadata(Pod).informer
 
-    def test_a_factory_and_what_it_has_say_what_they_are(self, factory: SharedInformerFactory) -> None:
+    def test_a_factory_and_its_accessors_have_a_readable_repr(self, factory: SharedInformerFactory) -> None:
         assert repr(factory) == "<SharedInformerFactory: new, 0 informers>"
         assert repr(factory.core_v1.pods) == "<Informers of pods, 0 objects>"
         assert repr(factory) == "<SharedInformerFactory: new, 1 informers>"
 
-    def test_a_resource_without_a_class_is_untyped(self, factory: SharedInformerFactory) -> None:
+    def test_a_resource_without_a_class_is_unstructured(self, factory: SharedInformerFactory) -> None:
         assert factory.for_resource(WIDGETS).informer.name == "widgets.example.com[untyped]"
         assert factory.for_resource(WIDGETS).informer is factory.dynamic(WIDGETS).informer
 
-    def test_users_classes_are_kinds_like_any_other(self, factory: SharedInformerFactory) -> None:
+    def test_custom_classes_are_kinds_like_any_other(self, factory: SharedInformerFactory) -> None:
         assert factory.informer(Widget).name == "widgets.example.com"
         assert factory.metadata(Widget).informer is factory.metadata(WIDGETS).informer
 
-    def test_kinds_that_live_in_no_namespace_are_not_concerned_by_the_factorys(self, client: Client) -> None:
+    def test_cluster_scoped_kinds_ignore_the_namespace_of_the_factory(self, client: Client) -> None:
         factory = SharedInformerFactory(client, namespace=["a", "b"])
 
         assert factory.core_v1.nodes.informer.name == "nodes"
         assert factory.dynamic(NODES).informer.name == "nodes[untyped]"
         assert factory.core_v1.pods.informer.name == "pods[a/*,b/*]"
 
-    def test_the_first_who_makes_an_informer_wins(self, factory: SharedInformerFactory) -> None:
+    def test_the_first_access_decides_the_options(self, factory: SharedInformerFactory) -> None:
         def make(client: Client, resync: float) -> SharedInformer[Pod]:
             assert resync == 0.0
             return SharedInformer(client.core_v1.pods("shop"), name="mine")
@@ -190,12 +190,12 @@ class TestWhich:
         assert factory.core_v1.pods.informer is mine
         assert factory.informer_for(Pod, lambda client, _: SharedInformer(client.core_v1.pods())) is mine
 
-    def test_one_that_is_there_is_not_made_again(self, factory: SharedInformerFactory) -> None:
+    def test_an_existing_informer_is_not_created_again(self, factory: SharedInformerFactory) -> None:
         there = factory.core_v1.pods.informer
 
         assert factory.informer_for(Pod, lambda _, __: pytest.fail("it is there")) is there
 
-    def test_a_tweak_has_the_last_word_and_knows_the_kind(self, client: Client) -> None:
+    def test_a_tweak_is_applied_last_and_gets_the_kind(self, client: Client) -> None:
         def only_here(what: object, selection: Selection) -> Selection:
             return replace(selection, field_selector="spec.nodeName=one") if what is Pod else selection
 
@@ -214,30 +214,30 @@ class TestWrong:
             SharedInformerFactory(client, namespace=[])
 
     @pytest.mark.parametrize("namespace", ["Shop", ["shop", "no name"], [3]])
-    def test_what_is_no_namespace_is_refused(self, factory: SharedInformerFactory, namespace: Any) -> None:
+    def test_an_invalid_namespace_is_rejected(self, factory: SharedInformerFactory, namespace: Any) -> None:
         with pytest.raises(InvalidValueError):
             factory.informer(Pod, namespace=namespace)
 
-    def test_a_namespace_for_what_lives_in_none_is_refused(self, factory: SharedInformerFactory) -> None:
+    def test_a_namespace_for_a_cluster_scoped_kind_is_rejected(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
             factory.informer(Node, namespace="shop")
         with pytest.raises(InvalidValueError, match="nodes live in no namespace"):
             factory.metadata(NODES, namespace="shop")
 
-    def test_what_is_no_selector_is_refused_at_once(self, factory: SharedInformerFactory) -> None:
+    def test_an_invalid_selector_is_rejected_at_once(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(SelectorError):
             factory.informer(Pod, label_selector="a=b=c")
 
-    def test_a_class_that_is_not_served_is_refused(self, factory: SharedInformerFactory) -> None:
+    def test_a_class_that_is_not_served_is_rejected(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(UnknownKindError):
             factory.informer(Object)
 
-    def test_what_is_no_class_is_refused(self, factory: SharedInformerFactory) -> None:
+    def test_an_invalid_class_is_rejected(self, factory: SharedInformerFactory) -> None:
         nonsense: Any = "pods"
         with pytest.raises(InvalidValueError, match="'pods' is neither a class of objects nor"):
             factory.informer(nonsense)
 
-    def test_what_would_have_to_be_looked_up_is_refused(self, factory: SharedInformerFactory) -> None:
+    def test_a_resource_that_is_not_fully_specified_is_rejected(self, factory: SharedInformerFactory) -> None:
         with pytest.raises(InvalidValueError, match="looks nothing up on the cluster, and 'deploy' alone"):
             factory.dynamic("deploy")
         with pytest.raises(InvalidValueError, match="'Deployment' is no resource; give its plural"):
@@ -248,13 +248,15 @@ class TestWrong:
         with pytest.raises(InvalidValueError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
             factory.for_resource(nonsense)
 
-    def test_parentheses_are_refused_with_what_to_write_instead(self, factory: SharedInformerFactory) -> None:
+    def test_calling_an_accessor_is_rejected_with_what_to_write_instead(
+        self, factory: SharedInformerFactory
+    ) -> None:
         pods: Any = factory.core_v1.pods
         with pytest.raises(TypeError, match=r"without parentheses: factory\.core_v1\.pods\.informer"):
             pods("shop")
 
     @pytest.mark.parametrize("options", [{"label_selector": "a=b=c"}, {"field_selector": "nonsense"}])
-    def test_selectors_of_the_factory_are_looked_at_when_it_is_made(
+    def test_selectors_of_the_factory_are_validated_by_the_constructor(
         self, client: Client, options: dict[str, Any]
     ) -> None:
         with pytest.raises(SelectorError):
@@ -272,18 +274,18 @@ class TestWrong:
             {"tweak": "spec.nodeName=one"},
         ],
     )
-    def test_options_are_looked_at_when_the_factory_is_made(
-        self, client: Client, options: dict[str, Any]
-    ) -> None:
+    def test_options_are_validated_by_the_constructor(self, client: Client, options: dict[str, Any]) -> None:
         with pytest.raises(InvalidValueError):
             SharedInformerFactory(client, **options)
 
-    def test_a_tweak_that_forgets_to_return_is_told_so(self, client: Client) -> None:
+    def test_a_tweak_that_returns_nothing_is_rejected(self, client: Client) -> None:
         tweak: Any = lambda *_: None  # noqa: E731
         with pytest.raises(InvalidValueError, match=r"the tweak of pods returned a NoneType; it must return"):
             _ = SharedInformerFactory(client, tweak=tweak).core_v1.pods
 
-    def test_a_constructor_that_makes_something_else_is_refused(self, factory: SharedInformerFactory) -> None:
+    def test_a_constructor_that_returns_something_else_is_rejected(
+        self, factory: SharedInformerFactory
+    ) -> None:
         wrong: Any = lambda *_: "informer"  # noqa: E731
         with pytest.raises(InvalidValueError, match="the constructor for Pod made a str"):
             factory.informer_for(Pod, wrong)
@@ -292,7 +294,7 @@ class TestWrong:
 
 
 class TestLife:
-    async def test_what_was_made_before_the_start_is_started_and_can_be_waited_for(
+    async def test_informers_created_before_the_start_are_started_and_can_be_waited_for(
         self, factory: SharedInformerFactory, embedded: EmbeddedCluster
     ) -> None:
         await embedded.put("a", "1")
@@ -306,22 +308,22 @@ class TestLife:
             assert heard == ["a"]
             assert factory.health["configmaps"].is_healthy
 
-    async def test_an_accessor_is_enough_for_a_lister_that_is_not_empty(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_accessing_a_lister_creates_its_informer(self, factory: SharedInformerFactory) -> None:
         namespaces = factory.core_v1.namespaces
         async with factory:
             await factory.wait_for_cache_sync(30)
             assert "default" in {each.metadata.name for each in namespaces.lister.list()}
 
-    async def test_what_is_asked_for_while_the_factory_runs_is_started_by_it(
+    async def test_an_informer_created_while_the_factory_runs_is_started(
         self, factory: SharedInformerFactory
     ) -> None:
         async with factory:
             await factory.core_v1.namespaces.informer.wait_synced(30)
             assert factory.core_v1.namespaces.lister.get("default").metadata.name == "default"
 
-    async def test_what_another_thread_asks_for_is_started_too(self, factory: SharedInformerFactory) -> None:
+    async def test_an_informer_created_by_another_thread_is_started_too(
+        self, factory: SharedInformerFactory
+    ) -> None:
         async with factory:
             informer = await asyncio.to_thread(lambda: factory.core_v1.namespaces.informer)
             await informer.wait_synced(30)
@@ -336,7 +338,9 @@ class TestLife:
 
         assert informer.is_stopped
 
-    async def test_one_that_its_owner_has_stopped_stays_stopped(self, factory: SharedInformerFactory) -> None:
+    async def test_an_informer_stopped_by_its_owner_stays_stopped(
+        self, factory: SharedInformerFactory
+    ) -> None:
         informer = factory.core_v1.namespaces.informer
         await informer.stop()
         async with factory:
@@ -348,7 +352,9 @@ class TestLife:
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await factory.wait_for_cache_sync()
 
-    async def test_late_ones_are_named_with_what_went_wrong(self, factory: SharedInformerFactory) -> None:
+    async def test_informers_that_have_not_synced_are_named_with_their_errors(
+        self, factory: SharedInformerFactory
+    ) -> None:
         gone = factory.dynamic(WIDGETS).informer
         gone.set_watch_error_handler(lambda _: None)
         async with factory:
@@ -359,7 +365,7 @@ class TestLife:
         assert "widgets.example.com[untyped] (NotFoundError:" in str(caught.value)
         assert "namespaces" not in str(caught.value)
 
-    async def test_handlers_that_have_not_heard_all_are_named(self, factory: SharedInformerFactory) -> None:
+    async def test_handlers_that_have_not_synced_are_named(self, factory: SharedInformerFactory) -> None:
         go_on = asyncio.Event()
 
         async def wait(_: Namespace) -> None:
@@ -373,9 +379,7 @@ class TestLife:
             go_on.set()
             await factory.wait_for_cache_sync(30, handlers=True)
 
-    async def test_after_a_shutdown_copies_can_be_read_and_nothing_else_is_possible(
-        self, factory: SharedInformerFactory
-    ) -> None:
+    async def test_after_a_shutdown_caches_are_read_only(self, factory: SharedInformerFactory) -> None:
         namespaces = factory.core_v1.namespaces
         async with factory:
             await namespaces.informer.wait_synced(30)
@@ -411,7 +415,7 @@ class TestLife:
         assert other.is_stopped
         assert factory.core_v1.namespaces.informer.is_stopped
 
-    async def test_one_whose_block_is_cancelled_as_it_is_entered_is_stopped(
+    async def test_a_factory_whose_block_is_cancelled_on_entry_is_stopped(
         self, factory: SharedInformerFactory
     ) -> None:
         async def enter() -> None:
@@ -427,7 +431,7 @@ class TestLife:
 
         assert informer.is_stopped
 
-    async def test_a_factory_belongs_to_one_loop(self, factory: SharedInformerFactory) -> None:
+    async def test_a_factory_belongs_to_one_event_loop(self, factory: SharedInformerFactory) -> None:
         async with factory:
 
             def elsewhere() -> None:
@@ -436,7 +440,7 @@ class TestLife:
 
             await asyncio.to_thread(elsewhere)
 
-    async def test_threads_that_ask_at_once_get_the_same(self, factory: SharedInformerFactory) -> None:
+    async def test_concurrent_threads_get_the_same_informer(self, factory: SharedInformerFactory) -> None:
         together = threading.Barrier(4)
 
         def ask() -> SharedInformer[Pod]:
@@ -447,7 +451,7 @@ class TestLife:
 
         assert len(set(found)) == 1
 
-    async def test_those_who_change_shared_objects_are_found_when_it_ends(self, client: Client) -> None:
+    async def test_mutations_of_shared_objects_are_reported_at_shutdown(self, client: Client) -> None:
         factory = SharedInformerFactory(client, detect_mutations=True)
         namespaces = factory.core_v1.namespaces
         await factory.start()
@@ -459,7 +463,7 @@ class TestLife:
         assert caught.value.keys == ("default",)
         assert namespaces.informer.is_stopped
 
-    async def test_an_error_of_the_block_is_not_hidden_by_one_of_its_end(
+    async def test_an_error_in_the_block_is_not_hidden_by_one_at_shutdown(
         self, client: Client, caplog: pytest.LogCaptureFixture
     ) -> None:
         factory = SharedInformerFactory(client, detect_mutations=True)
@@ -477,7 +481,7 @@ class TestLife:
 
 
 class TestOptions:
-    async def test_several_namespaces_are_one_copy(self, client: Client) -> None:
+    async def test_several_namespaces_share_one_cache(self, client: Client) -> None:
         for name in ("red", "blue", "green"):
             await client.core_v1.namespaces().create(Namespace.new(name))
             await client.core_v1.config_maps(name).create(ConfigMap.new("colour"))
@@ -488,7 +492,7 @@ class TestOptions:
             await factory.wait_for_cache_sync(30)
             assert sorted(each.key for each in maps.lister.list()) == ["blue/colour", "red/colour"]
 
-    async def test_selectors_are_for_lists_and_watches_alike(self, client: Client) -> None:
+    async def test_selectors_apply_to_lists_and_watches(self, client: Client) -> None:
         maps = client.core_v1.config_maps("default")
         for name in ("web", "db"):
             await maps.create(ConfigMap.new(name, labels={"app": name}))
@@ -502,7 +506,7 @@ class TestOptions:
             await informer.wait_for(last, 30)
             assert sorted(informer.indexer.list_keys()) == ["default/more", "default/web"]
 
-    async def test_the_factorys_transform_is_that_of_every_informer(self, client: Client) -> None:
+    async def test_the_factorys_transform_applies_to_every_informer(self, client: Client) -> None:
         def without_labels(obj: Object) -> Object:
             obj.metadata.labels.clear()
             return obj
@@ -519,7 +523,7 @@ class TestOptions:
             assert untyped.lister.get("default").metadata.labels == {}
             assert own.lister.get("one").metadata.labels == {}
 
-    async def test_a_kinds_own_period_for_resyncs_wins(self, client: Client) -> None:
+    async def test_the_resync_period_of_a_kind_wins(self, client: Client) -> None:
         periods: dict[type[Object], float] = {}
         factory = SharedInformerFactory(
             client, resync=60.0, resyncs={Pod: 30.0, GroupVersionResource("", "v1", "nodes"): 10.0}
@@ -534,7 +538,7 @@ class TestOptions:
 
         assert periods == {Pod: 30.0, Node: 10.0, ConfigMap: 60.0}
 
-    async def test_untyped_and_metadata_informers_are_informers_like_any_other(
+    async def test_unstructured_and_metadata_informers_are_informers_like_any_other(
         self, embedded: EmbeddedCluster, factory: SharedInformerFactory
     ) -> None:
         await embedded.put("a", "1")

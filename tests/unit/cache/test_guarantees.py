@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.guarantee(1)
-async def test_the_store_is_what_the_server_has(cluster: Cluster) -> None:
+async def test_the_store_equals_the_state_of_the_server(cluster: Cluster) -> None:
     await cluster.put("a")
     await cluster.put("b")
     async with cluster.informer() as informer:
@@ -41,7 +41,7 @@ async def test_the_store_is_what_the_server_has(cluster: Cluster) -> None:
 
 
 @pytest.mark.guarantee(2)
-async def test_changes_of_an_object_are_heard_in_the_servers_order(cluster: Cluster) -> None:
+async def test_changes_of_an_object_are_dispatched_in_the_servers_order(cluster: Cluster) -> None:
     recorder = RecordingHandler()
     informer = cluster.informer()
     handle = informer.add_event_handler(recorder)
@@ -90,7 +90,7 @@ async def test_a_slow_handler_delays_no_other(cluster: Cluster) -> None:
 
 
 @pytest.mark.guarantee(2)
-async def test_a_failing_handler_delays_no_other_and_hears_the_rest(
+async def test_a_failing_handler_delays_no_other_and_gets_the_remaining_changes(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
@@ -132,7 +132,7 @@ async def test_a_quick_handler_keeps_up_with_a_busy_watch() -> None:
 
 
 @pytest.mark.guarantee(3)
-async def test_whoever_hears_of_something_finds_it_in_the_store(cluster: Cluster) -> None:
+async def test_a_handler_finds_the_object_in_the_store(cluster: Cluster) -> None:
     found: list[str] = []
 
     def look() -> None:
@@ -149,7 +149,7 @@ async def test_whoever_hears_of_something_finds_it_in_the_store(cluster: Cluster
 
 
 @pytest.mark.guarantee(3)
-async def test_indices_are_up_to_date_when_a_handler_hears(cluster: Cluster) -> None:
+async def test_indices_are_up_to_date_when_a_handler_is_called(cluster: Cluster) -> None:
     found: list[list[str]] = []
     informer = cluster.informer(indexers={"value": lambda each: [each.data["value"]]})
 
@@ -167,7 +167,7 @@ async def test_indices_are_up_to_date_when_a_handler_hears(cluster: Cluster) -> 
 
 
 @pytest.mark.guarantee(4)
-async def test_a_late_handler_hears_everything_first_and_then_every_change(cluster: Cluster) -> None:
+async def test_a_late_handler_gets_initial_adds_and_then_every_change(cluster: Cluster) -> None:
     await cluster.put("a")
     async with cluster.informer() as informer:
         await informer.wait_synced(30)
@@ -181,7 +181,7 @@ async def test_a_late_handler_hears_everything_first_and_then_every_change(clust
 
 
 @pytest.mark.guarantee(4)
-async def test_handlers_that_join_at_any_moment_have_no_gap_and_no_duplicate(cluster: Cluster) -> None:
+async def test_handlers_added_at_any_moment_have_no_gap_and_no_duplicate(cluster: Cluster) -> None:
     stories = [RecordingHandler()]
     informer = cluster.informer()
     handles = [informer.add_event_handler(stories[0])]
@@ -202,7 +202,7 @@ async def test_handlers_that_join_at_any_moment_have_no_gap_and_no_duplicate(clu
 
 
 @pytest.mark.guarantee(5)
-async def test_nothing_is_synced_before_the_first_state_is_there(cluster: Cluster) -> None:
+async def test_nothing_has_synced_before_the_initial_list_is_complete(cluster: Cluster) -> None:
     informer = cluster.informer()
     handle = informer.add_event_handler(RecordingHandler())
     assert [informer.has_synced, handle.has_synced] == [False, False]
@@ -246,7 +246,7 @@ async def test_a_handler_that_fails_on_initial_adds_has_synced_all_the_same(
 
 
 @pytest.mark.guarantee(10)
-async def test_what_was_written_can_be_read_once_its_version_is_reached(cluster: Cluster) -> None:
+async def test_a_write_can_be_read_once_its_resource_version_is_reached(cluster: Cluster) -> None:
     async with cluster.informer() as informer:
         for number in range(10):
             await informer.wait_for(await cluster.put("a", str(number)), timeout=30)
@@ -255,7 +255,7 @@ async def test_what_was_written_can_be_read_once_its_version_is_reached(cluster:
 
 
 @pytest.mark.guarantee(11)
-async def test_what_waits_for_a_handler_is_bounded_and_can_be_read(cluster: Cluster) -> None:
+async def test_pending_notifications_are_bounded_and_countable(cluster: Cluster) -> None:
     release = asyncio.Event()
     stuck = AsyncRecordingHandler(release.wait)
     informer = cluster.informer(buffer_limit=10)
@@ -295,7 +295,7 @@ async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> Non
 
 
 @pytest.mark.guarantee(12)
-async def test_a_handler_that_is_removed_hears_nothing_more_and_is_let_go_of(cluster: Cluster) -> None:
+async def test_a_removed_handler_is_not_called_again_and_is_released(cluster: Cluster) -> None:
     informer = cluster.informer(resync=60)
     recorder = RecordingHandler()
     handle = informer.add_event_handler(recorder)

@@ -50,7 +50,7 @@ ANSWERS: dict[str, Callable[[Faults], object]] = {
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS.keys())
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
-async def test_nothing_is_lost_and_nothing_invented(
+async def test_failures_lose_no_change_and_invent_none(
     embedded: EmbeddedCluster, stream: Callable[[Faults], object], answers: Callable[[Faults], object]
 ) -> None:
     for name in "abc":
@@ -79,7 +79,7 @@ async def test_nothing_is_lost_and_nothing_invented(
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("watch_list", [True, False])
-async def test_trouble_before_the_first_state_is_there_invents_nothing(
+async def test_failures_during_the_initial_list_invent_no_change(
     embedded: EmbeddedCluster, watch_list: bool
 ) -> None:
     for name in "abcdef":
@@ -102,7 +102,7 @@ def at(server: Server) -> Config:
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("keeps_its_data", [True, False])
-async def test_a_restart_of_the_server_is_survived(tmp_path: Path, keeps_its_data: bool) -> None:
+async def test_an_informer_survives_a_restart_of_the_server(tmp_path: Path, keeps_its_data: bool) -> None:
     options: Any = {"token": "let-me-in", "controllers": False}
     if keeps_its_data:
         options["data"] = tmp_path / "server.db"
@@ -132,7 +132,7 @@ async def test_a_restart_of_the_server_is_survived(tmp_path: Path, keeps_its_dat
 
 
 @pytest.mark.guarantee(1)
-async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_heard_first(
+async def test_a_relist_replaces_everything_at_once_and_dispatches_deletes_first(
     embedded: EmbeddedCluster,
 ) -> None:
     seen: list[dict[str, str]] = []
@@ -162,7 +162,7 @@ async def test_a_relist_replaces_everything_in_one_step_and_then_deletes_are_hea
 
 
 @pytest.mark.guarantee(1)
-async def test_an_object_that_was_made_anew_meanwhile_is_told_as_two(embedded: EmbeddedCluster) -> None:
+async def test_a_recreated_object_is_dispatched_as_a_delete_and_an_add(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     embedded.server.faults.expire_watch(after=3, **MAPS)
     recorder = RecordingHandler()
@@ -194,7 +194,7 @@ class Restorable(FakeListWatch):
 
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("size", [9, 300])
-async def test_a_server_that_was_restored_from_a_backup_is_not_taken_for_the_one_that_it_was(
+async def test_a_server_restored_from_a_backup_is_relisted(
     size: int,
 ) -> None:
     source = Restorable()
@@ -215,7 +215,7 @@ async def test_a_server_that_was_restored_from_a_backup_is_not_taken_for_the_one
 
 
 @pytest.mark.guarantee(7)
-async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded: EmbeddedCluster) -> None:
+async def test_a_silent_watch_is_abandoned_and_health_reports_it(embedded: EmbeddedCluster) -> None:
     await embedded.put("known")  # by which the server is recognised
     silent = embedded.server.faults.silence_watch(after=2, **MAPS)
     async with embedded.informer(stall_after=0.05) as informer:
@@ -230,7 +230,7 @@ async def test_a_stream_that_falls_silent_is_given_up_and_health_tells(embedded:
 
 
 @pytest.mark.guarantee(8)
-async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: EmbeddedCluster) -> None:
+async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: EmbeddedCluster) -> None:
     await embedded.put("a")
     async with embedded.informer() as informer:
         await informer.wait_synced(30)
@@ -241,7 +241,7 @@ async def test_the_first_state_comes_as_the_beginning_of_a_watch(embedded: Embed
 
 
 @pytest.mark.guarantee(8)
-async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembered() -> None:
+async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_remembered() -> None:
     with masthead.server.run(controllers=False, watch_list=False, token="let-me-in") as server:
         async with masthead.aio.Client(at(server)) as client:
             cluster = EmbeddedCluster(server, client)
@@ -259,7 +259,7 @@ async def test_a_server_that_refuses_to_begin_so_is_listed_and_that_is_remembere
 
 
 @pytest.mark.guarantee(9)
-async def test_a_relist_does_not_announce_what_has_not_changed(embedded: EmbeddedCluster) -> None:
+async def test_a_relist_does_not_dispatch_unchanged_objects(embedded: EmbeddedCluster) -> None:
     for name in "abc":
         await embedded.put(name)
     embedded.server.faults.expire_watch(after=FIRST, **MAPS)

@@ -33,7 +33,7 @@ def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap
     return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
-async def test_before_the_start_everything_can_be_read_and_nothing_is_there(source: FakeListWatch) -> None:
+async def test_before_the_start_the_cache_is_readable_and_empty(source: FakeListWatch) -> None:
     informer = following(source)
     assert informer.name == "configmaps"
     assert informer.indexer.list() == informer.lister.list() == []
@@ -46,7 +46,7 @@ async def test_before_the_start_everything_can_be_read_and_nothing_is_there(sour
             await waiting
 
 
-async def test_half_a_state_is_not_saved(source: FakeListWatch, tmp_path: Path) -> None:
+async def test_a_partial_state_is_not_saved(source: FakeListWatch, tmp_path: Path) -> None:
     with pytest.raises(InformerStateError, match=r"wait_synced\(\) first"):
         await following(source).save(tmp_path / "maps.snapshot")
 
@@ -65,9 +65,7 @@ async def test_an_informer_runs_once(source: FakeListWatch) -> None:
     assert informer.is_stopped
 
 
-async def test_what_belongs_before_the_start_is_refused_after_it(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_configuration_is_rejected_after_the_start(source: FakeListWatch, tmp_path: Path) -> None:
     async with following(source) as informer:
         with pytest.raises(InformerStateError, match="set a transform"):
             informer.set_transform(lambda obj: obj)
@@ -77,7 +75,7 @@ async def test_what_belongs_before_the_start_is_refused_after_it(
             await informer.seed(tmp_path / "maps.snapshot")
 
 
-async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(source: FakeListWatch) -> None:
+async def test_after_the_stop_the_cache_is_readable_and_no_handler_is_added(source: FakeListWatch) -> None:
     source.put("a")
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
@@ -96,7 +94,7 @@ async def test_after_the_end_the_copy_can_be_read_and_nothing_is_added(source: F
     await informer.stop()
 
 
-async def test_an_informer_that_was_stopped_before_its_start_never_starts(source: FakeListWatch) -> None:
+async def test_an_informer_stopped_before_its_start_never_starts(source: FakeListWatch) -> None:
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     async with asyncio.TaskGroup() as group:
@@ -144,7 +142,7 @@ async def test_stopping_leaves_no_socket(embedded: EmbeddedCluster) -> None:
 
 
 @pytest.mark.guarantee(12)
-async def test_whoever_waits_is_told_when_the_informer_stops(source: FakeListWatch) -> None:
+async def test_waiters_get_an_error_when_the_informer_stops(source: FakeListWatch) -> None:
     source.trouble.extend([OSError("cable")] * 1000)
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
@@ -166,7 +164,7 @@ async def _outcome(waiting: Any) -> BaseException | None:
 
 
 @pytest.mark.guarantee(12)
-async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
+async def test_waiters_get_an_error_when_run_is_cancelled_before_its_first_step(
     source: FakeListWatch,
 ) -> None:
     before = asyncio.all_tasks()
@@ -182,7 +180,7 @@ async def test_one_that_is_cancelled_before_its_first_step_tells_whoever_waits(
 
 
 @pytest.mark.guarantee(12)
-async def test_one_whose_block_is_cancelled_on_entry_is_stopped(source: FakeListWatch) -> None:
+async def test_an_informer_whose_block_is_cancelled_on_entry_is_stopped(source: FakeListWatch) -> None:
     before = asyncio.all_tasks()
     informer = following(source)
 
@@ -200,7 +198,7 @@ async def test_one_whose_block_is_cancelled_on_entry_is_stopped(source: FakeList
 
 
 @pytest.mark.guarantee(12)
-async def test_an_informer_that_is_being_stopped_takes_no_handler(source: FakeListWatch) -> None:
+async def test_a_stopping_informer_rejects_handlers(source: FakeListWatch) -> None:
     source.put("a")
     release = asyncio.Event()
     slow, late = AsyncRecordingHandler(release.wait), RecordingHandler()
@@ -217,7 +215,7 @@ async def test_an_informer_that_is_being_stopped_takes_no_handler(source: FakeLi
 
 
 @pytest.mark.guarantee(12)
-async def test_stopping_waits_for_handlers_that_were_removed(source: FakeListWatch) -> None:
+async def test_stopping_waits_for_removed_handlers(source: FakeListWatch) -> None:
     source.put("a")
     before = asyncio.all_tasks()
     release = asyncio.Event()
@@ -281,7 +279,7 @@ async def test_run_ends_when_its_task_is_cancelled(source: FakeListWatch) -> Non
     assert source.open_streams == 0
 
 
-async def test_what_a_queue_of_ones_own_raises_is_raised_by_the_start(source: FakeListWatch) -> None:
+async def test_an_error_of_a_custom_queue_is_raised_by_the_start(source: FakeListWatch) -> None:
     def fail(_: object) -> Any:
         raise LookupError("no such shelf")
 
@@ -330,7 +328,7 @@ async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
     assert len(other.told) == 3
 
 
-async def test_a_handler_may_add_another_which_hears_everything(source: FakeListWatch) -> None:
+async def test_a_handler_may_add_another_which_gets_every_object(source: FakeListWatch) -> None:
     source.put("a")
     informer = following(source)
     added = RecordingHandler()
@@ -348,14 +346,14 @@ async def test_a_handler_may_add_another_which_hears_everything(source: FakeList
     assert added.told == ["initial a=1", "add b=1"]
 
 
-async def test_a_handler_can_be_added_only_where_the_informer_runs(source: FakeListWatch) -> None:
+async def test_a_handler_can_be_added_only_in_the_informers_event_loop(source: FakeListWatch) -> None:
     async with following(source) as informer:
         with pytest.raises(InformerStateError, match="runs on another event loop"):
             await asyncio.to_thread(informer.add_event_handler, RecordingHandler())
         assert informer.health.pending == {}
 
 
-async def test_a_handler_that_is_removed_is_waited_for(source: FakeListWatch) -> None:
+async def test_removing_a_handler_waits_for_it(source: FakeListWatch) -> None:
     source.put("a")
     release = asyncio.Event()
     recorder = AsyncRecordingHandler(release.wait)
@@ -386,7 +384,7 @@ async def test_the_same_handler_may_be_added_twice(source: FakeListWatch) -> Non
     assert len({handle.name for handle in handles}) == 2
 
 
-async def test_a_client_that_is_closed_ends_its_informers(
+async def test_closing_a_client_stops_its_informers(
     embedded: EmbeddedCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     await embedded.put("a")
@@ -404,7 +402,7 @@ async def test_a_client_that_is_closed_ends_its_informers(
     await informer.stop()
 
 
-async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedCluster) -> None:
+async def test_an_informer_of_a_closed_client_raises(embedded: EmbeddedCluster) -> None:
     await embedded.client.close()
     informer = embedded.informer()
     await informer.start()
@@ -413,7 +411,7 @@ async def test_an_informer_of_a_closed_client_says_so(embedded: EmbeddedCluster)
     assert informer.is_stopped
 
 
-async def test_who_changes_what_is_shared_is_found_out(source: FakeListWatch) -> None:
+async def test_a_mutation_of_a_shared_object_is_detected(source: FakeListWatch) -> None:
     source.put("a")
     informer = following(source, detect_mutations=True)
     await informer.start()
@@ -427,7 +425,7 @@ async def test_who_changes_what_is_shared_is_found_out(source: FakeListWatch) ->
     assert informer.is_stopped
 
 
-async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
+async def test_a_mutation_of_a_shared_object_is_reported_when_it_is_replaced(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
@@ -443,7 +441,7 @@ async def test_who_changes_what_is_shared_is_told_when_it_is_replaced(
     assert caplog.messages == ["configmaps: 'shop/a' was changed, which the cache shares; copy() it first"]
 
 
-async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(
+async def test_a_mutation_does_not_hide_the_error_of_a_block(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     source.put("a")
@@ -462,7 +460,7 @@ async def test_who_changes_what_is_shared_does_not_hide_why_a_block_failed(
     assert "shop/a (data)" in caplog.messages[0]
 
 
-async def test_an_informer_shows_how_it_is(source: FakeListWatch) -> None:
+async def test_an_informer_has_a_readable_repr(source: FakeListWatch) -> None:
     source.put("a")
     informer = following(source)
     assert repr(informer) == "<SharedInformer configmaps: new, not synced, 0 objects>"
@@ -473,7 +471,7 @@ async def test_an_informer_shows_how_it_is(source: FakeListWatch) -> None:
     assert repr(informer) == "<SharedInformer configmaps: stopped, synced, 1 object>"
 
 
-async def test_names_are_what_logs_and_health_have(source: FakeListWatch) -> None:
+async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> None:
     informer = following(source, name="settings")
     first = informer.add_event_handler(RecordingHandler())
     second = informer.add_event_handler(RecordingHandler(), name="audit")

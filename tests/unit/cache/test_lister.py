@@ -31,7 +31,7 @@ def maps_of(*names: str) -> Store[ConfigMap]:
     return store
 
 
-def test_an_object_whose_labels_cannot_be_read_matches_no_selector(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_object_with_undecodable_labels_matches_no_selector(caplog: pytest.LogCaptureFixture) -> None:
     store = maps_of()
     store.replace(ConfigMapList.from_wire(BROKEN_LABELS, on_error=lambda _: None).items, "3")
     lister: Lister[ConfigMap] = Lister(store, "configmaps")
@@ -43,7 +43,7 @@ def test_an_object_whose_labels_cannot_be_read_matches_no_selector(caplog: pytes
     assert "'shop/bad' matches no selector" in caplog.text
 
 
-def test_an_object_that_is_not_in_the_copy_is_said_not_to_be() -> None:
+def test_a_missing_object_is_reported_as_not_in_the_cache() -> None:
     lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
     asks: list[Asking] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
     for ask in asks:
@@ -56,7 +56,7 @@ def test_an_object_that_is_not_in_the_copy_is_said_not_to_be() -> None:
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_a_name_without_its_namespace_is_not_enough_where_there_are_namespaces() -> None:
+def test_a_namespaced_object_is_not_found_without_its_namespace() -> None:
     lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
     with pytest.raises(NotFoundError, match=r"The configmaps live in namespaces: lister\.namespace\("):
         lister.get("a")
@@ -65,7 +65,7 @@ def test_a_name_without_its_namespace_is_not_enough_where_there_are_namespaces()
         nothing.get("shop")
 
 
-def test_before_the_copy_is_complete_whoever_misses_something_is_told_to_wait() -> None:
+def test_before_the_sync_a_missing_object_is_an_error_that_advises_to_wait() -> None:
     synced: list[bool] = []
     lister: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
     asks: list[Asking] = [lambda: lister.namespace("shop").get("a"), lambda: lister.get("a")]
@@ -77,19 +77,19 @@ def test_before_the_copy_is_complete_whoever_misses_something_is_told_to_wait() 
         lister.namespace("shop").get("a")
 
 
-def test_the_server_s_own_advice_stays_as_it_is() -> None:
+def test_the_servers_own_message_is_unchanged() -> None:
     with pytest.raises(NotFoundError):
         Lister(maps_of(), "configmaps").get("a")
     assert "Check the name" in str(NotFoundError("no", verb="get", resource="configmaps"))
 
 
-def test_get_says_that_a_key_is_no_object() -> None:
+def test_get_rejects_a_key_that_is_not_an_object() -> None:
     key: Any = "shop/a"
     with pytest.raises(InvalidValueError, match=r"get takes an object.*str.*get_by_key"):
         maps_of("a").get(key)
 
 
-def test_what_reads_a_cache_shows_what_it_reads() -> None:
+def test_listers_have_a_readable_repr() -> None:
     store = maps_of("a", "b")
     lister: Lister[ConfigMap] = Lister(store, "configmaps")
     assert repr(lister) == "<Lister of configmaps, 2 objects>"

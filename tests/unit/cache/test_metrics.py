@@ -105,7 +105,7 @@ async def test_relists_are_counted_apart_from_the_first_list(source: FakeListWat
         assert metrics.count(known.INFORMER_RELISTS) == informer.health.relists == 1
 
 
-async def test_what_waits_for_a_handler_and_how_often_it_failed_is_counted(source: FakeListWatch) -> None:
+async def test_pending_notifications_and_handler_failures_are_counted(source: FakeListWatch) -> None:
     def fail() -> None:
         raise LookupError("no such shelf")
 
@@ -122,7 +122,7 @@ async def test_what_waits_for_a_handler_and_how_often_it_failed_is_counted(sourc
     assert metrics.labels[known.INFORMER_HANDLER_PENDING.name]["handler"] == "shelf"
 
 
-async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_once_it_has_ended(
+async def test_pending_notifications_are_zero_once_a_handler_has_caught_up_or_ended(
     source: FakeListWatch,
 ) -> None:
     entered, go_on = asyncio.Event(), asyncio.Event()
@@ -151,7 +151,7 @@ async def test_what_waits_for_a_handler_is_nothing_once_it_has_heard_all_and_onc
     assert metrics.last(known.INFORMER_HANDLER_PENDING) == 0
 
 
-async def test_metrics_that_fail_cost_a_handler_nothing(
+async def test_failing_metrics_lose_no_notification(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Failing(Recording):
@@ -174,7 +174,7 @@ async def test_metrics_that_fail_cost_a_handler_nothing(
     assert caplog.text.count("metrics of handler ear failed") == 1
 
 
-async def test_prometheus_has_them_by_client_gos_names(source: FakeListWatch) -> None:
+async def test_prometheus_exports_them_under_client_gos_names(source: FakeListWatch) -> None:
     prometheus = pytest.importorskip("prometheus_client")
     registry = prometheus.CollectorRegistry()
     source.put("a")

@@ -18,7 +18,7 @@ def web() -> Pod:
     return Pod.from_wire(WEB)
 
 
-def test_reading_is_no_change() -> None:
+def test_reading_is_no_mutation() -> None:
     pod = web()
     assert pod.spec.containers[0].name == "web"
     assert pod.metadata.annotations == {}
@@ -27,7 +27,7 @@ def test_reading_is_no_change() -> None:
     check([(pod.key, pod)])
 
 
-def test_the_section_that_was_changed_is_named_with_what_to_do() -> None:
+def test_the_changed_section_is_named_with_what_to_do() -> None:
     pod, other = web(), web()
     pod.spec.containers[0].image = "evil"
     with pytest.raises(MutationError, match=r"shop/web \(spec\)\. .*obj\.copy\(\)") as caught:
@@ -35,14 +35,14 @@ def test_the_section_that_was_changed_is_named_with_what_to_do() -> None:
     assert caught.value.keys == ("shop/web",)
 
 
-def test_every_section_that_was_changed_is_told() -> None:
+def test_every_changed_section_is_reported() -> None:
     pod = web()
     pod.metadata.labels["new"] = "label"
     pod.status.phase = "Failed"
     assert changed_sections(pod) == ("metadata", "status")
 
 
-def test_a_section_that_was_taken_away_or_added_is_a_change() -> None:
+def test_a_removed_or_added_section_is_a_mutation() -> None:
     thing = Unstructured.from_wire(b'{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"spec":1}')
     del thing["spec"]
     thing["extra"] = 2
@@ -61,7 +61,7 @@ def test_five_keys_are_named_and_the_others_counted() -> None:
     assert len(caught.value.keys) == 7
 
 
-def test_what_does_not_even_fit_is_found_too() -> None:
+def test_a_value_of_a_wrong_type_is_detected_too() -> None:
     pod = web()
     cast("Any", pod.spec.containers).append("not a container")
     with pytest.raises(MutationError, match=r"shop/web \(spec\)"):
@@ -72,7 +72,7 @@ def test_what_does_not_even_fit_is_found_too() -> None:
         check([("a", loop)])
 
 
-def test_values_are_never_told() -> None:
+def test_values_are_never_reported() -> None:
     secret = Secret.from_wire(b'{"metadata":{"name":"s"},"data":{"password":"aHVudGVyMg=="}}')
     secret.data["password"] = b"correct horse"
     with pytest.raises(MutationError) as caught:
@@ -81,7 +81,7 @@ def test_values_are_never_told() -> None:
     assert "correct" not in repr(caught.value)
 
 
-def test_that_an_item_was_told_its_kind_is_no_change() -> None:
+def test_setting_the_kind_of_an_item_is_no_mutation() -> None:
     item = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{"x":1}}')
     item.api_version, item.kind = "v1", "Pod"
     check([("a", item)])
@@ -90,7 +90,7 @@ def test_that_an_item_was_told_its_kind_is_no_change() -> None:
 
 
 @pytest.mark.parametrize("way", ["lazy", "eager"])
-def test_an_object_that_was_made_here_is_watched_once_it_is_held(way: Hold) -> None:
+def test_an_object_created_locally_is_checked_once_it_is_stored(way: Hold) -> None:
     storage = storage_for(way, ConfigMap)
     stored = storage.unpack(storage.pack(ConfigMap.new("a", data={"x": "1"})))
     check([("a", stored)])
@@ -102,19 +102,19 @@ def test_an_object_that_was_made_here_is_watched_once_it_is_held(way: Hold) -> N
 @pytest.mark.parametrize(
     ("said", "on"), [("1", True), ("true", True), ("TRUE", True), ("0", False), ("false", False), ("", False)]
 )
-def test_the_environment_turns_it_on(said: str, on: bool) -> None:
+def test_the_environment_variable_enables_it(said: str, on: bool) -> None:
     assert is_on(environment={VARIABLE: said}) is on
 
 
-def test_it_is_off_unless_somebody_says_otherwise() -> None:
+def test_it_is_off_by_default() -> None:
     assert is_on(environment={}) is False
 
 
 @pytest.mark.parametrize("wish", [True, False])
-def test_an_explicit_wish_wins(wish: bool) -> None:
+def test_an_explicit_argument_wins(wish: bool) -> None:
     assert is_on(wish, {VARIABLE: "0" if wish else "1"}) is wish
 
 
-def test_what_is_neither_yes_nor_no_is_refused() -> None:
+def test_an_invalid_value_is_rejected() -> None:
     with pytest.raises(ConfigError, match='MASTHEAD_MUTATION_DETECTOR is "perhaps"'):
         is_on(environment={VARIABLE: "perhaps"})

@@ -63,7 +63,7 @@ names = pytest.mark.parametrize("name", ["maps.snapshot", "maps.zst"])
 
 @ways
 @names
-async def test_before_a_server_that_has_not_changed_nothing_is_announced_and_no_list_is_asked_for(
+async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_does_not_list(
     source: FakeListWatch, tmp_path: Path, hold: str, name: str
 ) -> None:
     for each in "abc":
@@ -84,9 +84,7 @@ async def test_before_a_server_that_has_not_changed_nothing_is_announced_and_no_
     assert source.verbs == ["proof", "watch 13"]
 
 
-async def test_what_changed_meanwhile_is_announced_and_nothing_else(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_only_changes_since_the_snapshot_are_dispatched(source: FakeListWatch, tmp_path: Path) -> None:
     for each in "abc":
         source.put(each)
     path = await saved(source, tmp_path / "maps")
@@ -101,9 +99,7 @@ async def test_what_changed_meanwhile_is_announced_and_nothing_else(
     assert state_of(informer) == source.state
 
 
-async def test_a_version_that_is_forgotten_costs_a_list_that_is_compared(
-    source: FakeListWatch, tmp_path: Path
-) -> None:
+async def test_an_expired_snapshot_version_causes_a_relist(source: FakeListWatch, tmp_path: Path) -> None:
     for each in "abc":
         source.put(each)
     path = await saved(source, tmp_path / "maps")
@@ -119,7 +115,7 @@ async def test_a_version_that_is_forgotten_costs_a_list_that_is_compared(
     assert recorder.told == ["lost b=1", "update a=1>2", "add d=1"]
 
 
-async def test_a_server_without_its_data_is_recognised_and_read_anew(
+async def test_a_server_that_lost_its_data_is_detected_and_relisted(
     source: FakeListWatch, tmp_path: Path
 ) -> None:
     for each in "abc":
@@ -139,7 +135,7 @@ async def test_a_server_without_its_data_is_recognised_and_read_anew(
     ]
 
 
-async def test_a_seeded_informer_has_synced_only_once_the_server_has_been_asked(
+async def test_a_seeded_informer_has_synced_only_after_a_response_of_the_server(
     source: FakeListWatch, tmp_path: Path
 ) -> None:
     source.put("a")
@@ -151,7 +147,7 @@ async def test_a_seeded_informer_has_synced_only_once_the_server_has_been_asked(
         await informer.wait_synced(30)
 
 
-async def test_the_snapshot_of_nothing_is_one(source: FakeListWatch, tmp_path: Path) -> None:
+async def test_an_empty_cache_can_be_saved_and_seeded(source: FakeListWatch, tmp_path: Path) -> None:
     path = await saved(source, tmp_path / "maps")
     source.put("a")
     informer, recorder = await seeded(source, path)
@@ -172,7 +168,7 @@ BROKEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("spoil", BROKEN.values(), ids=BROKEN.keys())
-async def test_without_a_sound_file_the_start_is_a_cold_one(
+async def test_a_missing_or_damaged_snapshot_makes_a_cold_start(
     source: FakeListWatch, tmp_path: Path, spoil: Any
 ) -> None:
     source.put("a")
@@ -188,7 +184,7 @@ async def test_without_a_sound_file_the_start_is_a_cold_one(
     assert recorder.told == ["initial a=1"]
 
 
-async def test_a_snapshot_of_something_else_is_refused(embedded: EmbeddedCluster, tmp_path: Path) -> None:
+async def test_a_snapshot_of_another_cache_is_rejected(embedded: EmbeddedCluster, tmp_path: Path) -> None:
     await embedded.put("a")
     core = embedded.client.core_v1
     path = await saved(embedded.maps, tmp_path / "maps")
@@ -215,7 +211,7 @@ async def test_a_transform_is_set_before_the_seed(source: FakeListWatch, tmp_pat
         informer.set_transform(None)
 
 
-async def test_what_could_not_be_read_when_it_was_saved_is_asked_for_anew(
+async def test_objects_that_were_undecodable_when_saved_are_listed_again(
     source: FakeListWatch, tmp_path: Path
 ) -> None:
     transform = Refusing({"2"})
@@ -240,7 +236,7 @@ async def test_what_could_not_be_read_when_it_was_saved_is_asked_for_anew(
     assert recorder.told == ["update stale=1>2", "initial missing=2"]
 
 
-async def test_only_the_namespace_that_has_broken_objects_is_asked_for_anew(
+async def test_only_the_namespace_with_undecodable_objects_is_listed_again(
     embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     core = embedded.client.core_v1
@@ -268,7 +264,7 @@ async def test_a_transform_without_a_name_can_neither_be_saved_nor_seeded(
         await following(source, transform=lambda obj: obj).seed(path)
 
 
-async def test_an_object_that_cannot_be_held_makes_a_cold_start(
+async def test_an_object_that_cannot_be_stored_makes_a_cold_start(
     source: FakeListWatch, tmp_path: Path
 ) -> None:
     path = await saved(source, tmp_path / "maps")
@@ -289,7 +285,7 @@ async def test_a_file_that_cannot_be_written_is_an_error(source: FakeListWatch, 
             await informer.save(tmp_path / "no such folder" / "maps")
 
 
-async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
+async def test_a_start_from_a_snapshot_sends_two_requests_to_a_server(
     embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     for each in "abc":
@@ -309,7 +305,7 @@ async def test_a_start_from_a_snapshot_asks_the_real_thing_as_little(
     assert "sendInitialEvents" not in asked[1].query
 
 
-async def test_several_namespaces_are_seeded_each_with_its_version(
+async def test_several_namespaces_are_seeded_each_with_its_resource_version(
     embedded: EmbeddedCluster, tmp_path: Path
 ) -> None:
     core = embedded.client.core_v1

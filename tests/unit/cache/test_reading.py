@@ -65,7 +65,7 @@ def test_objects_are_found_by_key_and_by_index(hold: str) -> None:
 
 
 @ways
-def test_a_store_of_ones_own_is_changed_at_will(hold: str) -> None:
+def test_a_standalone_store_can_be_changed(hold: str) -> None:
     store = filled(hold)
     store.add(config_map("d", version="8"))
     store.update(config_map("a", version="9", app="db"))
@@ -78,7 +78,7 @@ def test_a_store_of_ones_own_is_changed_at_will(hold: str) -> None:
     assert store.index_keys("app", "db") == ["bank/c", "shop/a"]
 
 
-def test_an_unknown_index_names_those_that_are_there() -> None:
+def test_an_unknown_index_is_an_error_that_names_the_existing_ones() -> None:
     store = filled(app=lambda _: ["x"])
     for ask in (
         lambda: store.by_index("node", "x"),
@@ -95,7 +95,7 @@ def test_an_unknown_index_names_those_that_are_there() -> None:
         store.add_indexers({"labels": wrong})
 
 
-def test_an_indexer_may_give_several_values_one_or_none() -> None:
+def test_an_index_function_may_return_any_number_of_values() -> None:
     store = filled(label=lambda obj: (f"{key}={value}" for key, value in obj.metadata.labels.items()))
     assert store.index_keys("label", "tier=front") == ["shop/a"]
     assert names(store.index("label", config_map("z", app="web", tier="front"))) == ["a", "b"]
@@ -115,7 +115,7 @@ SELECTORS = {
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_a_lister_selects_as_a_server_does(selector: str) -> None:
+def test_a_lister_selects_like_the_server(selector: str) -> None:
     lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
     assert names(lister.list(selector)) == SELECTORS[selector]
     assert names(lister.namespace("shop").list(selector)) == [
@@ -129,7 +129,7 @@ def test_a_selector_may_be_given_as_labels() -> None:
     assert names(lister.list()) == ["a", "b", "c"]
 
 
-def test_a_selector_that_is_none_is_refused() -> None:
+def test_an_invalid_selector_is_rejected() -> None:
     lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
     with pytest.raises(SelectorError):
         lister.list("app in web")
@@ -137,7 +137,7 @@ def test_a_selector_that_is_none_is_refused() -> None:
         lister.namespace("shop").list("=")
 
 
-def test_what_a_lister_does_not_have_is_not_found() -> None:
+def test_a_lister_raises_not_found_for_a_missing_object() -> None:
     lister: Lister[ConfigMap] = Lister(filled(), "configmaps")
     assert lister.namespace("shop").get("a").metadata.name == "a"
     assert lister.get("shop/a").metadata.name == "a"
@@ -149,7 +149,7 @@ def test_what_a_lister_does_not_have_is_not_found() -> None:
     assert lister.namespace("nowhere").list() == []
 
 
-def test_what_lives_in_no_namespace_is_found_by_its_name() -> None:
+def test_a_cluster_scoped_object_is_found_by_its_name() -> None:
     store: Store[Namespace] = Store(Namespace)
     store.add(Namespace.new("shop"))
     lister: Lister[Namespace] = Lister(store, "namespaces")

@@ -118,7 +118,9 @@ async def test_readers_see_the_old_state_or_the_new_one(source: FakeListWatch, w
     assert seen == {(0, 0, 0), (MANY, MANY, 0), (MANY + 100, 0, MANY + 100)}
 
 
-async def test_stopping_in_the_middle_leaves_no_half_state(source: FakeListWatch, watch_list: bool) -> None:
+async def test_stopping_in_the_middle_leaves_no_partial_state(
+    source: FakeListWatch, watch_list: bool
+) -> None:
     fill(source, 10 * MANY)  # the end of a task takes some turns, too
     informer, indexer = informer_of(source, watch_list=watch_list), CountingIndexer()
     informer.add_indexers({"value": indexer})
@@ -136,7 +138,7 @@ async def test_stopping_in_the_middle_leaves_no_half_state(source: FakeListWatch
 
 
 @pytest.mark.parametrize("after", [1, 2 * SLICE, MANY - 1])
-async def test_a_handler_that_is_added_in_the_middle_of_a_relist_misses_nothing(
+async def test_a_handler_added_during_a_relist_misses_nothing(
     source: FakeListWatch, watch_list: bool, after: int
 ) -> None:
     fill(source, MANY)
@@ -163,7 +165,7 @@ async def test_a_handler_that_is_added_in_the_middle_of_a_relist_misses_nothing(
     assert handler.state == source.state
 
 
-async def test_an_indexer_that_is_added_in_the_middle_has_everything(source: FakeListWatch) -> None:
+async def test_an_index_added_during_a_relist_is_complete(source: FakeListWatch) -> None:
     fill(source, MANY)
     informer, indexer = informer_of(source), CountingIndexer()
     informer.add_indexers({"value": indexer})
@@ -176,7 +178,7 @@ async def test_an_indexer_that_is_added_in_the_middle_has_everything(source: Fak
     assert len(found) == MANY // 10
 
 
-async def test_a_change_of_another_scope_waits_for_the_last_step() -> None:
+async def test_a_change_in_another_scope_waits_for_the_last_step() -> None:
     from tests.unit.cache.fake_list_watch import FakeListWatch
 
     one, other = FakeListWatch(namespace="one"), FakeListWatch(namespace="other")
@@ -240,7 +242,7 @@ async def test_steps_that_fail_are_logged_and_the_next_change_is_processed(
     assert "the process function failed" in caplog.text
 
 
-async def test_a_resync_and_a_late_handler_leave_turns_to_others(source: FakeListWatch) -> None:
+async def test_a_resync_and_a_late_handler_yield_to_other_tasks(source: FakeListWatch) -> None:
     fill(source, MANY)
     informer = SharedInformer(source, resync=1.0, backoff=QUICK)
     handled = most = before = 0

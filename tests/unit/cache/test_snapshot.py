@@ -38,7 +38,7 @@ def read_all(path: Path, expected: SnapshotHeader = HEADER) -> tuple[SnapshotHea
 
 
 @either
-def test_what_was_written_is_read_byte_for_byte(tmp_path: Path, name: str) -> None:
+def test_a_snapshot_is_read_back_byte_for_byte(tmp_path: Path, name: str) -> None:
     given = [*pods(), Pod.from_wire(NEWER)]
     assert write(tmp_path / name, HEADER, given) == 4
     header, found = read_all(tmp_path / name)
@@ -51,7 +51,7 @@ def test_what_was_written_is_read_byte_for_byte(tmp_path: Path, name: str) -> No
     contents=st.lists(st.dictionaries(st.text(), st.text())),
     selector=st.text(),
 )
-def test_any_text_survives(
+def test_any_text_survives_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory,
     scopes: dict[str, str],
     contents: list[dict[str, str]],
@@ -66,14 +66,14 @@ def test_any_text_survives(
         assert list(objects) == made
 
 
-def test_an_object_that_came_in_several_lines_is_written_in_one(tmp_path: Path) -> None:
+def test_an_indented_object_is_written_on_one_line(tmp_path: Path) -> None:
     spread = Pod.from_wire(msgspec.json.format(WEB, indent=2))
     write(tmp_path / "pods", HEADER, [spread])
     assert len((tmp_path / "pods").read_bytes().splitlines()) == 3
     assert read_all(tmp_path / "pods")[1] == [spread]
 
 
-def test_an_object_without_a_type_is_told_its_kind_again(tmp_path: Path) -> None:
+def test_an_item_without_a_type_gets_its_kind_back(tmp_path: Path) -> None:
     item = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{"x":1}}')
     item.api_version, item.kind = "v1", "Pod"
     write(tmp_path / "pods", HEADER, [item])
@@ -82,12 +82,12 @@ def test_an_object_without_a_type_is_told_its_kind_again(tmp_path: Path) -> None
     assert (found.api_version, found.kind, found["spec"]) == ("v1", "Pod", {"x": 1})
 
 
-def test_a_cache_with_nothing_in_it_can_be_written(tmp_path: Path) -> None:
+def test_an_empty_cache_can_be_written(tmp_path: Path) -> None:
     assert write(tmp_path / "pods", HEADER, []) == 0
     assert read_all(tmp_path / "pods") == (HEADER, [])
 
 
-def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+def test_only_its_owner_can_read_a_snapshot(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         write(tmp_path / "pods", HEADER, pods())
@@ -96,14 +96,14 @@ def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "pods").stat().st_mode) == 0o600
 
 
-def test_the_compressed_one_is_smaller(tmp_path: Path) -> None:
+def test_a_compressed_snapshot_is_smaller(tmp_path: Path) -> None:
     for name in ("pods", "pods.zst"):
         write(tmp_path / name, HEADER, pods(100))
     assert (tmp_path / "pods.zst").stat().st_size * 5 < (tmp_path / "pods").stat().st_size
 
 
 @either
-def test_when_writing_fails_the_old_one_is_still_there_and_nothing_else(tmp_path: Path, name: str) -> None:
+def test_a_failed_write_leaves_the_old_snapshot_and_no_other_file(tmp_path: Path, name: str) -> None:
     write(tmp_path / name, HEADER, pods(1))
 
     def failing() -> Iterator[Pod]:
@@ -116,12 +116,12 @@ def test_when_writing_fails_the_old_one_is_still_there_and_nothing_else(tmp_path
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"cannot be written \(No such file.*give it a folder"):
         write(tmp_path / "none" / "pods", HEADER, pods())
 
 
-def test_objects_are_taken_and_given_one_by_one(tmp_path: Path) -> None:
+def test_objects_are_written_and_read_one_by_one(tmp_path: Path) -> None:
     recorder: list[str] = []
 
     def told() -> Iterator[Pod]:
@@ -136,7 +136,7 @@ def test_objects_are_taken_and_given_one_by_one(tmp_path: Path) -> None:
     assert recorder == ["web-0", "web-1", "web-2"]
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match=r"^there is no snapshot \S*pods yet; go on without$") as caught:
         read_all(tmp_path / "pods")
     assert isinstance(caught.value.__cause__, FileNotFoundError)
@@ -155,13 +155,13 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         ({"scopes": {"shop": ""}}, r"scopes is \[''\] there, not \['shop'\]"),
     ],
 )
-def test_the_snapshot_of_another_cache_is_refused(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
+def test_a_snapshot_of_another_cache_is_rejected(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
     write(tmp_path / "pods", HEADER, pods())
     with pytest.raises(SnapshotError, match=f"is of another cache: {told}.*delete it"):
         read_all(tmp_path / "pods", msgspec.structs.replace(HEADER, **changed))
 
 
-def test_versions_are_told_and_not_compared(tmp_path: Path) -> None:
+def test_resource_versions_are_returned_and_not_compared(tmp_path: Path) -> None:
     write(tmp_path / "pods", HEADER, pods())
     header, _ = read_all(tmp_path / "pods", msgspec.structs.replace(HEADER, scopes={"": ""}))
     assert header.scopes == {"": "5123"}
@@ -180,14 +180,14 @@ def test_versions_are_told_and_not_compared(tmp_path: Path) -> None:
         (b"x" * (1 << 21), "is no snapshot"),
     ],
 )
-def test_what_is_no_snapshot_is_refused(tmp_path: Path, first_line: bytes, told: str) -> None:
+def test_a_file_that_is_not_a_snapshot_is_rejected(tmp_path: Path, first_line: bytes, told: str) -> None:
     (tmp_path / "pods").write_bytes(first_line)
     with pytest.raises(SnapshotError, match=f"{told}.*delete it"):
         read_all(tmp_path / "pods")
 
 
 @either
-def test_wherever_it_is_cut_short_that_is_noticed(tmp_path: Path, name: str) -> None:
+def test_a_snapshot_truncated_anywhere_is_rejected(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     write(path, HEADER, pods(2))
     whole = path.read_bytes()
@@ -199,7 +199,7 @@ def test_wherever_it_is_cut_short_that_is_noticed(tmp_path: Path, name: str) -> 
 
 
 @either
-def test_a_byte_that_changed_on_the_disk_is_noticed(tmp_path: Path, name: str) -> None:
+def test_a_changed_byte_is_detected(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     write(path, HEADER, pods(2))
     whole = path.read_bytes()
@@ -228,7 +228,7 @@ def test_a_byte_that_changed_on_the_disk_is_noticed(tmp_path: Path, name: str) -
         (b"", "a broken object in line 2"),
     ],
 )
-def test_a_broken_object_is_told_with_its_line(tmp_path: Path, line: bytes, told: str) -> None:
+def test_an_invalid_object_is_reported_with_its_line(tmp_path: Path, line: bytes, told: str) -> None:
     write(tmp_path / "pods", HEADER, pods(1))
     header, _, end = (tmp_path / "pods").read_bytes().splitlines()
     (tmp_path / "pods").write_bytes(b"\n".join([header, line, end, b""]))
@@ -236,7 +236,7 @@ def test_a_broken_object_is_told_with_its_line(tmp_path: Path, line: bytes, told
         read_all(tmp_path / "pods")
 
 
-def test_an_object_too_few_is_noticed(tmp_path: Path) -> None:
+def test_a_missing_object_is_detected(tmp_path: Path) -> None:
     write(tmp_path / "pods", HEADER, pods(3))
     lines = (tmp_path / "pods").read_bytes().splitlines(keepends=True)
     (tmp_path / "pods").write_bytes(b"".join(lines[:2] + lines[3:]))
@@ -244,7 +244,7 @@ def test_an_object_too_few_is_noticed(tmp_path: Path) -> None:
         read_all(tmp_path / "pods")
 
 
-def test_something_behind_the_end_is_noticed(tmp_path: Path) -> None:
+def test_data_after_the_end_is_detected(tmp_path: Path) -> None:
     write(tmp_path / "pods", HEADER, pods(1))
     with (tmp_path / "pods").open("ab") as file:
         file.write(WEB + b"\n")
@@ -252,7 +252,7 @@ def test_something_behind_the_end_is_noticed(tmp_path: Path) -> None:
         read_all(tmp_path / "pods")
 
 
-def test_what_readers_raise_is_theirs(tmp_path: Path) -> None:
+def test_errors_of_the_reader_pass_through(tmp_path: Path) -> None:
     write(tmp_path / "pods", HEADER, pods(1))
     with pytest.raises(OSError, match="mine"), read(tmp_path / "pods", HEADER, Pod):
         raise OSError("mine")

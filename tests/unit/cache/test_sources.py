@@ -28,7 +28,7 @@ def following(source: Any, **options: Any) -> SharedInformer[Any]:
     return SharedInformer(source, **{"backoff": QUICK, **options})
 
 
-async def test_several_namespaces_are_one_copy(embedded: EmbeddedCluster) -> None:
+async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     shop, bank, other = (core.config_maps(each) for each in ("shop", "bank", "other"))
     for each in ("shop", "bank", "other"):
@@ -57,7 +57,7 @@ async def test_several_namespaces_are_one_copy(embedded: EmbeddedCluster) -> Non
     assert len([each for each in recorder.told if "a=1" in each]) == 3  # two that came, and one that went
 
 
-async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedCluster) -> None:
+async def test_several_sources_must_have_distinct_namespaces(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong in (
         [core.config_maps("a"), core.config_maps("a")],
@@ -69,7 +69,7 @@ async def test_of_several_each_must_be_of_another_namespace(embedded: EmbeddedCl
         following([core.config_maps("a"), core.config_maps("b")], queue=DeltaFIFO)
 
 
-async def test_selections_side_by_side_each_have_their_own(embedded: EmbeddedCluster) -> None:
+async def test_informers_with_different_selectors_are_independent(embedded: EmbeddedCluster) -> None:
     async def put(name: str, app: str) -> ConfigMap:
         return await embedded.maps.create(ConfigMap.new(name, labels={"app": app}, data={"value": app}))
 
@@ -121,7 +121,7 @@ async def test_a_selector_that_the_server_rejects_is_reported(embedded: Embedded
 
 
 @pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])
-async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedCluster, form: str) -> None:
+async def test_unstructured_kinds_are_cached_too(embedded: EmbeddedCluster, form: str) -> None:
     client = embedded.client
     sources: dict[str, Any] = {
         "group and version": client.dynamic("v1", "configmaps", namespace="default"),
@@ -148,7 +148,7 @@ async def test_kinds_without_types_are_mirrored_alike(embedded: EmbeddedCluster,
     assert told == ["add a", "add b", "delete a"]
 
 
-async def test_what_lives_in_no_namespace_is_mirrored_alike(embedded: EmbeddedCluster) -> None:
+async def test_cluster_scoped_kinds_are_cached_too(embedded: EmbeddedCluster) -> None:
     namespaces = embedded.client.core_v1.namespaces()
     updates: list[tuple[str, str]] = []
     informer = following(namespaces)
@@ -189,7 +189,7 @@ class Blank:
     """No source."""
 
 
-async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedCluster) -> None:
+async def test_an_invalid_source_is_rejected_with_what_to_use_instead(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong, said in (
         (core.config_maps, r"a method can be neither listed nor watched; call it, .*: config_maps\(\)"),
@@ -202,7 +202,7 @@ async def test_what_is_no_source_is_told_what_would_be_one(embedded: EmbeddedClu
             following(wrong)
 
 
-def test_what_is_of_the_blocking_client_goes_with_the_blocking_informer(embedded: EmbeddedCluster) -> None:
+def test_a_source_of_the_blocking_client_needs_a_blocking_informer(embedded: EmbeddedCluster) -> None:
     with masthead.Client(kubeconfig=embedded.server.kubeconfig()) as client:
         wrong: Any = client.core_v1.config_maps()
         with pytest.raises(InvalidValueError, match=r"masthead\.Client goes with masthead\.SharedInformer"):
@@ -226,13 +226,13 @@ OPTIONS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("option", "value"), [(name, each) for name, values in OPTIONS.items() for each in values]
 )
-async def test_options_that_make_no_sense_are_refused_when_it_is_made(option: str, value: Any) -> None:
+async def test_invalid_options_are_rejected_by_the_constructor(option: str, value: Any) -> None:
     with pytest.raises(InvalidValueError, match=rf"{option}.*; give |a {option} must be a function"):
         following(FakeListWatch(), **{option: value})
     with pytest.raises(InvalidValueError):
         InformerOptions(**{option: value})
 
 
-def test_options_that_make_sense_pass() -> None:
+def test_valid_options_are_accepted() -> None:
     InformerOptions()
     InformerOptions(resync=0, stall_after=None, queue=DeltaFIFO, hold="eager")

@@ -32,7 +32,7 @@ def through(way: Hold, obj: Object) -> Object:
 
 @every_way
 @pytest.mark.parametrize("data", [WEB, NEWER])
-def test_an_object_is_opened_as_it_was(way: Hold, data: bytes) -> None:
+def test_an_object_is_loaded_as_it_was_stored(way: Hold, data: bytes) -> None:
     opened = through(way, Pod.from_wire(data))
     assert type(opened).api_type is Pod
     assert opened == Pod.from_wire(data)
@@ -45,7 +45,7 @@ def test_an_object_is_opened_as_it_was(way: Hold, data: bytes) -> None:
     content=st.dictionaries(st.text(), st.text()),
     version=st.text("0123456789abc/"),
 )
-def test_an_object_that_was_made_here_comes_out_equal_and_with_bytes(
+def test_an_object_created_locally_is_loaded_equal_and_with_bytes(
     way: Hold, name: str, content: dict[str, str], version: str
 ) -> None:
     made = ConfigMap.from_dict({"metadata": {"name": name, "resourceVersion": version}, "data": content})
@@ -57,14 +57,14 @@ def test_an_object_that_was_made_here_comes_out_equal_and_with_bytes(
 
 
 @every_way
-def test_version_and_uid_are_told(way: Hold) -> None:
+def test_version_and_uid_are_readable(way: Hold) -> None:
     storage = storage_for(way, Pod)
     kept = storage.pack(Pod.from_wire(b'{"metadata":{"name":"a","resourceVersion":"12","uid":"u-1"}}'))
     assert (storage.version(kept), storage.uid(kept)) == ("12", "u-1")
 
 
 @every_way
-def test_an_object_without_a_type_still_knows_what_it_is_when_only_its_list_said_so(way: Hold) -> None:
+def test_an_item_keeps_the_kind_that_only_its_list_named(way: Hold) -> None:
     [item] = UnstructuredList.from_wire(b'{"items":[{"metadata":{"name":"a"},"spec":{"x":[1]}}]}').items
     item.api_version, item.kind = "v1", "Pod"  # as the client does
     opened = through(way, item)
@@ -73,37 +73,37 @@ def test_an_object_without_a_type_still_knows_what_it_is_when_only_its_list_said
 
 
 @every_way
-def test_metadata_alone_can_be_held(way: Hold) -> None:
+def test_metadata_only_objects_can_be_stored(way: Hold) -> None:
     data = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","labels":{"x":"y"}}}'
     assert through(way, PartialObjectMetadata.from_wire(data)).metadata.labels == {"x": "y"}
 
 
-def test_lazy_holds_the_object_itself_and_decodes_nothing() -> None:
+def test_lazy_storage_keeps_the_object_itself_and_decodes_nothing() -> None:
     pod = Pod.from_wire(WEB)
     assert through("lazy", pod) is pod
     assert bytes(cast("bytes", held(pod, "spec"))).startswith(b'{"containers"')
 
 
-def test_eager_has_decoded_everything_before_anybody_looks() -> None:
+def test_eager_storage_decodes_everything_on_arrival() -> None:
     pod = Pod.from_wire(WEB)
     assert through("eager", pod) is pod
     assert held(pod, "spec") is pod.spec
     assert held(pod, "status") is pod.status
 
 
-def test_eager_finds_the_section_that_cannot_be_read() -> None:
+def test_eager_storage_finds_an_undecodable_section() -> None:
     with pytest.raises(DecodeError, match=r'Pod "shop/web": spec.containers'):
         storage_for("eager", Pod).pack(Pod.from_wire(BROKEN))
 
 
-def test_eager_reads_objects_without_a_type_too() -> None:
+def test_eager_storage_decodes_unstructured_objects_too() -> None:
     not_text = Unstructured.from_wire(b'{"metadata":{"name":"a"},"spec":{"x":"\xff"}}')
     with pytest.raises(DecodeError, match="spec: not UTF-8"):
         storage_for("eager", Unstructured).pack(not_text)
 
 
 @pytest.mark.parametrize("way", ["lazy", "compact"])
-def test_the_others_leave_a_broken_section_to_who_reads_it(way: Hold) -> None:
+def test_other_storages_leave_an_undecodable_section_to_the_reader(way: Hold) -> None:
     opened = through(way, Pod.from_wire(BROKEN))
     assert opened.metadata.name == "web"
     with pytest.raises(DecodeError, match=r"spec.containers"):
@@ -111,18 +111,18 @@ def test_the_others_leave_a_broken_section_to_who_reads_it(way: Hold) -> None:
 
 
 @every_way
-def test_what_cannot_be_written_cannot_be_held(way: Hold) -> None:
+def test_an_object_that_cannot_be_encoded_cannot_be_stored(way: Hold) -> None:
     made = Unstructured.new("a", api_version="v1", kind="Widget")
     made["spec"] = {"x": object()}
     with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
         storage_for(way, Unstructured).pack(made)
 
 
-def test_the_bytes_of_an_object_that_came_are_those_that_came() -> None:
+def test_a_received_object_keeps_its_bytes() -> None:
     pod = Pod.from_wire(WEB)
     assert bytes_of(pod) is pod.wire_bytes
 
 
-def test_another_way_is_refused_with_the_names_of_those_there_are() -> None:
+def test_an_unknown_storage_is_rejected_with_the_valid_names() -> None:
     with pytest.raises(InvalidValueError, match='"lazy", "eager" or "compact"'):
         storage_for(cast("Hold", "zipped"), Pod)

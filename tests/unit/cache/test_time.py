@@ -33,7 +33,7 @@ def busy(seconds: int) -> TooManyRequestsError:
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_a_page_that_expires_in_the_middle_of_a_list_loses_nothing() -> None:
+async def test_an_expired_continue_token_loses_nothing() -> None:
     source = FakeListWatch(supports_initial_events=False)
     for name in "abcde":
         source.put(name)
@@ -51,7 +51,7 @@ async def test_a_page_that_expires_in_the_middle_of_a_list_loses_nothing() -> No
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_a_server_that_asks_for_time_is_given_it() -> None:
+async def test_retry_after_is_respected() -> None:
     source = FakeListWatch()
     source.put("a")
     source.trouble.extend([busy(40), None])
@@ -62,7 +62,7 @@ async def test_a_server_that_asks_for_time_is_given_it() -> None:
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_a_server_that_fails_is_asked_ever_less_often_and_never_given_up() -> None:
+async def test_a_failing_server_is_retried_for_ever_with_growing_delays() -> None:
     source = FakeListWatch()
     source.trouble.extend([InternalError("no etcd", code=500, reason="InternalError")] * 100)
     async with following(source) as informer:
@@ -78,7 +78,7 @@ async def test_a_server_that_fails_is_asked_ever_less_often_and_never_given_up()
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_watches_that_end_at_once_are_no_reason_to_hurry() -> None:
+async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
@@ -109,7 +109,7 @@ class Unwatchable(FakeListWatch):
 
 @pytest.mark.guarantee(6)
 @in_virtual_time
-async def test_a_server_that_lists_but_grants_no_watch_is_listed_every_few_minutes_and_health_tells() -> None:
+async def test_a_server_that_refuses_watches_is_listed_every_few_minutes_and_health_reports_it() -> None:
     source = Unwatchable()
     source.put("a")
     async with following(source) as informer:
@@ -132,7 +132,7 @@ async def test_a_server_that_lists_but_grants_no_watch_is_listed_every_few_minut
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_that_a_server_is_there_does_not_make_the_copy_fresh_nor_the_informer_healthy() -> None:
+async def test_a_reachable_server_alone_makes_neither_the_cache_fresh_nor_the_informer_healthy() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
@@ -149,7 +149,7 @@ async def test_that_a_server_is_there_does_not_make_the_copy_fresh_nor_the_infor
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_only_a_watch_that_follows_may_be_told_that_its_version_is_forgotten(
+async def test_only_a_resumed_watch_may_expire(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     source = FakeListWatch()
@@ -172,7 +172,7 @@ async def test_only_a_watch_that_follows_may_be_told_that_its_version_is_forgott
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_silence_is_noticed_in_the_time_that_was_asked_for() -> None:
+async def test_a_silent_watch_is_detected_within_the_configured_time() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source, stall_after=20) as informer:
@@ -190,7 +190,7 @@ async def test_silence_is_noticed_in_the_time_that_was_asked_for() -> None:
 
 @pytest.mark.guarantee(7)
 @in_virtual_time
-async def test_health_tells_what_is_going_on() -> None:
+async def test_health_reports_the_current_state() -> None:
     source = FakeListWatch()
     source.put("a")
     informer = following(source, backoff=lambda: Backoff(first=10, cap=10, jitter=0))
@@ -224,7 +224,7 @@ async def test_health_tells_what_is_going_on() -> None:
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_server_that_ignores_what_it_was_asked_for_is_listed_after_some_seconds() -> None:
+async def test_a_server_that_ignores_send_initial_events_is_listed_after_some_seconds() -> None:
     source = FakeListWatch(ends_initial_events=False)
     source.put("a")
     async with following(source) as informer:
@@ -239,7 +239,7 @@ async def test_a_server_that_ignores_what_it_was_asked_for_is_listed_after_some_
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_loop_that_stood_still_itself_proves_nothing_about_the_server() -> None:
+async def test_a_blocked_event_loop_does_not_count_as_a_silent_watch() -> None:
     source = FakeListWatch(ends_initial_events=False)
     source.put("a")
     loop = asyncio.get_running_loop()
@@ -254,7 +254,7 @@ async def test_a_loop_that_stood_still_itself_proves_nothing_about_the_server() 
 
 @pytest.mark.guarantee(8)
 @in_virtual_time
-async def test_a_refusal_is_remembered_by_the_informer_and_is_no_failure(
+async def test_rejected_initial_events_are_remembered_and_are_no_failure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     source = FakeListWatch(refuses=True)
@@ -274,7 +274,7 @@ async def test_a_refusal_is_remembered_by_the_informer_and_is_no_failure(
 
 @pytest.mark.guarantee(9)
 @in_virtual_time
-async def test_resyncs_come_at_their_own_times_to_those_who_asked_and_ask_the_server_nothing() -> None:
+async def test_resyncs_follow_each_handlers_period_and_send_no_request() -> None:
     source = FakeListWatch()
     source.put("a")
     often, seldom, never = RecordingHandler(), RecordingHandler(), RecordingHandler()
@@ -292,7 +292,7 @@ async def test_resyncs_come_at_their_own_times_to_those_who_asked_and_ask_the_se
 
 @pytest.mark.guarantee(9)
 @in_virtual_time
-async def test_a_resync_that_cannot_be_had_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_impossible_resync_period_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     source = FakeListWatch()
     source.put("a")
     recorder = RecordingHandler()
@@ -308,7 +308,7 @@ async def test_a_resync_that_cannot_be_had_is_told(caplog: pytest.LogCaptureFixt
 
 @pytest.mark.guarantee(10)
 @in_virtual_time
-async def test_waiting_for_a_version_ends_in_time_and_says_why() -> None:
+async def test_waiting_for_a_resource_version_times_out_with_the_reason() -> None:
     source = FakeListWatch()
     source.put("a")
     async with following(source) as informer:
@@ -323,7 +323,7 @@ async def test_waiting_for_a_version_ends_in_time_and_says_why() -> None:
 
 
 @in_virtual_time
-async def test_all_that_is_logged_while_all_is_well_is_that_it_has_synced(
+async def test_without_errors_only_the_sync_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -347,7 +347,7 @@ async def test_all_that_is_logged_while_all_is_well_is_that_it_has_synced(
 
 
 @in_virtual_time
-async def test_what_goes_wrong_is_one_line_and_its_end_another(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_one_log_line_and_its_end_another(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     source = FakeListWatch()
     source.put("a")
@@ -367,7 +367,7 @@ async def test_what_goes_wrong_is_one_line_and_its_end_another(caplog: pytest.Lo
 
 
 @in_virtual_time
-async def test_a_watch_that_breaks_off_is_a_warning_only_once_it_keeps_failing(
+async def test_a_broken_watch_is_a_warning_only_once_it_keeps_failing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)

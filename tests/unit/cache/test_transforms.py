@@ -54,7 +54,7 @@ both = pytest.mark.parametrize("cls", [Pod, Unstructured])
 
 
 @both
-def test_dropping_managed_fields_leaves_everything_else_as_it_came(cls: type[Object]) -> None:
+def test_dropping_managed_fields_keeps_everything_else(cls: type[Object]) -> None:
     obj = of(cls)
     dropped = drop_managed_fields(obj)
     metadata = {name: value for name, value in DATA["metadata"].items() if name != "managedFields"}
@@ -64,7 +64,7 @@ def test_dropping_managed_fields_leaves_everything_else_as_it_came(cls: type[Obj
 
 
 @both
-def test_an_object_without_managed_fields_is_left_alone(cls: type[Object]) -> None:
+def test_an_object_without_managed_fields_is_unchanged(cls: type[Object]) -> None:
     once = drop_managed_fields(of(cls))
     assert drop_managed_fields(once) is once
 
@@ -79,7 +79,7 @@ def test_fields_of_a_newer_server_survive_dropping() -> None:
 
 
 @both
-def test_only_the_fields_that_were_asked_for_are_left(cls: type[Object]) -> None:
+def test_only_the_selected_fields_are_kept(cls: type[Object]) -> None:
     kept = keep_fields("metadata.labels", "spec.nodeName", "status.conditions")(of(cls))
     assert bytes_behind(kept) == {
         "apiVersion": "v1",
@@ -97,7 +97,7 @@ def test_a_path_goes_through_lists(cls: type[Object]) -> None:
     assert bytes_behind(kept)["spec"] == {"containers": [{"image": "nginx", "env": [{"name": "X"}]}, {}]}
 
 
-def test_without_paths_the_identity_is_left() -> None:
+def test_without_paths_only_the_identity_is_kept() -> None:
     assert bytes_behind(keep_fields()(of(Pod))) == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -105,12 +105,12 @@ def test_without_paths_the_identity_is_left() -> None:
     }
 
 
-def test_a_path_to_a_whole_section_wins_over_one_into_it() -> None:
+def test_a_path_to_a_section_wins_over_one_inside_it() -> None:
     for paths in (("spec", "spec.nodeName"), ("spec.nodeName", "spec")):
         assert bytes_behind(keep_fields(*paths)(of(Pod)))["spec"] == DATA["spec"]
 
 
-def test_metadata_alone_is_cut_too() -> None:
+def test_metadata_only_objects_are_trimmed_too() -> None:
     data = {
         **DATA,
         "apiVersion": "meta.k8s.io/v1",
@@ -122,7 +122,7 @@ def test_metadata_alone_is_cut_too() -> None:
     assert bytes_behind(kept)["metadata"] == {**IDENTITY, "labels": {"app": "web"}}
 
 
-def test_an_item_whose_list_alone_knew_its_kind_says_it_afterwards() -> None:
+def test_an_item_gets_the_kind_that_only_its_list_named() -> None:
     item = Unstructured.from_wire(WEB.replace(b'"apiVersion":"v1","kind":"Pod",', b""))
     item.api_version, item.kind = "v1", "Pod"
     for transform in (drop_managed_fields, keep_fields("spec.nodeName")):
@@ -131,7 +131,7 @@ def test_an_item_whose_list_alone_knew_its_kind_says_it_afterwards() -> None:
         assert bytes_behind(done)["kind"] == "Pod"
 
 
-def test_an_object_that_was_made_here_can_be_transformed() -> None:
+def test_an_object_created_locally_can_be_transformed() -> None:
     made = Pod.new("web", labels={"a": "b"}, spec={"nodeName": "n", "hostNetwork": True})
     assert keep_fields("spec.nodeName")(made).spec.node_name == "n"
     assert keep_fields("spec.nodeName")(made).spec.host_network is None
@@ -163,7 +163,9 @@ def cut(value: object, steps: list[list[str]]) -> object:
 
 
 @given(content=st.dictionaries(names, values, max_size=4), wanted=paths)
-def test_what_is_kept_is_what_the_paths_lead_to(content: dict[str, object], wanted: list[str]) -> None:
+def test_keep_fields_keeps_exactly_the_fields_at_the_paths(
+    content: dict[str, object], wanted: list[str]
+) -> None:
     data = {"apiVersion": "x/v1", "kind": "Thing", "metadata": IDENTITY, **content}
     transform = keep_fields(*wanted)
     kept = transform(of(Unstructured, data))
@@ -186,7 +188,7 @@ def test_numbers_are_kept_to_the_last_digit() -> None:
 @pytest.mark.parametrize(
     "path", ["", ".", "spec.", ".spec", "a..b", "spec.containers[0]", "a b", "$.spec.*", None, 7]
 )
-def test_what_is_no_path_is_refused_at_once(path: Any) -> None:
+def test_an_invalid_path_is_rejected_at_once(path: Any) -> None:
     with pytest.raises(InvalidValueError, match="is not a field path"):
         keep_fields("spec.nodeName", path)
 
@@ -197,7 +199,7 @@ def change_in_place(pod: Pod) -> Pod:
     return pod
 
 
-def test_a_change_in_place_is_in_the_bytes_afterwards() -> None:
+def test_a_change_in_place_is_encoded() -> None:
     pod = cast("Pod", of(Pod))
     done = apply(change_in_place, pod)
     assert done.spec.node_name == "elsewhere"
@@ -206,12 +208,12 @@ def test_a_change_in_place_is_in_the_bytes_afterwards() -> None:
     assert not done.is_modified()
 
 
-def test_what_a_transform_leaves_alone_stays_the_same_object() -> None:
+def test_an_unchanged_object_stays_the_same_object() -> None:
     pod = cast("Pod", of(Pod))
     assert apply(lambda same: same, pod) is pod
 
 
-def test_one_transform_sees_what_the_one_before_changed() -> None:
+def test_a_transform_sees_the_changes_of_the_previous_one() -> None:
     both = compose(change_in_place, keep_fields("spec.nodeName"))
     done = apply(both, cast("Pod", of(Pod)))
     assert bytes_behind(done)["spec"] == {"nodeName": "elsewhere"}
@@ -233,12 +235,12 @@ def renamed(pod: Pod) -> Pod:
         (lambda _: Pod.new("web", namespace="shop"), "something else"),
     ],
 )
-def test_what_is_not_that_object_any_more_is_refused(transform: Any, told: str) -> None:
+def test_a_transform_that_returns_another_object_is_rejected(transform: Any, told: str) -> None:
     with pytest.raises(InvalidValueError, match=f'the transform of Pod "shop/web" returned {told}'):
         apply(transform, of(Pod))
 
 
-def test_what_a_transform_raises_passes_through() -> None:
+def test_errors_of_a_transform_pass_through() -> None:
     def fail(_: Pod) -> Pod:
         raise KeyError("mine")
 
@@ -265,7 +267,7 @@ def test_a_description_is_the_same_in_every_process() -> None:
     )
 
 
-def test_what_has_no_name_cannot_be_described_but_composed_and_shown() -> None:
+def test_a_transform_without_a_name_can_be_composed_but_not_described() -> None:
     class Nameless:
         def __call__(self, pod: Pod) -> Pod:
             return pod

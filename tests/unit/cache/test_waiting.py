@@ -28,7 +28,9 @@ def following(source: FakeListWatch) -> SharedInformer[ConfigMap]:
 
 @pytest.mark.guarantee(10)
 @pytest.mark.parametrize("version", ["", None, 5.0, True, -5, "abc", "5x"], ids=repr)
-async def test_what_is_no_version_cannot_be_waited_for(source: FakeListWatch, version: Any) -> None:
+async def test_waiting_for_an_invalid_resource_version_is_rejected(
+    source: FakeListWatch, version: Any
+) -> None:
     async with following(source) as informer:
         with pytest.raises(
             InvalidValueError, match="wait for an object that a server has answered with"
@@ -38,7 +40,7 @@ async def test_what_is_no_version_cannot_be_waited_for(source: FakeListWatch, ve
 
 
 @pytest.mark.guarantee(10)
-async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: EmbeddedCluster) -> None:
+async def test_the_object_of_a_response_can_be_waited_for(embedded: EmbeddedCluster) -> None:
     async with embedded.informer() as informer:
         made = await embedded.maps.create(ConfigMap.new("a", data={"value": "1"}))
         await informer.wait_for(made, 30)
@@ -57,7 +59,7 @@ async def test_an_object_can_be_waited_for_as_it_was_answered(embedded: Embedded
 
 @pytest.mark.guarantee(10)
 @in_virtual_time
-async def test_who_waits_for_a_version_in_vain_is_told_where_the_copy_is() -> None:
+async def test_a_timeout_names_the_resource_version_of_the_cache() -> None:
     source = FakeListWatch()
     async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not reached version 99 within 0 s; it has not synced$"):
@@ -70,7 +72,7 @@ async def test_who_waits_for_a_version_in_vain_is_told_where_the_copy_is() -> No
 
 
 @pytest.mark.guarantee(10)
-async def test_something_can_be_waited_for_to_be_true_of_the_copy(source: FakeListWatch) -> None:
+async def test_a_condition_on_the_cache_can_be_waited_for(source: FakeListWatch) -> None:
     source.put("a")
     informer = following(source)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
@@ -92,7 +94,7 @@ async def test_something_can_be_waited_for_to_be_true_of_the_copy(source: FakeLi
         await informer.wait_until(lambda _: False, 30)
 
 
-async def test_those_who_gave_up_waiting_are_not_kept() -> None:
+async def test_cancelled_waiters_are_released() -> None:
     progress = Progress()
 
     async def wait_in_vain() -> None:

@@ -40,14 +40,14 @@ def test_no_delay_is_longer_than_the_cap(chances: list[float]) -> None:
     assert all(backoff.next(0, chance) <= 30.0 for _ in chances)
 
 
-def test_an_outage_of_any_length_neither_overflows_nor_starts_anew() -> None:
+def test_an_outage_of_any_length_neither_overflows_nor_resets_the_delays() -> None:
     backoff = Backoff()
     delays = [backoff.next(now * 60.0, never) for now in range(5000)]
 
     assert delays[6:] == [30.0] * (5000 - 6)
 
 
-def test_progress_starts_the_row_anew() -> None:
+def test_progress_resets_the_delays() -> None:
     backoff = Backoff()
     backoff.next(0, never)
     backoff.next(10, never)
@@ -68,7 +68,7 @@ def test_progress_resets_only_after_reset_after() -> None:
     assert backoff.next(40, never) == 0.8
 
 
-def test_a_timer_that_goes_off_early_does_not_hide_progress() -> None:
+def test_a_timer_that_fires_early_does_not_hide_progress() -> None:
     backoff = Backoff()
     backoff.next(0, never)
     backoff.progress(0.79)
@@ -76,7 +76,7 @@ def test_a_timer_that_goes_off_early_does_not_hide_progress() -> None:
     assert backoff.next(1, never) == 0.8
 
 
-def test_reset_needs_no_reason() -> None:
+def test_reset_is_possible_at_any_time() -> None:
     backoff = Backoff(reset_after=1000)
     backoff.next(0, never)
     backoff.reset()
@@ -87,7 +87,7 @@ def test_reset_needs_no_reason() -> None:
 @pytest.mark.parametrize(
     "shape", [{"first": -1.0}, {"factor": 0.5}, {"cap": 0.1}, {"jitter": -1.0}, {"reset_after": -1.0}]
 )
-def test_a_shape_that_makes_no_sense_is_refused(shape: dict[str, float]) -> None:
+def test_invalid_parameters_are_rejected(shape: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="a backoff needs"):
         Backoff(**shape)
 
@@ -96,7 +96,7 @@ def test_a_shape_that_makes_no_sense_is_refused(shape: dict[str, float]) -> None
     ("attempts", "expected"),
     [(DEFAULT_RETRY, [0.01, 0.01, 0.01, 0.01]), (DEFAULT_BACKOFF, [0.01, 0.05, 0.25])],
 )
-def test_conflicts_are_met_with_client_gos_delays(attempts: Attempts, expected: list[float]) -> None:
+def test_conflicts_are_retried_with_client_gos_delays(attempts: Attempts, expected: list[float]) -> None:
     assert list(attempts.delays(never)) == pytest.approx(expected)
     longest = list(attempts.delays(lambda: math.nextafter(1, 0)))
     assert longest == pytest.approx([delay * 1.1 for delay in expected])

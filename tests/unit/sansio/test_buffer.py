@@ -31,7 +31,7 @@ def folded(*notifications: Notification[int]) -> list[Notification[int]]:
 
 
 class TestKeeping:
-    def test_up_to_its_limit_it_gives_everything_in_order(self) -> None:
+    def test_up_to_its_limit_it_returns_everything_in_order(self) -> None:
         notifications = [
             add("a", 1),
             update("a", 1, 2),
@@ -48,7 +48,7 @@ class TestKeeping:
         assert buffer.take() == notifications
         assert len(buffer) == buffer.folded == 0
 
-    def test_it_gives_no_more_than_is_asked_for(self) -> None:
+    def test_it_returns_no_more_than_requested(self) -> None:
         buffer = HandlerBuffer[int]()
         for number in range(5):
             buffer.push(add(str(number), number))
@@ -58,7 +58,7 @@ class TestKeeping:
         assert [notification.key for notification in buffer.take(9)] == ["2", "3", "4"]
         assert buffer.take() == []
 
-    def test_room_is_made_by_taking(self) -> None:
+    def test_taking_frees_capacity(self) -> None:
         buffer = HandlerBuffer[int](limit=2)
         for number in range(50):
             buffer.extend([update("a", number, number + 1), update("a", number + 1, number + 2)])
@@ -72,7 +72,7 @@ class TestKeeping:
 
 
 class TestFolding:
-    def test_beyond_the_limit_what_waits_is_folded_too(self) -> None:
+    def test_beyond_the_limit_pending_notifications_are_folded_too(self) -> None:
         buffer = HandlerBuffer[int](limit=3)
         buffer.extend([add("a", 1), update("a", 1, 2), add("b", 1)])
         assert (buffer.is_folding, len(buffer)) == (False, 3)
@@ -98,7 +98,7 @@ class TestFolding:
         buffer.push(update("b", 3, 4))
         assert not buffer.is_folding
 
-    def test_it_is_empty_again_too_when_all_that_waits_comes_to_nothing(self) -> None:
+    def test_it_is_empty_again_when_all_pending_notifications_cancel_out(self) -> None:
         buffer = HandlerBuffer[int](limit=1)
         buffer.extend([add("a", 1), delete("a", 1)])
 
@@ -130,12 +130,12 @@ class TestFolding:
             ),
         ],
     )
-    def test_what_waits_for_a_key_is_what_it_comes_to(
+    def test_the_pending_notifications_of_a_key_are_folded(
         self, came: list[Notification[int]], told: list[Notification[int]]
     ) -> None:
         assert folded(*came) == told
 
-    def test_even_notices_that_contradict_each_other_stay_three_a_key(self) -> None:
+    def test_contradictory_notifications_are_limited_to_three_a_key(self) -> None:
         assert folded(add("a", 1), add("a", 2)) == [add("a", 2)]
         assert folded(update("a", 1, 2), add("a", 3)) == [update("a", 1, 3)]
         assert folded(delete("a", 1), delete("a", 2)) == [delete("a", 1)]
@@ -144,23 +144,23 @@ class TestFolding:
         came = [update("a", 1, 2), delete("a", 2), delete("a", 3), update("a", 4, 5), add("a", 6)]
         assert folded(*came) == [update("a", 1, 2), delete("a", 2), update("a", 4, 6)]
 
-    def test_an_add_is_as_initial_as_the_first_was(self) -> None:
+    def test_a_folded_add_is_initial_if_the_first_one_was(self) -> None:
         assert folded(add("a", 1, is_initial=True), update("a", 1, 2)) == [add("a", 2, is_initial=True)]
         assert folded(add("a", 1, is_initial=True), delete("a", 1), add("a", 2)) == [add("a", 2)]
 
-    def test_a_delete_keeps_what_is_known_of_the_end(self) -> None:
+    def test_a_folded_delete_keeps_whether_the_final_state_is_known(self) -> None:
         unseen = delete("a", 2, final_state_known=False)
 
         assert folded(update("a", 1, 2), unseen) == [update("a", 1, 2), unseen]
         assert folded(unseen, add("a", 3), delete("a", 3)) == [unseen]
 
-    def test_a_key_keeps_the_place_where_it_first_came(self) -> None:
+    def test_a_key_keeps_its_first_position(self) -> None:
         came = [update("a", 1, 2), update("b", 1, 2), delete("a", 2), update("c", 1, 2), add("a", 3)]
 
         mine = [update("a", 1, 2), delete("a", 2), add("a", 3)]
         assert folded(*came) == [*mine, update("b", 1, 2), update("c", 1, 2)]
 
-    def test_who_filters_hears_that_an_object_stopped_passing_before_it_went(self) -> None:
+    def test_a_filtering_handler_gets_the_update_that_stops_passing_before_the_delete(self) -> None:
         passing, not_passing = 1, -1
         known = {"a"}
         for notification in folded(update("a", passing, not_passing), delete("a", not_passing)):
@@ -169,10 +169,10 @@ class TestFolding:
 
         assert known == set()
 
-    def test_a_key_of_which_nothing_was_left_comes_where_it_comes_again(self) -> None:
+    def test_a_key_that_cancelled_out_gets_a_new_position(self) -> None:
         assert folded(add("a", 1), add("b", 1), delete("a", 1), add("a", 2)) == [add("b", 1), add("a", 2)]
 
-    def test_marks_are_never_folded_and_keep_their_place(self) -> None:
+    def test_markers_are_never_folded_and_keep_their_position(self) -> None:
         came = [
             add("a", 1, is_initial=True),
             SYNC_MARKER,
@@ -185,7 +185,7 @@ class TestFolding:
 
         assert folded(*came) == [add("a", 2, is_initial=True), SYNC_MARKER, SYNC_MARKER, SYNC_MARKER]
 
-    def test_a_whole_state_beyond_the_limit_is_told_in_order_and_folded_with_what_comes(self) -> None:
+    def test_a_list_beyond_the_limit_is_returned_in_order_and_folded_with_later_changes(self) -> None:
         buffer = HandlerBuffer[int](limit=3)
         buffer.extend(add(key, 1, is_initial=True) for key in "abcdef")
         buffer.push(SYNC_MARKER)
@@ -199,7 +199,7 @@ class TestFolding:
         later = [add("d", 3, is_initial=True), *(add(key, 1, is_initial=True) for key in "ef")]
         assert buffer.take() == [*later, SYNC_MARKER, add("g", 2), update("a", 1, 2)]
 
-    def test_a_mark_within_a_batch_keeps_its_place(self) -> None:
+    def test_a_marker_within_a_batch_keeps_its_position(self) -> None:
         batch = [add("a", 1), SYNC_MARKER, add("b", 1)]
         assert folded(*batch) == batch
         assert folded(*batch, SYNC_MARKER, update("b", 1, 2)) == [
@@ -209,7 +209,7 @@ class TestFolding:
             SYNC_MARKER,
         ]
 
-    def test_of_two_notices_about_a_key_the_first_can_be_taken_alone(self) -> None:
+    def test_the_first_of_two_notifications_of_a_key_can_be_taken_alone(self) -> None:
         buffer = HandlerBuffer[int](limit=0)
         buffer.extend([delete("a", 1), add("a", 2), update("b", 1, 2)])
 
@@ -219,7 +219,7 @@ class TestFolding:
         assert buffer.take(1) == [add("a", 3)]
         assert buffer.take() == [update("b", 1, 2)]
 
-    def test_what_was_taken_is_known_so_that_its_delete_is_told(self) -> None:
+    def test_a_delete_after_a_taken_add_is_returned(self) -> None:
         buffer = HandlerBuffer[int](limit=0)
         buffer.extend([delete("a", 1), add("a", 2), add("b", 1)])
         buffer.take(2)
@@ -227,7 +227,7 @@ class TestFolding:
 
         assert buffer.take() == [add("b", 1), delete("a", 2)]
 
-    def test_the_count_of_what_was_folded_away_goes_on(self) -> None:
+    def test_the_count_of_folded_notifications_continues(self) -> None:
         buffer = HandlerBuffer[int](limit=0)
         for _ in range(3):
             buffer.extend([add("a", 1), update("a", 1, 2), update("a", 2, 3)])
@@ -249,7 +249,7 @@ def test_a_cleared_buffer_is_as_new() -> None:
         assert buffer.take() == [add("a", 2)]
 
 
-def test_churn_of_names_that_never_return_needs_no_memory() -> None:
+def test_churn_of_names_that_never_return_uses_no_memory() -> None:
     buffer = HandlerBuffer[int](limit=10)
     for number in range(5000):
         buffer.extend([add(f"job-{number}", 1), update(f"job-{number}", 1, 2), delete(f"job-{number}", 2)])
@@ -258,7 +258,7 @@ def test_churn_of_names_that_never_return_needs_no_memory() -> None:
     assert buffer.folded + len(buffer) == 15000
 
 
-def test_a_notice_does_not_show_what_may_be_secret() -> None:
+def test_the_repr_of_a_notification_shows_no_secrets() -> None:
     notification = Notification(NotificationType.UPDATE, "ns/token", "hunter1", "hunter2")
 
     assert "hunter" not in repr(notification)
@@ -271,7 +271,7 @@ class TestBeginningWithAState:
         return {f"key-{number}": number for number in range(count)}
 
     @pytest.mark.parametrize("count", [0, 5, 6, 100])
-    def test_it_is_taken_as_initial_adds_in_order(self, count: int) -> None:
+    def test_a_list_is_taken_as_initial_adds_in_order(self, count: int) -> None:
         buffer: HandlerBuffer[int] = HandlerBuffer(5)
         buffer.begin_with(self.items(count))
         assert len(buffer) == count
@@ -280,7 +280,7 @@ class TestBeginningWithAState:
         assert all(each.type is NotificationType.ADD and each.is_initial for each in taken)
         assert not len(buffer)
 
-    def test_changes_are_folded_into_it_where_it_is_larger_than_the_limit(self) -> None:
+    def test_changes_are_folded_into_a_list_larger_than_the_limit(self) -> None:
         buffer: HandlerBuffer[int] = HandlerBuffer(2)
         buffer.begin_with(self.items(4))
         buffer.push(Notification(NotificationType.UPDATE, "key-2", 2, 20))
@@ -298,7 +298,7 @@ class TestBeginningWithAState:
         ]
         assert buffer.folded == 3
 
-    def test_what_was_taken_already_is_not_folded(self) -> None:
+    def test_taken_notifications_are_not_folded(self) -> None:
         buffer: HandlerBuffer[int] = HandlerBuffer(2)
         buffer.begin_with(self.items(4))
         assert len(buffer.take(2)) == 2
@@ -309,7 +309,7 @@ class TestBeginningWithAState:
             ("delete", "key-0"),
         ]
 
-    def test_clearing_drops_it(self) -> None:
+    def test_clearing_drops_a_pending_list(self) -> None:
         buffer: HandlerBuffer[int] = HandlerBuffer(2)
         buffer.begin_with(self.items(4))
         buffer.clear()

@@ -76,13 +76,13 @@ Make: TypeAlias = Callable[[], Queue[str]]
 
 
 @both
-def test_an_empty_queue_has_nothing_to_hand_over(make: Make) -> None:
+def test_an_empty_queue_pops_nothing(make: Make) -> None:
     assert pop(make()) is None
     assert len(make()) == 0
 
 
 @both
-def test_what_is_popped_is_gone(make: Make) -> None:
+def test_popped_changes_are_removed(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
     assert len(queue) == 1
@@ -94,7 +94,7 @@ def test_what_is_popped_is_gone(make: Make) -> None:
 
 @both
 @pytest.mark.parametrize("write", WRITES)
-def test_a_closed_queue_refuses_everything(make: Make, write: str) -> None:
+def test_a_closed_queue_rejects_every_addition(make: Make, write: str) -> None:
     queue = make()
     queue.close()
 
@@ -104,7 +104,7 @@ def test_a_closed_queue_refuses_everything(make: Make, write: str) -> None:
 
 
 @both
-def test_a_closed_queue_gives_what_it_has_and_then_says_that_it_is_over(make: Make) -> None:
+def test_a_closed_queue_pops_the_remaining_changes_and_then_raises(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
     queue.close()
@@ -117,7 +117,7 @@ def test_a_closed_queue_gives_what_it_has_and_then_says_that_it_is_over(make: Ma
 
 
 @both
-def test_a_refused_addition_does_not_make_it_synced(make: Make) -> None:
+def test_a_rejected_addition_does_not_make_it_synced(make: Make) -> None:
     queue = make()
     queue.close()
 
@@ -127,7 +127,7 @@ def test_a_refused_addition_does_not_make_it_synced(make: Make) -> None:
 
 
 @both
-def test_an_error_of_the_process_passes_on_and_the_changes_are_gone(make: Make) -> None:
+def test_an_error_of_the_process_function_passes_through_and_the_changes_are_removed(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
 
@@ -137,7 +137,7 @@ def test_an_error_of_the_process_passes_on_and_the_changes_are_gone(make: Make) 
 
 
 @both
-def test_the_sync_state_moves_even_if_the_process_raises(make: Make) -> None:
+def test_the_sync_state_advances_even_if_the_process_function_raises(make: Make) -> None:
     queue = make()
     queue.replace({"a": "1"}, "1")
 
@@ -147,7 +147,7 @@ def test_the_sync_state_moves_even_if_the_process_raises(make: Make) -> None:
 
 
 @both
-def test_it_is_synced_when_the_process_has_returned_and_not_before(make: Make) -> None:
+def test_it_has_synced_only_after_the_process_function_has_returned(make: Make) -> None:
     queue = make()
     queue.replace({"a": "1"}, "1")
     assert not queue.has_synced
@@ -161,7 +161,7 @@ def test_it_is_synced_when_the_process_has_returned_and_not_before(make: Make) -
 
 @both
 @pytest.mark.parametrize("write", ["add", "update", "delete"])
-def test_a_queue_that_begins_with_a_change_waits_for_no_list(make: Make, write: str) -> None:
+def test_a_queue_that_starts_with_a_change_waits_for_no_list(make: Make, write: str) -> None:
     queue = make()
     WRITES[write](queue)
     assert queue.has_synced
@@ -195,7 +195,7 @@ def test_once_synced_a_relist_is_not_initial(make: Make) -> None:
 
 
 @both
-def test_a_process_may_write_to_the_queue_that_it_is_called_from(make: Make) -> None:
+def test_a_process_function_may_add_to_its_queue(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
 
@@ -205,7 +205,7 @@ def test_a_process_may_write_to_the_queue_that_it_is_called_from(make: Make) -> 
 
 
 @both
-def test_a_deletion_tells_whether_the_final_state_is_known(make: Make) -> None:
+def test_a_deletion_records_whether_the_final_state_is_known(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
     queue.pop(lambda _changes, _is_initial: queue.add("a", "2", "2"))
@@ -218,7 +218,7 @@ def test_a_deletion_tells_whether_the_final_state_is_known(make: Make) -> None:
 # The ordered queue.
 
 
-def test_changes_come_out_in_the_order_in_which_they_came_whatever_they_are_about() -> None:
+def test_changes_are_popped_in_the_order_in_which_they_were_added() -> None:
     queue = ChangeQueue[str]()
     queue.replace({"a": "1"}, "1")
     queue.update("a", "2", "2")
@@ -238,7 +238,7 @@ def test_changes_come_out_in_the_order_in_which_they_came_whatever_they_are_abou
     ]
 
 
-def test_a_batch_ends_where_a_key_comes_for_the_second_time() -> None:
+def test_a_batch_ends_before_a_repeated_key() -> None:
     queue = ChangeQueue[str]()
     for key in "abcacb":
         queue.update(key, "1", "1")
@@ -247,7 +247,7 @@ def test_a_batch_ends_where_a_key_comes_for_the_second_time() -> None:
     assert keys == [["a", "b", "c"], ["a", "c", "b"]]
 
 
-def test_a_batch_has_no_more_changes_than_it_may() -> None:
+def test_a_batch_has_at_most_the_maximum_number_of_changes() -> None:
     queue = ChangeQueue[str](batch=2)
     for key in "abcde":
         queue.add(key, "1", "1")
@@ -255,7 +255,7 @@ def test_a_batch_has_no_more_changes_than_it_may() -> None:
     assert [len(changes) for changes, _ in drain(queue)] == [2, 2, 1]
 
 
-def test_by_default_a_thousand_changes_make_a_batch() -> None:
+def test_the_default_batch_size_is_a_thousand() -> None:
     queue = ChangeQueue[str]()
     for number in range(1500):
         queue.add(str(number), "1", "1")
@@ -264,7 +264,7 @@ def test_by_default_a_thousand_changes_make_a_batch() -> None:
 
 
 @pytest.mark.parametrize("write", ["replace", "resync", "bookmark"])
-def test_what_is_no_delta_travels_alone(write: str) -> None:
+def test_lists_resyncs_and_bookmarks_are_batches_of_one(write: str) -> None:
     queue = ChangeQueue[str]()
     queue.add("a", "1", "1")
     WRITES[write](queue)
@@ -283,7 +283,7 @@ def test_a_list_is_one_change_and_counts_as_one() -> None:
     assert pop(queue) == ([ReplacedAll(items, "9", "", frozenset({"c"}))], True)
 
 
-def test_an_empty_list_must_be_popped_too_before_the_queue_has_synced() -> None:
+def test_an_empty_list_must_be_popped_before_the_queue_has_synced() -> None:
     queue = ChangeQueue[str]()
     queue.replace({}, "9")
     assert not queue.has_synced
@@ -292,7 +292,7 @@ def test_an_empty_list_must_be_popped_too_before_the_queue_has_synced() -> None:
     assert queue.has_synced
 
 
-def test_a_deletion_of_an_object_that_nobody_has_heard_of_is_told() -> None:
+def test_a_deletion_of_an_unknown_object_is_popped() -> None:
     queue = ChangeQueue[str]()
     queue.delete("a", None, "")
 
@@ -324,7 +324,7 @@ def test_the_first_list_of_each_scope_is_initial_and_nothing_else() -> None:
     assert [is_initial for _, is_initial in drain(queue)] == [True, False, False, False, True, False]
 
 
-def test_a_change_in_a_scope_that_is_listed_does_not_stand_for_the_list_of_another() -> None:
+def test_a_change_in_a_listed_scope_does_not_sync_another() -> None:
     queue = ChangeQueue[str](scopes=("left", "right"))
     queue.replace({}, "1", scope="left")
     queue.add("left/a", "2", "2")
@@ -333,7 +333,7 @@ def test_a_change_in_a_scope_that_is_listed_does_not_stand_for_the_list_of_anoth
     assert not queue.has_synced
 
 
-def test_a_scope_that_the_queue_was_not_made_for_is_refused() -> None:
+def test_an_unknown_scope_is_rejected() -> None:
     queue = ChangeQueue[str](scopes=("left", "right"))
 
     with pytest.raises(InvalidValueError, match='no scope "", only "left", "right"'):
@@ -344,13 +344,13 @@ def test_a_scope_that_the_queue_was_not_made_for_is_refused() -> None:
 
 
 @pytest.mark.parametrize("scopes", [(), "default", ""])
-def test_scopes_are_some_names(scopes: tuple[str, ...] | str) -> None:
+def test_scopes_are_validated(scopes: tuple[str, ...] | str) -> None:
     with pytest.raises(InvalidValueError, match="names no scopes"):
         ChangeQueue[str](scopes=scopes)
 
 
 @pytest.mark.parametrize("batch", [0, -1])
-def test_a_batch_has_room_for_a_change(batch: int) -> None:
+def test_a_batch_size_is_at_least_one(batch: int) -> None:
     with pytest.raises(InvalidValueError, match="give 1 or more"):
         ChangeQueue[str](batch=batch)
 
@@ -358,7 +358,7 @@ def test_a_batch_has_room_for_a_change(batch: int) -> None:
 # Changes.
 
 
-def test_a_change_does_not_show_what_may_be_secret() -> None:
+def test_the_repr_of_a_change_shows_no_secrets() -> None:
     delta = Delta(DeltaType.UPDATED, "default/key", "hunter2", "7")
     replaced = ReplacedAll({"default/key": "hunter2"}, "8", kept=frozenset({"default/odd"}))
 

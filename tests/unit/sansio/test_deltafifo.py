@@ -30,7 +30,7 @@ def tombstone(key: str, value: str | None, version: str) -> Delta[str]:
     return Delta(DELETED, key, value, version, final_state_known=False)
 
 
-def test_all_that_waits_for_a_key_comes_out_together() -> None:
+def test_all_deltas_of_a_key_are_popped_together() -> None:
     queue = DeltaFIFO[str]()
     queue.add("a", "1", "1")
     queue.add("b", "2", "2")
@@ -53,7 +53,7 @@ def test_all_that_waits_for_a_key_comes_out_together() -> None:
     ]
 
 
-def test_a_key_that_comes_back_waits_behind_the_others() -> None:
+def test_a_key_that_is_added_again_is_queued_last() -> None:
     queue = DeltaFIFO[str]()
     queue.add("a", "1", "1")
     queue.add("b", "2", "2")
@@ -75,7 +75,7 @@ def test_a_key_that_comes_back_waits_behind_the_others() -> None:
         ((None, "", False), (None, "2", True), (None, "2", True)),
     ],
 )
-def test_of_two_deletions_in_a_row_the_one_stays_that_knows_more(
+def test_of_two_consecutive_deletions_the_one_with_the_final_state_is_kept(
     first: tuple[str | None, str, bool],
     second: tuple[str | None, str, bool],
     kept: tuple[str | None, str, bool],
@@ -88,7 +88,7 @@ def test_of_two_deletions_in_a_row_the_one_stays_that_knows_more(
     assert deltas(queue) == [Delta(DELETED, "a", value, version, is_known)]
 
 
-def test_deletions_with_something_in_between_stay_two() -> None:
+def test_deletions_with_another_delta_in_between_are_both_kept() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.delete("a", "1", "1")
     queue.add("a", "2", "2")
@@ -101,14 +101,14 @@ def test_deletions_with_something_in_between_stay_two() -> None:
     ]
 
 
-def test_a_deletion_of_what_is_neither_queued_nor_known_is_dropped() -> None:
+def test_a_deletion_of_an_object_neither_queued_nor_stored_is_dropped() -> None:
     for queue in (DeltaFIFO[str](), DeltaFIFO({"b": "1"})):
         queue.delete("a", "1", "1")
         assert len(queue) == 0
         assert queue.has_synced
 
 
-def test_a_deletion_of_what_is_only_known_or_only_queued_is_told() -> None:
+def test_a_deletion_of_an_object_queued_or_stored_is_enqueued() -> None:
     queue = DeltaFIFO({"known": "1"})
     queue.add("queued", "2", "2")
     queue.delete("known", "3", "3")
@@ -121,7 +121,7 @@ def test_a_deletion_of_what_is_only_known_or_only_queued_is_told() -> None:
     ]
 
 
-def test_a_list_is_told_item_by_item_and_then_what_is_missing() -> None:
+def test_a_list_is_enqueued_item_by_item_followed_by_deletions_of_missing_objects() -> None:
     queue = DeltaFIFO({"gone": "1", "stays": "2"})
     queue.replace({"stays": "3", "new": "4"}, "9")
 
@@ -132,7 +132,7 @@ def test_a_list_is_told_item_by_item_and_then_what_is_missing() -> None:
     ]
 
 
-def test_what_is_queued_and_missing_from_a_list_is_told_as_deleted_with_its_newest_state() -> None:
+def test_a_queued_object_missing_from_a_list_is_deleted_with_its_newest_state() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.update("a", "1", "1")
     queue.add("b", "2", "2")
@@ -146,7 +146,7 @@ def test_what_is_queued_and_missing_from_a_list_is_told_as_deleted_with_its_newe
     ]
 
 
-def test_a_deletion_that_was_seen_is_not_followed_by_one_that_was_guessed() -> None:
+def test_an_observed_deletion_is_not_followed_by_a_tombstone() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.delete("a", "1", "1")
     queue.replace({}, "9")
@@ -154,7 +154,7 @@ def test_a_deletion_that_was_seen_is_not_followed_by_one_that_was_guessed() -> N
     assert deltas(queue) == [Delta(DELETED, "a", "1", "1")]
 
 
-def test_two_lists_in_a_row_tell_a_deletion_once() -> None:
+def test_two_consecutive_lists_enqueue_a_deletion_once() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.replace({}, "8")
     queue.replace({}, "9")
@@ -162,7 +162,7 @@ def test_two_lists_in_a_row_tell_a_deletion_once() -> None:
     assert deltas(queue) == [tombstone("a", "0", "9")]
 
 
-def test_what_could_not_be_read_is_not_taken_for_deleted() -> None:
+def test_undecodable_objects_are_not_deleted() -> None:
     queue = DeltaFIFO({"known": "0", "gone": "0"})
     queue.add("queued", "1", "1")
     queue.replace({}, "9", kept=frozenset({"known", "queued"}))
@@ -170,7 +170,7 @@ def test_what_could_not_be_read_is_not_taken_for_deleted() -> None:
     assert deltas(queue) == [Delta(ADDED, "queued", "1", "1"), tombstone("gone", "0", "9")]
 
 
-def test_without_a_store_a_list_finds_only_deletions_of_what_is_queued() -> None:
+def test_without_a_store_a_list_deletes_only_queued_objects() -> None:
     queue = DeltaFIFO[str]()
     queue.add("a", "1", "1")
     queue.replace({"b": "2"}, "9")
@@ -182,7 +182,7 @@ def test_without_a_store_a_list_finds_only_deletions_of_what_is_queued() -> None
     ]
 
 
-def test_a_resync_tells_what_is_known_again_unless_something_is_queued_for_it() -> None:
+def test_a_resync_enqueues_stored_objects_that_are_not_queued() -> None:
     queue = DeltaFIFO({"a": "1", "b": "2"})
     queue.update("b", "3", "3")
     queue.resync()
@@ -219,7 +219,7 @@ def test_it_has_synced_when_the_last_key_of_the_first_list_is_processed() -> Non
     assert after == [False, False, True]
 
 
-def test_changes_during_the_first_list_do_not_postpone_that_it_has_synced() -> None:
+def test_changes_during_the_first_list_do_not_postpone_the_sync() -> None:
     queue = DeltaFIFO[str]()
     queue.replace({"a": "1", "b": "2"}, "9")
     queue.pop(lambda _changes, _is_initial: queue.update("a", "3", "10"))
@@ -230,7 +230,7 @@ def test_changes_during_the_first_list_do_not_postpone_that_it_has_synced() -> N
     assert len(queue) == 1
 
 
-def test_a_resync_before_the_first_list_is_a_part_of_what_must_be_popped() -> None:
+def test_a_resync_before_the_first_list_must_be_popped_before_the_sync() -> None:
     queue = DeltaFIFO({"odd": "0"})
     queue.resync()
     queue.replace({"a": "1"}, "9", kept=frozenset({"odd"}))
@@ -238,14 +238,14 @@ def test_a_resync_before_the_first_list_is_a_part_of_what_must_be_popped() -> No
     assert [is_initial for _, is_initial in drain(queue)] == [True, True]
 
 
-def test_an_empty_first_list_leaves_nothing_to_wait_for() -> None:
+def test_an_empty_first_list_syncs_at_once() -> None:
     queue = DeltaFIFO[str]()
     queue.replace({}, "9")
 
     assert queue.has_synced
 
 
-def test_it_knows_no_scopes() -> None:
+def test_it_has_no_scopes() -> None:
     queue = DeltaFIFO[str]()
 
     with pytest.raises(InvalidValueError, match='cannot take "default"'):

@@ -20,7 +20,7 @@ def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @given(STREAMS, st.lists(st.integers(0, 200)))
-def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> None:
+def test_any_chunking_gives_the_same_lines(stream: bytes, cuts: list[int]) -> None:
     lines = LineDecoder()
 
     found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
@@ -31,7 +31,7 @@ def test_any_cutting_gives_the_same_lines(stream: bytes, cuts: list[int]) -> Non
 
 
 @given(STREAMS, st.lists(st.integers(0, 200)))
-def test_text_is_given_as_it_came(stream: bytes, cuts: list[int]) -> None:
+def test_lines_are_returned_unchanged(stream: bytes, cuts: list[int]) -> None:
     lines = LineDecoder(verbatim=True)
 
     found = [line for piece in pieces(stream, cuts) for line in lines.feed(piece)]
@@ -40,7 +40,7 @@ def test_text_is_given_as_it_came(stream: bytes, cuts: list[int]) -> None:
 
 
 @given(STREAMS, st.lists(st.integers(0, 200)), st.integers(1, 50))
-def test_a_line_above_the_limit_is_refused_however_it_is_cut(
+def test_a_line_above_the_limit_is_rejected_however_it_is_chunked(
     stream: bytes, cuts: list[int], limit: int
 ) -> None:
     lines = LineDecoder(limit)
@@ -77,7 +77,7 @@ def test_one_chunk_can_end_a_line_hold_others_and_begin_the_next() -> None:
     assert lines.rest == b""
 
 
-def test_what_is_unfinished_is_put_together_once() -> None:
+def test_an_unfinished_line_is_joined_once() -> None:
     """Each piece is kept as it came, so that a line in many pieces takes no time that grows with its square."""
     lines = LineDecoder()
     piece = b"x" * 1000
@@ -88,7 +88,7 @@ def test_what_is_unfinished_is_put_together_once() -> None:
     assert lines.feed(b"\n") == [piece * 1000]
 
 
-def test_blank_lines_without_end_are_left_out_at_once() -> None:
+def test_endless_blank_lines_are_dropped_at_once() -> None:
     lines = LineDecoder()
 
     assert lines.feed(b'{"a":1}' + b"\n" * 1_000_000 + b'{"b":2}\n\n\n{"c"') == [b'{"a":1}', b'{"b":2}']

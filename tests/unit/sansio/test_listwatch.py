@@ -39,11 +39,11 @@ from masthead._sansio.retry import LONGEST_WAIT
 # The first state
 
 
-def test_the_first_request_is_for_the_newest_state_and_all_that_follows() -> None:
+def test_the_first_request_is_a_watch_with_initial_events() -> None:
     assert watching().start() == state_at("")
 
 
-def test_objects_before_the_mark_belong_to_a_state_that_does_not_count_yet() -> None:
+def test_initial_events_are_incomplete_before_their_bookmark() -> None:
     machine = streaming()
 
     assert machine.event("ADDED", "5") is Role.INITIAL
@@ -52,7 +52,7 @@ def test_objects_before_the_mark_belong_to_a_state_that_does_not_count_yet() -> 
     assert (machine.version, machine.phase) == ("", Phase.STREAMING)
 
 
-def test_the_mark_completes_the_state_and_the_same_stream_goes_on() -> None:
+def test_the_bookmark_completes_the_initial_events_and_the_watch_continues() -> None:
     machine = streaming()
     machine.event("ADDED", "5")
 
@@ -62,7 +62,7 @@ def test_the_mark_completes_the_state_and_the_same_stream_goes_on() -> None:
     assert machine.version == "8"
 
 
-def test_a_mark_without_a_version_completes_nothing() -> None:
+def test_a_bookmark_without_a_resource_version_completes_nothing() -> None:
     machine = streaming()
 
     assert machine.event("BOOKMARK", "", ends_initial=True) is Role.INITIAL
@@ -70,7 +70,7 @@ def test_a_mark_without_a_version_completes_nothing() -> None:
 
 
 @pytest.mark.parametrize("code", [400, 422])
-def test_a_server_that_does_not_know_initial_events_is_listed_at_once_and_never_asked_for_them_again(
+def test_a_server_without_initial_events_is_listed_at_once_and_from_then_on(
     code: int,
 ) -> None:
     machine = watching()
@@ -85,14 +85,14 @@ def test_a_server_that_does_not_know_initial_events_is_listed_at_once_and_never_
     assert machine.failed(0, EXPIRED) == list_at("7", limit=0, after=0.8)
 
 
-def test_the_same_codes_in_an_event_say_nothing_about_the_option() -> None:
+def test_the_same_codes_in_an_error_event_do_not_disable_initial_events() -> None:
     machine = streaming()
 
     assert machine.failed(0, Failure(code=400)) == state_at("", after=0.8)
     assert machine.initial_events
 
 
-def test_a_server_that_never_says_that_the_initial_objects_are_over_is_listed_at_once() -> None:
+def test_a_server_that_never_ends_its_initial_events_is_listed_at_once() -> None:
     machine = streaming()
     machine.event("ADDED", "5")
 
@@ -103,7 +103,7 @@ def test_a_server_that_never_says_that_the_initial_objects_are_over_is_listed_at
 
 
 @pytest.mark.parametrize("end", ["closed", "failed"])
-def test_after_two_streams_that_were_cut_short_a_list_is_tried(end: str) -> None:
+def test_two_interrupted_watches_are_followed_by_a_list(end: str) -> None:
     machine = streaming()
 
     def ends() -> Step:
@@ -115,7 +115,7 @@ def test_after_two_streams_that_were_cut_short_a_list_is_tried(end: str) -> None
     assert ends() == list_at("0", after=1.6)
 
 
-def test_streams_that_were_never_opened_are_not_cut_short() -> None:
+def test_watches_that_were_never_opened_do_not_count_as_interrupted() -> None:
     machine = watching()
     machine.start()
     for delay in [0.8, 1.6, 3.2, 6.4]:
@@ -123,7 +123,7 @@ def test_streams_that_were_never_opened_are_not_cut_short() -> None:
         assert machine.failed(0, DROP) == state_at("", after=delay)
 
 
-def test_streams_cut_short_before_a_state_was_complete_are_not_held_against_the_next() -> None:
+def test_interrupted_watches_are_forgotten_once_a_state_is_complete() -> None:
     machine = streaming()
     machine.failed(0, DROP)
     machine.begin(0)
@@ -137,7 +137,7 @@ def test_streams_cut_short_before_a_state_was_complete_are_not_held_against_the_
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 405, 500, 503])
-def test_a_stream_that_the_server_does_not_grant_is_followed_by_a_list(code: int) -> None:
+def test_a_rejected_watch_is_followed_by_a_list(code: int) -> None:
     machine = watching()
     machine.start()
     machine.begin(0)
@@ -146,7 +146,7 @@ def test_a_stream_that_the_server_does_not_grant_is_followed_by_a_list(code: int
     assert machine.initial_events
 
 
-def test_a_busy_server_is_asked_for_the_same_again_when_it_wants_to() -> None:
+def test_a_throttled_request_is_repeated_after_retry_after() -> None:
     machine = watching()
     machine.start()
     machine.begin(0)
@@ -156,7 +156,7 @@ def test_a_busy_server_is_asked_for_the_same_again_when_it_wants_to() -> None:
 
 
 @pytest.mark.parametrize("make", [watching, listing, proving, waiting_to_follow, streamed, listed])
-def test_no_server_can_send_us_away_for_too_long(make: Make) -> None:
+def test_retry_after_is_capped(make: Make) -> None:
     machine = make()
     if make is watching:
         machine.start()
@@ -168,7 +168,7 @@ def test_no_server_can_send_us_away_for_too_long(make: Make) -> None:
 # Lists
 
 
-def test_the_first_list_takes_what_the_server_has_in_memory() -> None:
+def test_the_first_list_is_served_from_the_watch_cache() -> None:
     step = watching(initial_events=False).start()
 
     assert step == list_at("0")
@@ -176,14 +176,14 @@ def test_the_first_list_takes_what_the_server_has_in_memory() -> None:
     assert step.match == "NotOlderThan"
 
 
-def test_a_new_list_is_no_older_than_what_is_known() -> None:
+def test_a_relist_is_not_older_than_the_known_resource_version() -> None:
     machine = listed("7")
     machine.event("ADDED", "9")
 
     assert machine.failed(0, EXPIRED) == list_at("9", limit=0, after=0.8)
 
 
-def test_a_list_of_the_newest_state_names_no_version_and_no_match() -> None:
+def test_a_most_recent_list_has_no_resource_version_and_no_match() -> None:
     step = listing().failed(0, EXPIRED)
 
     assert step == list_at("")
@@ -192,13 +192,13 @@ def test_a_list_of_the_newest_state_names_no_version_and_no_match() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "7"])
-def test_a_page_size_of_ones_own_is_used_for_every_list(version: str) -> None:
+def test_a_configured_page_size_is_used_for_every_list(version: str) -> None:
     machine = listing(version, page_size=20)
 
     assert machine.failed(0, UNAVAILABLE) == list_at(version or "0", limit=20, after=1.6 if version else 0.8)
 
 
-def test_pages_follow_each_other_by_token_alone_and_the_last_one_completes_the_state() -> None:
+def test_pages_follow_the_continue_token_and_the_last_one_completes_the_list() -> None:
     machine = listing()
 
     assert machine.page("7", "more") == List("", PAGE, "more")
@@ -210,7 +210,7 @@ def test_pages_follow_each_other_by_token_alone_and_the_last_one_completes_the_s
     assert (machine.version, machine.phase) == ("7", Phase.FOLLOWING)
 
 
-def test_a_server_that_gives_pages_of_any_state_has_no_memory_and_is_asked_for_pages_from_then_on() -> None:
+def test_a_server_that_pages_lists_of_version_0_has_no_watch_cache_and_is_paged_from_then_on() -> None:
     machine = listing()
     machine.page("7", "more")
     machine.begin(0)
@@ -220,7 +220,7 @@ def test_a_server_that_gives_pages_of_any_state_has_no_memory_and_is_asked_for_p
     assert machine.failed(0, EXPIRED) == list_at("7", limit=PAGE, after=0.8)
 
 
-def test_pages_of_the_newest_state_say_nothing_about_a_servers_memory() -> None:
+def test_pages_of_a_most_recent_list_say_nothing_about_the_watch_cache() -> None:
     machine = listing()
     machine.failed(0, EXPIRED)
     machine.begin(0)
@@ -233,7 +233,7 @@ def test_pages_of_the_newest_state_say_nothing_about_a_servers_memory() -> None:
 
 
 @pytest.mark.parametrize("page_size", [0, 20])
-def test_if_a_page_has_expired_the_list_is_asked_for_in_one_piece_at_once(page_size: int) -> None:
+def test_an_expired_page_is_followed_by_a_full_list_at_once(page_size: int) -> None:
     machine = listing(page_size=page_size)
     machine.page("7", "more")
     machine.begin(0)
@@ -243,7 +243,7 @@ def test_if_a_page_has_expired_the_list_is_asked_for_in_one_piece_at_once(page_s
     assert machine.failed(0, UNAVAILABLE) == list_at("0", limit=0, after=0.8)
 
 
-def test_pages_that_expire_whatever_is_asked_for_are_not_asked_for_without_pause() -> None:
+def test_lists_that_always_expire_are_retried_with_backoff() -> None:
     machine = listing()
     for delay in [0.0, 0.8, 1.6]:
         machine.page("7", "more")
@@ -255,7 +255,7 @@ def test_pages_that_expire_whatever_is_asked_for_are_not_asked_for_without_pause
 @pytest.mark.parametrize(
     "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), FORBIDDEN, Failure(code=400)]
 )
-def test_a_page_that_fails_begins_the_list_anew_because_its_token_may_mean_something_else_by_then(
+def test_a_failed_page_restarts_the_list_because_its_token_may_have_become_invalid(
     failure: Failure,
 ) -> None:
     machine = listing()
@@ -266,7 +266,7 @@ def test_a_page_that_fails_begins_the_list_anew_because_its_token_may_mean_somet
 
 
 @pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
-def test_a_list_that_fails_is_asked_for_again(failure: Failure) -> None:
+def test_a_failed_list_is_retried(failure: Failure) -> None:
     machine = listing()
 
     assert machine.failed(0, failure) == list_at("0", after=0.8)
@@ -275,7 +275,7 @@ def test_a_list_that_fails_is_asked_for_again(failure: Failure) -> None:
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 405])
-def test_what_is_refused_is_never_final_and_what_may_not_be_listed_is_streamed_again(code: int) -> None:
+def test_a_forbidden_list_is_not_final_and_is_followed_by_a_watch(code: int) -> None:
     machine = watching()
     machine.start()
     steps: list[Step] = []
@@ -290,7 +290,7 @@ def test_what_is_refused_is_never_final_and_what_may_not_be_listed_is_streamed_a
 
 
 @pytest.mark.parametrize("lost", [EXPIRED, Failure(code=410, reason="Gone"), TOO_LARGE])
-def test_a_list_of_a_version_that_the_server_does_not_have_becomes_one_of_the_newest_at_once_but_only_once(
+def test_a_list_at_an_unavailable_version_is_retried_once_as_a_most_recent_one(
     lost: Failure,
 ) -> None:
     machine = listing("7")
@@ -303,7 +303,7 @@ def test_a_list_of_a_version_that_the_server_does_not_have_becomes_one_of_the_ne
 
 
 @pytest.mark.parametrize("lost", [EXPIRED, TOO_LARGE])
-def test_a_stream_of_a_state_that_the_server_does_not_have_becomes_one_of_the_newest_and_then_a_list(
+def test_a_watch_at_an_unavailable_version_is_retried_as_a_most_recent_one_and_then_a_list(
     lost: Failure,
 ) -> None:
     machine = streamed("7")
@@ -315,7 +315,7 @@ def test_a_stream_of_a_state_that_the_server_does_not_have_becomes_one_of_the_ne
     assert machine.failed(1, lost) == list_at("", after=1.6)
 
 
-def test_once_a_state_is_complete_the_next_must_be_no_older_again() -> None:
+def test_once_a_state_is_complete_the_next_must_not_be_older() -> None:
     machine = streamed("7")
     for failure in [EXPIRED, TOO_LARGE]:
         machine.failed(0, failure)
@@ -328,9 +328,7 @@ def test_once_a_state_is_complete_the_next_must_be_no_older_again() -> None:
 
 @FOLLOWERS
 @pytest.mark.parametrize("lost", [EXPIRED, Failure(reason="Expired"), Failure(code=500, reason="Gone")])
-def test_if_the_version_is_forgotten_a_new_state_is_asked_for_that_is_no_older(
-    following: Make, lost: Failure
-) -> None:
+def test_an_expired_version_causes_a_relist_that_is_not_older(following: Make, lost: Failure) -> None:
     machine = following()
     machine.event("MODIFIED", "9")
 
@@ -340,7 +338,7 @@ def test_if_the_version_is_forgotten_a_new_state_is_asked_for_that_is_no_older(
     assert (step.version, step.restarts, step.after) == ("9", True, 0.8)
 
 
-def test_a_server_that_lags_behind_is_asked_once_more_and_then_for_the_newest_state() -> None:
+def test_a_server_that_lags_is_retried_once_and_then_read_at_the_most_recent_version() -> None:
     machine = waiting_to_follow("7")
 
     assert machine.failed(0, TOO_LARGE) == VerifyServer("7", after=0.8)

@@ -43,14 +43,14 @@ from masthead._sansio.listwatch import (
 
 
 @FOLLOWERS
-def test_the_version_moves_with_every_event_and_every_bookmark(following: Make) -> None:
+def test_the_version_advances_with_every_event_and_every_bookmark(following: Make) -> None:
     machine = following()
     for kind, version in [("ADDED", "8"), ("MODIFIED", "9"), ("DELETED", "11"), ("BOOKMARK", "20")]:
         assert machine.event(kind, version) is Role.CHANGE
         assert machine.version == version
 
 
-def test_an_object_that_cannot_be_read_is_a_change_that_does_not_move_the_version() -> None:
+def test_an_undecodable_object_is_a_change_that_does_not_advance_the_version() -> None:
     machine = listed("7")
 
     assert machine.event("MODIFIED", "") is Role.CHANGE
@@ -59,7 +59,7 @@ def test_an_object_that_cannot_be_read_is_a_change_that_does_not_move_the_versio
 
 @FOLLOWERS
 @pytest.mark.parametrize("has_news", [True, False])
-def test_a_stream_whose_time_is_up_is_followed_by_the_next_at_once(following: Make, has_news: bool) -> None:
+def test_a_watch_that_ends_at_its_timeout_is_reopened_at_once(following: Make, has_news: bool) -> None:
     machine = following()
     if has_news:
         machine.event("ADDED", "8")
@@ -68,7 +68,7 @@ def test_a_stream_whose_time_is_up_is_followed_by_the_next_at_once(following: Ma
 
 
 @FOLLOWERS
-def test_a_server_may_be_a_little_early(following: Make) -> None:
+def test_a_watch_may_end_a_little_before_its_timeout(following: Make) -> None:
     assert following().closed(MADE_UP - REOPEN_INTERVAL) == changes_since("7")
     assert isinstance(following().closed(MADE_UP - 2 * REOPEN_INTERVAL), VerifyServer)
 
@@ -77,19 +77,19 @@ def test_a_server_may_be_a_little_early(following: Make) -> None:
 @pytest.mark.parametrize(
     "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), Failure(code=500), FORBIDDEN]
 )
-def test_after_any_other_end_the_server_has_to_prove_that_it_is_the_one_we_knew(
-    following: Make, failure: Failure
-) -> None:
+def test_after_any_other_end_the_identity_of_the_server_is_checked(following: Make, failure: Failure) -> None:
     assert following().failed(5, failure) == VerifyServer("7", after=0.8)
 
 
 @FOLLOWERS
-def test_a_stream_that_ends_in_order_but_too_early_asks_for_a_proof_at_once(following: Make) -> None:
+def test_a_watch_that_ends_cleanly_but_too_early_is_followed_by_an_identity_check_at_once(
+    following: Make,
+) -> None:
     assert following().closed(5) == VerifyServer("7")
 
 
 @FOLLOWERS
-def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -> None:
+def test_very_short_watches_without_events_are_failures(following: Make) -> None:
     machine = following()
     assert machine.closed(0.5) == VerifyServer("7", after=0.8)
 
@@ -101,7 +101,7 @@ def test_very_short_streams_with_nothing_in_them_are_failures(following: Make) -
 
 
 @FOLLOWERS
-def test_very_short_streams_with_something_in_them_are_opened_once_a_second(following: Make) -> None:
+def test_very_short_watches_with_events_are_reopened_once_a_second(following: Make) -> None:
     machine = following()
     machine.event("ADDED", "8")
 
@@ -109,17 +109,17 @@ def test_very_short_streams_with_something_in_them_are_opened_once_a_second(foll
 
 
 @pytest.mark.parametrize("failure", [DROP, UNAVAILABLE, Failure(code=429), Failure(code=408)])
-def test_a_stream_that_cannot_be_opened_for_now_is_tried_again_behind_a_proof(failure: Failure) -> None:
+def test_a_watch_that_cannot_be_opened_is_retried_after_an_identity_check(failure: Failure) -> None:
     assert waiting_to_follow("7").failed(0, failure) == VerifyServer("7", after=0.8)
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 422])
-def test_a_refused_stream_is_not_the_end_a_new_state_is_asked_for_after_a_while(code: int) -> None:
+def test_a_rejected_watch_is_not_final_and_causes_a_relist_after_a_delay(code: int) -> None:
     assert waiting_to_follow("7").failed(0, Failure(code=code)) == state_at("7", after=0.8)
 
 
 @pytest.mark.parametrize("version", ["", "0"])
-def test_behind_a_list_without_a_version_there_is_nothing_to_go_on_from_until_something_changes(
+def test_after_a_list_without_a_resource_version_a_watch_cannot_be_resumed_before_a_change(
     version: str,
 ) -> None:
     machine = listed(version)
@@ -139,7 +139,7 @@ def test_behind_a_list_without_a_version_there_is_nothing_to_go_on_from_until_so
 @FOLLOWERS
 @pytest.mark.parametrize("is_opened", [True, False])
 @pytest.mark.parametrize("failure", [DROP, Failure(code=502), Failure(code=500)])
-def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_proves_who_it_is(
+def test_two_consecutive_watches_without_events_cause_a_relist_despite_an_identity_check(
     following: Make, failure: Failure, is_opened: bool
 ) -> None:
     machine = following()
@@ -158,7 +158,7 @@ def test_what_two_streams_in_a_row_do_not_tell_is_listed_though_the_server_prove
 
 
 @FOLLOWERS
-def test_streams_that_told_something_or_lasted_are_not_in_that_row(following: Make) -> None:
+def test_watches_that_had_events_or_lasted_do_not_count_as_consecutive(following: Make) -> None:
     machine = following()
     machine.failed(0, DROP)
     for lasted, version in [(0, "8"), (LASTING, "8"), (0, "9")]:
@@ -170,7 +170,7 @@ def test_streams_that_told_something_or_lasted_are_not_in_that_row(following: Ma
         assert machine.failed(lasted, DROP) == VerifyServer(version, after=0.8)
 
 
-def test_a_busy_server_is_not_asked_for_everything_though_it_grants_no_stream() -> None:
+def test_a_throttling_server_is_not_relisted_when_it_rejects_watches() -> None:
     machine = waiting_to_follow("7")
     for delay in [0.8, 1.6, 3.2]:
         assert machine.failed(0, Failure(code=429)) == VerifyServer("7", after=delay)
@@ -181,16 +181,14 @@ def test_a_busy_server_is_not_asked_for_everything_though_it_grants_no_stream() 
 
 @FOLLOWERS
 @pytest.mark.parametrize("version", ["", "6"])
-def test_a_bookmark_without_a_version_or_with_an_older_one_says_nothing(
-    following: Make, version: str
-) -> None:
+def test_a_bookmark_without_a_version_or_with_an_older_one_is_ignored(following: Make, version: str) -> None:
     machine = following()
 
     assert machine.event("BOOKMARK", version) is Role.CHANGE
     assert machine.version == "7"
 
 
-def test_versions_that_are_no_numbers_move_with_every_bookmark() -> None:
+def test_versions_that_are_not_numbers_advance_with_every_bookmark() -> None:
     machine = listed("b")
     machine.event("BOOKMARK", "a")
 
@@ -200,7 +198,7 @@ def test_versions_that_are_no_numbers_move_with_every_bookmark() -> None:
 # Proofs
 
 
-def test_a_copy_from_a_snapshot_is_proved_before_anything_else() -> None:
+def test_a_cache_from_a_snapshot_starts_with_an_identity_check() -> None:
     machine = watching("7")
 
     assert machine.start() == VerifyServer("7")
@@ -210,7 +208,7 @@ def test_a_copy_from_a_snapshot_is_proved_before_anything_else() -> None:
     assert machine.phase is Phase.FOLLOWING
 
 
-def test_if_it_is_another_server_any_state_will_do_at_once() -> None:
+def test_another_server_is_read_at_the_most_recent_version_at_once() -> None:
     machine = proving("7")
     assert machine.verified(is_same=False) == state_at("")
 
@@ -221,7 +219,7 @@ def test_if_it_is_another_server_any_state_will_do_at_once() -> None:
 
 
 @pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
-def test_a_proof_that_could_not_be_had_is_asked_for_again(failure: Failure) -> None:
+def test_a_failed_identity_check_is_retried(failure: Failure) -> None:
     machine = proving("7")
 
     assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
@@ -229,11 +227,11 @@ def test_a_proof_that_could_not_be_had_is_asked_for_again(failure: Failure) -> N
     assert machine.failed(0, failure) == VerifyServer("7", after=1.6)
 
 
-def test_a_proof_that_is_refused_is_not_asked_for_for_ever() -> None:
+def test_a_rejected_identity_check_is_not_retried_for_ever() -> None:
     assert proving("7").failed(0, FORBIDDEN) == state_at("7", after=0.8)
 
 
-def test_a_proof_that_the_version_is_gone_needs_no_other() -> None:
+def test_an_expired_version_needs_no_identity_check() -> None:
     assert proving("7").failed(0, EXPIRED) == state_at("")
 
 
@@ -241,7 +239,7 @@ def test_a_proof_that_the_version_is_gone_needs_no_other() -> None:
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 0.999])
-def test_delays_grow_to_the_cap_and_chance_lengthens_them_up_to_it(chance: float) -> None:
+def test_delays_grow_with_jitter_up_to_the_cap(chance: float) -> None:
     machine = ListWatchMachine(random=lambda: chance, initial_events=False)
     machine.start()
     delays = [machine.failed(0, UNAVAILABLE).after for _ in range(8)]
@@ -250,14 +248,14 @@ def test_delays_grow_to_the_cap_and_chance_lengthens_them_up_to_it(chance: float
     assert delays == pytest.approx([min(30, base * (1 + chance)) for base in bases])
 
 
-def test_the_backoff_is_the_callers_to_choose() -> None:
+def test_the_backoff_is_configurable() -> None:
     machine = ListWatchMachine(random=lambda: 0.0, backoff=Backoff(first=5, cap=5, jitter=0))
     machine.start()
 
     assert machine.failed(0, DROP).after == 5
 
 
-def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_delays_over() -> None:
+def test_neither_a_list_nor_an_identity_check_nor_an_opened_watch_resets_the_delays() -> None:
     machine = listing()
     machine.failed(0, UNAVAILABLE)
     machine.begin(1)
@@ -274,7 +272,7 @@ def test_neither_a_list_nor_a_proof_nor_a_stream_that_was_granted_starts_the_del
 
 
 @pytest.mark.parametrize("end", ["closed", "failed"])
-def test_a_complete_initial_state_does_not_start_the_delays_over(end: str) -> None:
+def test_complete_initial_events_do_not_reset_the_delays(end: str) -> None:
     machine = watching()
     machine.start()
     machine.begin(0)
@@ -290,7 +288,7 @@ def test_a_complete_initial_state_does_not_start_the_delays_over(end: str) -> No
 
 
 @FOLLOWERS
-def test_news_start_the_delays_over(following: Make) -> None:
+def test_new_events_reset_the_delays(following: Make) -> None:
     machine = following()
     machine.failed(0, DROP)
     machine.begin(1)
@@ -306,7 +304,7 @@ def test_news_start_the_delays_over(following: Make) -> None:
     ("lasted", "step"),
     [(LASTING - 1, list_at("7", limit=0, after=1.6)), (LASTING, VerifyServer("7", after=0.8))],
 )
-def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, step: Step) -> None:
+def test_a_watch_that_lasted_resets_the_delays(lasted: float, step: Step) -> None:
     machine = listed("7")
     machine.failed(0, DROP)
     machine.begin(1)
@@ -317,7 +315,7 @@ def test_a_stream_that_lasted_starts_the_delays_over(lasted: float, step: Step) 
     assert machine.failed(1 + lasted, DROP) == step
 
 
-def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over() -> None:
+def test_a_slow_rejection_does_not_reset_the_delays() -> None:
     machine = waiting_to_follow("7")
     machine.failed(0, DROP)
     machine.begin(0)
@@ -327,7 +325,7 @@ def test_a_server_that_takes_its_time_to_refuse_does_not_start_the_delays_over()
     assert machine.failed(2 * LASTING, DROP) == list_at("7", limit=0, after=1.6)
 
 
-def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
+def test_events_of_one_watch_do_not_count_for_the_next() -> None:
     machine = listed("7")
     machine.event("ADDED", "8")
     machine.failed(0, DROP)
@@ -342,7 +340,7 @@ def test_what_one_stream_brought_says_nothing_about_the_next() -> None:
 
 
 @given(chance=st.floats(0, 1, exclude_max=True))
-def test_streams_are_asked_for_five_to_ten_minutes_so_that_they_do_not_all_end_together(
+def test_watch_timeouts_are_spread_over_five_to_ten_minutes(
     chance: float,
 ) -> None:
     step = ListWatchMachine(random=lambda: chance).start()
@@ -365,5 +363,5 @@ def test_streams_are_asked_for_five_to_ten_minutes_so_that_they_do_not_all_end_t
         (504, False),
     ],
 )
-def test_what_speaks_of_the_moment_is_no_refusal(code: int, is_refusal: bool) -> None:
+def test_a_transient_status_is_no_rejection(code: int, is_refusal: bool) -> None:
     assert Failure(code=code).is_refusal is is_refusal

@@ -83,14 +83,14 @@ def settle(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize("first", FIRSTS)
-def test_whatever_happens_the_copy_is_the_servers_state_in_the_end_and_a_true_one_at_any_time(
+def test_the_cache_is_always_consistent_and_finally_equals_the_state_of_the_server(
     first: int,
 ) -> None:
     for seed in range(first, min(first + AT_ONCE, SCENARIOS)) if ONLY is None else [first]:
         run_seed(seed)
 
 
-def test_a_story_is_told_by_its_seed_alone() -> None:
+def test_a_scenario_is_determined_by_its_seed() -> None:
     assert run_seed(7).story == run_seed(7).story
 
 
@@ -151,7 +151,7 @@ def name_of(fault: Failure | None) -> str:
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=name_of)
-def test_a_server_that_always_fails_is_asked_a_few_times_a_minute(answer: Failure) -> None:
+def test_a_server_that_always_fails_gets_a_few_requests_a_minute(answer: Failure) -> None:
     driver = an_hour_with(Hopeless(answers=(answer,)))
 
     assert busiest_minute(driver) <= 15
@@ -160,7 +160,7 @@ def test_a_server_that_always_fails_is_asked_a_few_times_a_minute(answer: Failur
 
 @pytest.mark.parametrize("size", [0, 9])
 @pytest.mark.parametrize("ending", dict.fromkeys(ENDINGS), ids=name_of)
-def test_a_server_whose_streams_always_end_at_once_is_asked_a_few_times_a_minute(
+def test_a_server_whose_watches_end_at_once_gets_a_few_requests_a_minute(
     ending: Failure | None, size: int
 ) -> None:
     driver = an_hour_with(Hopeless(endings=(ending,), size=size))
@@ -170,7 +170,7 @@ def test_a_server_whose_streams_always_end_at_once_is_asked_a_few_times_a_minute
 
 
 @pytest.mark.parametrize("ending", [None, REFUSED], ids=name_of)
-def test_a_server_whose_streams_end_after_a_second_is_asked_a_few_times_a_second(
+def test_a_server_whose_watches_end_after_a_second_gets_a_few_requests_a_second(
     ending: Failure | None,
 ) -> None:
     server = Hopeless(endings=(ending,), size=9)
@@ -184,7 +184,7 @@ def test_a_server_whose_streams_end_after_a_second_is_asked_a_few_times_a_second
     [Failure(code=403), Failure(code=404), Failure(code=405), Failure(code=502), EXPIRED],
     ids=name_of,
 )
-def test_a_server_that_lists_but_does_not_watch_is_listed_every_minute_or_two(answer: Failure) -> None:
+def test_a_server_that_refuses_watches_is_listed_every_minute_or_two(answer: Failure) -> None:
     driver = an_hour_with(Unwatchable(answer))
     lists = [time for time, step, _ in driver.story if isinstance(step, List)]
 

@@ -45,20 +45,20 @@ def after(step: Step) -> float:
     return step.after
 
 
-def test_it_begins_where_it_is_told_to() -> None:
+def test_it_starts_at_the_given_resource_version() -> None:
     assert watching("7").start() == stream("7")
     assert watching().start() == stream("")
     assert watching(initial_events=True).start() == initial("")
 
 
-def test_the_version_moves_with_every_event_and_every_bookmark() -> None:
+def test_the_version_advances_with_every_event_and_every_bookmark() -> None:
     machine = following("7")
     for kind, version in [("ADDED", "8"), ("MODIFIED", "9"), ("DELETED", "11"), ("BOOKMARK", "20")]:
         machine.event(kind, version)
         assert machine.closed(0) == stream(version)
 
 
-def test_an_object_that_cannot_be_read_does_not_move_the_version_and_does_no_harm() -> None:
+def test_an_undecodable_object_does_not_advance_the_version() -> None:
     machine = following("7")
     machine.event("ADDED", "8")
     machine.event("MODIFIED", "")
@@ -66,14 +66,14 @@ def test_an_object_that_cannot_be_read_does_not_move_the_version_and_does_no_har
     assert machine.closed(0) == stream("8")
 
 
-def test_a_stream_that_ends_with_something_new_is_followed_at_once() -> None:
+def test_a_watch_that_ends_after_new_events_is_reopened_at_once() -> None:
     machine = following("7", now=100)
     machine.event("ADDED", "8")
 
     assert after(machine.closed(100)) == 0
 
 
-def test_streams_that_end_with_nothing_new_are_opened_once_a_second() -> None:
+def test_watches_that_end_without_new_events_are_reopened_once_a_second() -> None:
     machine = following("7", now=100)
     assert after(machine.closed(100.25)) == 0.75
 
@@ -87,7 +87,7 @@ def test_streams_that_end_with_nothing_new_are_opened_once_a_second() -> None:
     assert after(machine.closed(500)) == 0
 
 
-def test_what_came_in_one_stream_says_nothing_about_the_next() -> None:
+def test_events_of_one_watch_do_not_count_for_the_next() -> None:
     machine = following("7", now=100)
     machine.event("ADDED", "8")
     assert after(machine.closed(100)) == 0
@@ -97,7 +97,7 @@ def test_what_came_in_one_stream_says_nothing_about_the_next() -> None:
     assert after(machine.closed(100)) == 1
 
 
-def test_failures_wait_longer_each_time_until_something_new_comes() -> None:
+def test_failure_delays_grow_until_a_new_event_arrives() -> None:
     machine = following("7")
     assert [after(failed(machine, 0)) for _ in range(3)] == pytest.approx([0.8, 1.6, 3.2])
 
@@ -111,7 +111,7 @@ def test_failures_wait_longer_each_time_until_something_new_comes() -> None:
     assert after(failed(machine, 20)) == pytest.approx(0.8)
 
 
-def test_the_backoff_is_the_callers_to_choose() -> None:
+def test_the_backoff_is_configurable() -> None:
     machine = ListWatchMachine(
         random=lambda: 0.5,
         policy=Policy.FOLLOW_ONLY,
@@ -123,14 +123,14 @@ def test_the_backoff_is_the_callers_to_choose() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 408, 429, 500, 503, 504])
-def test_what_passes_is_tried_again_from_the_same_version(code: int) -> None:
+def test_a_transient_error_is_retried_from_the_same_version(code: int) -> None:
     machine = watching("7")
     machine.begin(0)
 
     assert failed(machine, 0, code=code) == stream("7", after=0.8)
 
 
-def test_what_no_repetition_helps_is_final_whatever_its_code() -> None:
+def test_a_permanent_error_is_final_whatever_its_code() -> None:
     machine = watching("abc")
     machine.begin(0)
 
@@ -139,7 +139,7 @@ def test_what_no_repetition_helps_is_final_whatever_its_code() -> None:
 
 
 @pytest.mark.parametrize("code", [301, 400, 401, 403, 404, 405, 406, 422])
-def test_what_the_server_refuses_is_final_as_an_answer_but_not_as_an_event(code: int) -> None:
+def test_a_rejection_is_final_as_a_response_but_not_as_an_error_event(code: int) -> None:
     machine = watching("7")
     machine.begin(0)
     assert failed(machine, 0, code=code) == Fail(is_expired=False)
@@ -154,7 +154,7 @@ def test_what_the_server_refuses_is_final_as_an_answer_but_not_as_an_event(code:
 
 @pytest.mark.parametrize(("code", "reason"), [(410, ""), (410, "Expired"), (410, "Gone"), (0, "Expired")])
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_forgotten_version_is_final_as_an_answer_and_as_an_event(
+def test_an_expired_version_is_final_as_a_response_and_as_an_error_event(
     code: int, reason: str, is_open: bool
 ) -> None:
     machine = watching("7")
@@ -165,16 +165,16 @@ def test_a_forgotten_version_is_final_as_an_answer_and_as_an_event(
     assert failed(machine, 0, code=code, reason=reason) == Fail(is_expired=True)
 
 
-def test_the_server_is_left_alone_for_as_long_as_it_asks() -> None:
+def test_retry_after_is_respected() -> None:
     assert after(failed(following(), 0, code=429, retry_after=17.0)) == 17
     assert after(failed(following(), 0, code=429, retry_after=0.0)) == 0.8
 
 
-def test_but_not_for_hours() -> None:
+def test_retry_after_is_capped() -> None:
     assert after(failed(following(), 0, code=503, retry_after=1e9)) == 300
 
 
-def test_once_it_is_done_it_stays_done() -> None:
+def test_a_finished_watch_stays_finished() -> None:
     machine = following()
     failed(machine, 0, code=410)
 
@@ -186,7 +186,7 @@ def test_once_it_is_done_it_stays_done() -> None:
         failed(machine, 0, code=410)
 
 
-def test_initial_events_cannot_be_gone_on_from_before_the_mark() -> None:
+def test_initial_events_cannot_be_resumed_before_their_bookmark() -> None:
     machine = watching(initial_events=True)
     machine.begin(0)
     machine.opened()
@@ -197,7 +197,7 @@ def test_initial_events_cannot_be_gone_on_from_before_the_mark() -> None:
     assert failed(machine, 0) == initial("", after=0.8)
 
 
-def test_after_the_mark_the_watch_goes_on_without_asking_for_them_again() -> None:
+def test_after_the_bookmark_the_watch_resumes_without_initial_events() -> None:
     machine = watching(initial_events=True)
     machine.begin(0)
     machine.opened()
@@ -208,7 +208,7 @@ def test_after_the_mark_the_watch_goes_on_without_asking_for_them_again() -> Non
     assert machine.closed(0) == stream("12")
 
 
-def test_initial_events_that_end_too_early_are_a_failure_however_orderly() -> None:
+def test_initial_events_that_end_too_early_are_a_failure_even_after_a_clean_end() -> None:
     machine = watching("5", initial_events=True)
     for delay in (0.8, 1.6, 3.2):
         machine.begin(0)
@@ -219,7 +219,7 @@ def test_initial_events_that_end_too_early_are_a_failure_however_orderly() -> No
 
 @pytest.mark.parametrize("version", ["", "0"])
 @pytest.mark.parametrize("kind", ["MODIFIED", "DELETED", "BOOKMARK"])
-def test_without_a_mark_the_first_event_that_is_no_addition_can_be_gone_on_from(
+def test_without_a_bookmark_the_watch_can_be_resumed_from_the_first_event_that_is_not_added(
     version: str, kind: str
 ) -> None:
     machine = watching(version)
@@ -251,7 +251,7 @@ def test_a_server_without_initial_events_is_listed_at_the_newest_version_and_the
     assert machine.version == "7"
 
 
-def test_a_list_that_fails_is_started_over_and_never_streamed_again() -> None:
+def test_a_failed_list_is_restarted_and_never_replaced_by_initial_events() -> None:
     machine = watching(initial_events=True)
     machine.begin(0)
     failed(machine, 0, code=400)
@@ -261,7 +261,7 @@ def test_a_list_that_fails_is_started_over_and_never_streamed_again() -> None:
     assert failed(machine, 0, code=403) == Fail(is_expired=False)
 
 
-def test_a_page_that_expires_is_listed_in_one_piece() -> None:
+def test_an_expired_page_is_followed_by_a_full_list() -> None:
     machine = watching(initial_events=True)
     machine.begin(0)
     failed(machine, 0, code=400)
@@ -270,7 +270,7 @@ def test_a_page_that_expires_is_listed_in_one_piece() -> None:
     assert failed(machine, 0, code=410) == List("", 0, restarts=True)
 
 
-def test_pages_that_lead_in_a_circle_are_an_error() -> None:
+def test_a_repeated_continue_token_is_an_error() -> None:
     machine = watching(initial_events=True)
     machine.begin(0)
     failed(machine, 0, code=400)

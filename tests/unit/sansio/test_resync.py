@@ -24,7 +24,7 @@ def ticks(schedule: ResyncSchedule, handler: str, count: int) -> list[float]:
 
 
 class TestPeriods:
-    def test_a_handler_gets_the_informers_period_unless_it_asks(self) -> None:
+    def test_a_handler_gets_the_informers_period_by_default(self) -> None:
         schedule = ResyncSchedule(30)
 
         assert schedule.join("a", None, now=0) == 30
@@ -32,7 +32,7 @@ class TestPeriods:
         assert schedule.join("c", 0, now=0) == 0
         assert schedule.adjustment == ""
 
-    def test_an_informer_without_a_period_has_no_resync_whoever_asks(self) -> None:
+    def test_an_informer_without_a_period_never_resyncs(self) -> None:
         schedule = ResyncSchedule(0)
 
         assert schedule.join("a", 30, now=0) == 0
@@ -42,7 +42,7 @@ class TestPeriods:
         assert schedule.next_check is None
         assert schedule.due(1000) == frozenset()
 
-    def test_what_was_changed_is_told_of_the_last_who_joined(self) -> None:
+    def test_an_adjusted_period_is_reported_for_the_last_handler(self) -> None:
         schedule = ResyncSchedule(0)
         schedule.join("a", 30, now=0)
         schedule.join("b", None, now=0)
@@ -84,7 +84,7 @@ class TestPeriods:
         assert schedule.check_period == 30
 
     @pytest.mark.parametrize("period", [-1, math.nan, math.inf])
-    def test_a_period_that_is_none_is_refused(self, period: float) -> None:
+    def test_an_invalid_period_is_rejected(self, period: float) -> None:
         with pytest.raises(InvalidValueError, match="resync period"):
             ResyncSchedule(period)
         with pytest.raises(InvalidValueError, match="resync period"):
@@ -92,21 +92,21 @@ class TestPeriods:
 
 
 class TestTicks:
-    def test_there_is_none_before_the_start(self) -> None:
+    def test_no_resync_is_due_before_the_start(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
 
         assert schedule.next_check is None
         assert schedule.due(100) == frozenset()
 
-    def test_to_start_again_changes_nothing(self) -> None:
+    def test_starting_again_changes_nothing(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.start(0)
         schedule.start(7)
 
         assert schedule.next_check == 10
 
-    def test_between_ticks_nobody_is_due(self) -> None:
+    def test_no_handler_is_due_between_ticks(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
         schedule.start(0)
@@ -135,21 +135,21 @@ class TestTicks:
             ["each", "every second", "every third"],
         ]
 
-    def test_who_joins_between_ticks_waits_a_whole_period(self) -> None:
+    def test_a_handler_added_between_ticks_waits_a_whole_period(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.start(0)
         schedule.join("late", None, now=5)
 
         assert ticks(schedule, "late", 4) == [20, 30, 40]
 
-    def test_who_has_waited_for_the_start_is_due_at_the_first_tick(self) -> None:
+    def test_a_handler_added_before_the_start_is_due_at_the_first_tick(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("early", None, now=0)
         schedule.start(500)
 
         assert ticks(schedule, "early", 2) == [510, 520]
 
-    def test_after_a_pause_nobody_is_due_twice(self) -> None:
+    def test_after_a_pause_no_handler_is_due_twice(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
         schedule.start(0)
@@ -158,7 +158,7 @@ class TestTicks:
         assert schedule.due(1000) == frozenset()
         assert schedule.next_check == 1010
 
-    def test_who_has_left_is_not_due(self) -> None:
+    def test_a_removed_handler_is_not_due(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
         schedule.join("b", 2, now=0)
@@ -169,7 +169,7 @@ class TestTicks:
         assert schedule.check_period == 2
         assert ticks(schedule, "b", 20) == []
 
-    def test_who_joins_anew_gets_a_new_period(self) -> None:
+    def test_a_handler_that_is_added_again_gets_a_new_period(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
         schedule.start(0)
@@ -182,7 +182,7 @@ class TestTicks:
         st.floats(1, 100, allow_nan=False),
         st.floats(0, 1e6, allow_nan=False),
     )
-    def test_fractions_that_do_not_add_up_cost_no_tick(self, times: int, check: float, now: float) -> None:
+    def test_rounding_errors_skip_no_tick(self, times: int, check: float, now: float) -> None:
         schedule = ResyncSchedule(check)
         schedule.join("a", check * times, now)
         schedule.start(now)
@@ -190,7 +190,7 @@ class TestTicks:
         due = ticks(schedule, "a", 2 * times)
         assert due == pytest.approx([now + check * times, now + 2 * check * times])
 
-    def test_a_timer_that_goes_off_early_costs_no_tick(self) -> None:
+    def test_a_timer_that_fires_early_skips_no_tick(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)
         schedule.start(0)

@@ -33,7 +33,7 @@ def who_retries(outcome: ResponseHead | TransportError, *, stream: bool = False)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 599])
-def test_what_the_server_asks_to_repeat_is_repeated_whatever_the_verb(status: int) -> None:
+def test_a_response_with_retry_after_is_retried_for_every_verb(status: int) -> None:
     assert who_retries(ResponseHead(status, "1")) == METHODS
     assert who_retries(ResponseHead(status, "1"), stream=True) == METHODS
 
@@ -44,23 +44,23 @@ def test_retry_after_is_ignored_on_other_responses(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_without_retry_after_only_reads_are_repeated(status: int) -> None:
+def test_without_retry_after_only_reads_are_retried(status: int) -> None:
     assert who_retries(ResponseHead(status)) == READS
     assert who_retries(ResponseHead(status, "rubbish")) == READS
     assert who_retries(ResponseHead(status), stream=True) == []
 
 
 @pytest.mark.parametrize("status", [500, 501, 505])
-def test_a_fault_of_the_server_is_repeated_only_on_request(status: int) -> None:
+def test_a_server_error_is_retried_only_with_retry_after(status: int) -> None:
     assert who_retries(ResponseHead(status)) == []
 
 
-def test_what_was_never_sent_is_repeated_whatever_the_verb() -> None:
+def test_a_request_that_was_never_sent_is_retried_for_every_verb() -> None:
     assert who_retries(ConnectError("refused")) == METHODS
     assert who_retries(ConnectError("refused"), stream=True) == METHODS
 
 
-def test_what_may_have_been_done_is_repeated_only_if_doing_it_twice_is_harmless() -> None:
+def test_a_request_that_may_have_been_executed_is_retried_only_if_it_is_idempotent() -> None:
     assert who_retries(ProtocolError("cut")) == [*READS, "OPTIONS"]
     assert who_retries(ProtocolError("cut"), stream=True) == []
 
@@ -78,13 +78,13 @@ def waits(outcome: ResponseHead | TransportError, attempts: int = 11) -> list[fl
         found.append(step.after)
 
 
-def test_waits_double_and_end() -> None:
+def test_delays_double_and_retries_end() -> None:
     assert waits(ResponseHead(503)) == pytest.approx([0.1, 0.2, 0.4])
     assert waits(ProtocolError("cut")) == pytest.approx([0.1, 0.2, 0.4])
     assert waits(ConnectError("refused")) == pytest.approx([1, 2, 4])
 
 
-def test_the_server_is_obeyed_ten_times() -> None:
+def test_retry_after_is_followed_ten_times() -> None:
     assert waits(ResponseHead(429, "3")) == [3] * 10
     assert isinstance(decide("GET", ResponseHead(429, "3"), attempt=10, random=never), Retry)
     assert isinstance(decide("GET", ResponseHead(429, "3"), attempt=11, random=never), GiveUp)
@@ -95,11 +95,11 @@ def test_the_caller_may_want_fewer_attempts() -> None:
     assert waits(ConnectError("refused"), attempts=1) == []
 
 
-def test_come_back_at_once_still_leaves_the_server_a_breath() -> None:
+def test_retry_after_zero_still_waits_a_little() -> None:
     assert waits(ResponseHead(429, "0"), attempts=3) == [0.1, 0.1]
 
 
-def test_more_than_the_longest_wait_gives_up() -> None:
+def test_a_retry_after_above_the_limit_is_not_retried() -> None:
     assert waits(ResponseHead(429, str(int(LONGEST_WAIT))), attempts=2) == [LONGEST_WAIT]
     answer = decide("GET", ResponseHead(503, "3600"), attempt=1, random=never)
     assert answer == GiveUp("the server asked to retry later, in 3600 seconds, which is too long to wait")
@@ -108,7 +108,7 @@ def test_more_than_the_longest_wait_gives_up() -> None:
 @pytest.mark.parametrize(
     ("remaining", "expected"), [(2.9, GiveUp), (3.0, GiveUp), (3.1, Retry), (None, Retry)]
 )
-def test_an_attempt_that_would_begin_too_late_is_not_waited_for(
+def test_a_retry_after_the_deadline_is_not_attempted(
     remaining: float | None, expected: type[Retry | GiveUp]
 ) -> None:
     step = decide("GET", ResponseHead(429, "3"), attempt=1, remaining=remaining, random=never)
@@ -125,7 +125,7 @@ def test_an_attempt_that_would_begin_too_late_is_not_waited_for(
     st.booleans(),
     st.floats(0, 1, exclude_max=True),
 )
-def test_no_attempt_is_too_many_too_early_or_too_late(
+def test_retries_respect_attempts_delays_and_the_deadline(
     method: str,
     outcome: ResponseHead | TransportError,
     attempt: int,

@@ -58,7 +58,7 @@ JOB = Pod("job", "n2", ("b",))
 
 
 class TestByKey:
-    def test_what_was_put_is_found_until_it_is_removed(self) -> None:
+    def test_an_object_is_found_until_it_is_removed(self) -> None:
         store = store_of()
 
         assert store.put("web", WEB) is None
@@ -70,14 +70,14 @@ class TestByKey:
         assert "web" not in store
         assert len(store) == 0
 
-    def test_a_put_returns_what_it_takes_the_place_of(self) -> None:
+    def test_a_put_returns_the_replaced_value(self) -> None:
         store = store_of(WEB)
         newer = Pod("web", "n9")
 
         assert store.put("web", newer) is WEB
         assert store.get("web") is newer
 
-    def test_a_removal_of_what_is_not_there_does_no_harm(self) -> None:
+    def test_removing_a_missing_key_does_nothing(self) -> None:
         assert store_of(WEB, node=node_of).remove("job") is None
 
     def test_everything_can_be_listed(self) -> None:
@@ -87,7 +87,7 @@ class TestByKey:
         assert set(store.values()) == {WEB, JOB}
         assert dict(store.items()) == {"web": WEB, "job": JOB}
 
-    def test_what_was_listed_is_the_readers_own(self) -> None:
+    def test_a_returned_list_is_a_copy(self) -> None:
         store = store_of(WEB, node=node_of)
         for listed in (store.keys(), store.values(), store.items(), store.by_index("node", "n1")):
             listed.clear()
@@ -96,7 +96,7 @@ class TestByKey:
 
 
 class TestByIndex:
-    def test_objects_are_found_under_their_values(self) -> None:
+    def test_objects_are_found_by_their_indexed_values(self) -> None:
         store = store_of(WEB, JOB, node=node_of, label=labels_of)
 
         assert store.by_index("node", "n1") == [WEB]
@@ -104,13 +104,13 @@ class TestByIndex:
         assert set(store.by_index("label", "b")) == {WEB, JOB}
         assert store.by_index("label", "z") == []
 
-    def test_keys_come_sorted(self) -> None:
+    def test_keys_are_sorted(self) -> None:
         store = store_of(*(Pod(name, "n1") for name in "cab"), node=node_of)
 
         assert store.index_keys("node", "n1") == ["a", "b", "c"]
         assert store.index_keys("node", "n2") == []
 
-    def test_an_object_leads_to_those_that_share_a_value_with_it_each_once(self) -> None:
+    def test_an_object_finds_those_that_share_an_indexed_value_each_once(self) -> None:
         store = store_of(WEB, JOB, Pod("other"), label=labels_of)
 
         assert set(store.index("label", Pod("not stored", labels=("a", "b")))) == {WEB, JOB}
@@ -122,14 +122,14 @@ class TestByIndex:
 
         assert store_of(pending, WEB, node=node_of).by_index("node", "") == [pending]
 
-    def test_values_that_came_twice_count_once(self) -> None:
+    def test_repeated_indexed_values_count_once(self) -> None:
         store = store_of(WEB, twice=lambda pod: [pod.node, pod.node])
         assert store.by_index("twice", "n1") == [WEB]
 
         store.remove("web")
         assert store.index_values("twice") == []
 
-    def test_an_object_that_moves_is_found_only_where_it_is(self) -> None:
+    def test_an_object_whose_indexed_value_changes_is_found_only_by_the_new_one(self) -> None:
         store = store_of(WEB, node=node_of)
         moved = Pod("web", "n2")
         store.put("web", moved)
@@ -137,7 +137,7 @@ class TestByIndex:
         assert store.by_index("node", "n1") == []
         assert store.by_index("node", "n2") == [moved]
 
-    def test_an_object_that_changes_elsewhere_is_found_as_it_is(self) -> None:
+    def test_an_object_whose_indexed_value_is_unchanged_is_found_in_its_new_state(self) -> None:
         store = store_of(WEB, node=node_of, label=labels_of)
         changed = Pod("web", "n1", ("b", "c"))
         store.put("web", changed)
@@ -147,7 +147,7 @@ class TestByIndex:
         assert store.by_index("label", "c") == [changed]
         assert store.by_index("label", "a") == []
 
-    def test_values_without_objects_vanish(self) -> None:
+    def test_indexed_values_without_objects_are_removed(self) -> None:
         store = store_of(WEB, JOB, node=node_of, label=labels_of)
         assert sorted(store.index_values("label")) == ["a", "b"]
 
@@ -168,7 +168,9 @@ class TestByIndex:
         ],
         ids=["list", "tuple", "set", "generator", "dict"],
     )
-    def test_an_index_function_gives_any_iterable_of_str(self, give: Callable[[Pod], Iterable[str]]) -> None:
+    def test_an_index_function_may_return_any_iterable_of_str(
+        self, give: Callable[[Pod], Iterable[str]]
+    ) -> None:
         store = store_of(WEB, JOB, x=give)
 
         assert store.by_index("x", "a") == [WEB]
@@ -183,7 +185,7 @@ class TestByIndex:
         assert store.by_index("phase", "Running") == [WEB]
         assert [type(value) for value in store.index_values("phase")] == [str]
 
-    def test_a_function_that_never_answers_the_same_leaves_nothing_behind(self) -> None:
+    def test_a_nondeterministic_index_function_leaves_no_stale_entries(self) -> None:
         answers = iter(range(100))
         store = store_of(WEB, x=lambda _: [str(next(answers)), "same"])
         for _ in range(5):
@@ -193,7 +195,7 @@ class TestByIndex:
         store.remove("web")
         assert store.index_values("x") == []
 
-    def test_an_index_that_is_not_there_is_an_error_that_names_those_that_are(self) -> None:
+    def test_an_unknown_index_is_an_error_that_names_the_existing_ones(self) -> None:
         store = store_of(node=node_of, label=labels_of)
         asked: list[Callable[[], object]] = [
             lambda: store.by_index("nod", "n1"),
@@ -209,7 +211,7 @@ class TestByIndex:
 
 
 class TestHeldValues:
-    def test_index_functions_see_objects_and_readers_get_what_is_held(self) -> None:
+    def test_index_functions_get_objects_and_readers_get_the_stored_values(self) -> None:
         store: IndexedStore[Held[Pod], Pod] = IndexedStore({"node": node_of}, opened=lambda held: held.obj)
         held = Held(WEB)
         store.put("web", held)
@@ -217,7 +219,7 @@ class TestHeldValues:
         assert store.by_index("node", "n1") == [held]
         assert store.index("node", WEB) == [held]
 
-    def test_an_object_that_is_at_hand_is_not_opened(self) -> None:
+    def test_an_object_that_is_passed_along_is_not_loaded_again(self) -> None:
         opened: list[Held[Pod]] = []
 
         def open_(held: Held[Pod]) -> Pod:
@@ -233,7 +235,7 @@ class TestHeldValues:
         store.remove("job")
         assert opened == [Held(JOB)]
 
-    def test_nothing_is_opened_without_an_index_and_once_for_several(self) -> None:
+    def test_values_are_not_loaded_without_an_index_and_once_for_several(self) -> None:
         opened: list[str] = []
 
         def open_(key: str) -> Pod:
@@ -259,7 +261,7 @@ class TestIndexErrors:
         indexers = {"bad": give, "node": node_of}
         return IndexedStore(indexers, opened=plain, on_index_error=tell), told
 
-    def test_a_function_that_raises_is_told_and_counts_as_no_values(self) -> None:
+    def test_a_failing_index_function_is_reported_and_counts_as_no_values(self) -> None:
         store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
         store.put("web", WEB)
         store.put("job", JOB)
@@ -269,7 +271,7 @@ class TestIndexErrors:
         assert store.get("job") is JOB
         assert store.by_index("node", "n2") == [JOB]
 
-    def test_an_object_whose_function_fails_later_leaves_its_bucket(self) -> None:
+    def test_an_object_whose_index_function_fails_later_leaves_its_bucket(self) -> None:
         store, told = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
         store.put("web", WEB)
         assert store.by_index("bad", "1") == [WEB]
@@ -279,7 +281,7 @@ class TestIndexErrors:
         assert store.index_values("bad") == []
 
     @pytest.mark.parametrize("rubbish", ["text", None, 7, [1], ["a", None], b"ab", [["a"]]], ids=repr)
-    def test_rubbish_is_told_and_counts_as_no_values(self, rubbish: object) -> None:
+    def test_an_invalid_index_value_is_reported_and_counts_as_no_values(self, rubbish: object) -> None:
         store, told = self.broken(lambda _: rubbish)
         store.put("web", WEB)
 
@@ -300,7 +302,7 @@ class TestIndexErrors:
         assert told == [("bad", "web", "OSError: gone")]
         assert store.index_values("bad") == []
 
-    def test_a_value_that_cannot_be_opened_is_stored_and_told_to_every_index(self) -> None:
+    def test_a_value_that_cannot_be_loaded_is_stored_and_reported_for_every_index(self) -> None:
         told: list[tuple[str, str]] = []
 
         def open_(held: str) -> Pod:
@@ -320,12 +322,12 @@ class TestIndexErrors:
         assert store.get("a") == "broken"
         assert store.index_values("node") == []
 
-    def test_nobody_need_be_told(self) -> None:
+    def test_the_error_callback_is_optional(self) -> None:
         store = store_of(WEB, bad=lambda _: [str(1 // 0)])
 
         assert store.get("web") is WEB
 
-    def test_who_asks_with_an_object_gets_the_functions_error(self) -> None:
+    def test_a_lookup_by_object_raises_the_error_of_the_index_function(self) -> None:
         store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
         with pytest.raises(KeyError):
             store.index("bad", JOB)
@@ -336,7 +338,7 @@ class TestIndexErrors:
 
 
 class TestAddingIndices:
-    def test_what_is_stored_is_in_a_new_index_at_once(self) -> None:
+    def test_a_new_index_has_all_stored_objects_at_once(self) -> None:
         store = store_of(WEB, JOB)
         store.add_indexers({"node": node_of})
 
@@ -344,7 +346,7 @@ class TestAddingIndices:
         store.remove("web")
         assert store.index_values("node") == ["n2"]
 
-    def test_older_indices_go_on(self) -> None:
+    def test_existing_indices_are_kept(self) -> None:
         store = store_of(WEB, node=node_of)
         store.add_indexers({"label": labels_of})
         store.put("job", JOB)
@@ -353,7 +355,7 @@ class TestAddingIndices:
         assert store.by_index("node", "n2") == [JOB]
         assert set(store.by_index("label", "b")) == {WEB, JOB}
 
-    def test_a_name_that_is_taken_is_refused_and_nothing_is_added(self) -> None:
+    def test_a_duplicate_index_name_is_rejected_and_nothing_is_added(self) -> None:
         store = store_of(WEB, node=node_of)
 
         with pytest.raises(IndexConflictError, match='"node"'):
@@ -361,7 +363,7 @@ class TestAddingIndices:
         assert not store.has_index("label")
         assert store.by_index("node", "n1") == [WEB]
 
-    def test_what_is_not_a_function_is_refused_and_nothing_is_added(self) -> None:
+    def test_an_invalid_index_function_is_rejected_and_nothing_is_added(self) -> None:
         store = store_of(WEB)
         rubbish: Any = "spec.nodeName"
 
@@ -381,7 +383,7 @@ class TestAddingIndices:
 
 
 class TestReplacing:
-    def test_what_is_not_in_the_list_is_gone_from_everywhere(self) -> None:
+    def test_a_replace_removes_missing_objects_from_every_index(self) -> None:
         store = store_of(WEB, JOB, node=node_of)
         newer = Pod("job", "n3")
         store.replace({"job": newer}, "5")
@@ -389,7 +391,7 @@ class TestReplacing:
         assert store.values() == store.by_index("node", "n3") == [newer]
         assert store.index_values("node") == ["n3"]
 
-    def test_the_list_stays_the_callers(self) -> None:
+    def test_a_replace_copies_the_callers_list(self) -> None:
         store = store_of()
         listed = {"web": WEB}
         store.replace(listed, "5")
@@ -399,7 +401,7 @@ class TestReplacing:
         listed.clear()
         assert len(store) == 2
 
-    def test_a_scope_replaces_only_its_own(self) -> None:
+    def test_a_replace_of_a_scope_affects_only_its_own_objects(self) -> None:
         store = store_of(node=node_of)
         store.replace({"a/1": WEB, "a/2": WEB}, "5", scope="a")
         store.replace({"b/1": JOB}, "6", scope="b")
@@ -412,14 +414,14 @@ class TestReplacing:
         assert store.index_values("node") == ["n2"]
         assert store.index_keys("node", "n2") == ["a/9", "b/1", "free"]
 
-    def test_a_scope_without_a_name_replaces_what_belongs_to_no_other(self) -> None:
+    def test_a_replace_of_the_default_scope_affects_only_its_own_objects(self) -> None:
         store = store_of(WEB, JOB)
         store.put("a/1", WEB, scope="a")
         store.replace({}, "8")
 
         assert store.keys() == ["a/1"]
 
-    def test_a_key_belongs_to_whoever_stored_it_last(self) -> None:
+    def test_a_key_belongs_to_the_scope_that_stored_it_last(self) -> None:
         store = store_of(node=node_of)
         store.put("x", WEB, scope="a")
         store.replace({"x": JOB}, "1", scope="b")
@@ -432,7 +434,7 @@ class TestReplacing:
         store.replace({}, "4")
         assert store.keys() == store.index_values("node") == []
 
-    def test_a_key_that_was_removed_belongs_to_nobody(self) -> None:
+    def test_a_removed_key_belongs_to_no_scope(self) -> None:
         store = store_of()
         store.put("x", WEB, scope="a")
         store.remove("x", scope="a")
@@ -447,7 +449,7 @@ class TestVersions:
         assert store_of().version == ""
         assert store_of(WEB).version == ""
 
-    def test_it_moves_with_every_change_that_has_one(self) -> None:
+    def test_it_advances_with_every_change_that_has_one(self) -> None:
         store = store_of()
         store.replace({}, "5")
         assert store.version == "5"
@@ -480,7 +482,7 @@ class TestVersions:
         assert store.version_of("a") == "10"
         assert store.version_of("c") == ""
 
-    def test_it_waits_for_every_scope_that_was_announced(self) -> None:
+    def test_it_waits_for_every_expected_scope(self) -> None:
         store = IndexedStore[Pod, Pod](opened=plain, scopes=["a", "b"])
         store.replace({}, "7", scope="a")
         assert store.version == ""
@@ -488,7 +490,7 @@ class TestVersions:
         store.replace({}, "5", scope="b")
         assert store.version == "5"
 
-    def test_what_is_no_number_counts_only_where_there_is_one_scope(self) -> None:
+    def test_a_version_that_is_not_a_number_counts_only_with_a_single_scope(self) -> None:
         store = store_of()
         store.set_version("etag-1", scope="a")
         assert store.version == "etag-1"

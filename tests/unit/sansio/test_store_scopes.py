@@ -15,7 +15,7 @@ def store_of(opened: list[str]) -> IndexedStore[str, str]:
     return IndexedStore({"letter": lambda word: [word[0]]}, opened=note)
 
 
-def test_what_belongs_to_a_scope_can_be_asked_for() -> None:
+def test_the_objects_of_a_scope_can_be_read() -> None:
     store = store_of([])
     store.replace({"a/2": "x", "a/1": "y"}, "5", scope="a")
     store.put("b/1", "z", scope="b")
@@ -30,7 +30,7 @@ def test_what_belongs_to_a_scope_can_be_asked_for() -> None:
     assert (store.items_of("a"), store.items_of("b")) == ({"a/2": "x"}, {"b/1": "z", "a/1": "y"})
 
 
-def test_without_scopes_everything_belongs_to_the_one_without_a_name() -> None:
+def test_without_scopes_everything_belongs_to_the_default_scope() -> None:
     store = store_of([])
     store.replace({"a": "x", "b": "y"}, "5")
 
@@ -39,7 +39,7 @@ def test_without_scopes_everything_belongs_to_the_one_without_a_name() -> None:
     assert store.items_of("") == {"a": "x", "b": "y"}
 
 
-def test_a_replaced_scope_leaves_the_buckets_of_others_as_they_are() -> None:
+def test_a_replace_of_a_scope_keeps_the_buckets_of_others() -> None:
     opened: list[str] = []
     store = store_of(opened)
     store.replace({"a/1": "x1", "a/2": "y1"}, "1", scope="a")
@@ -56,7 +56,7 @@ def test_a_replaced_scope_leaves_the_buckets_of_others_as_they_are() -> None:
     assert store.index_keys("letter", "z") == ["b/1"]
 
 
-def test_a_list_does_not_change_with_the_dict_that_it_was_given_as() -> None:
+def test_a_list_is_independent_of_the_given_dict() -> None:
     store = store_of([])
     store.put("b/1", "w", scope="b")
     for items in ({"a/1": "x"}, {"a/1": "y"}):

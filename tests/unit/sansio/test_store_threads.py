@@ -102,7 +102,7 @@ class TestEveryStep:
         assert between_steps(lambda: store.replace({"web": WEB}, "2", scope=scope), read)
         assert seen == sorted(seen, key=[old, new].index)
 
-    def test_the_first_list_of_a_scope_is_all_or_nothing_for_each_look(self) -> None:
+    def test_the_first_list_of_a_scope_is_all_or_nothing_for_each_read(self) -> None:
         store = store_of()
         store.put("b/other", Pod("other", "n1", ("b",)), scope="b")
         coming = {f"a/{name}": Pod(name, NODES_OF[name], ("a", "b")) for name in NODES_OF}
@@ -134,7 +134,9 @@ class TestEveryStep:
         assert {len(found) for found in seen.values()} == {2}
 
     @pytest.mark.parametrize("is_first", [True, False], ids=["its first list", "a later one"])
-    def test_to_replace_a_scope_takes_no_more_steps_the_more_others_there_are(self, is_first: bool) -> None:
+    def test_the_cost_of_replacing_a_scope_does_not_depend_on_the_number_of_others(
+        self, is_first: bool
+    ) -> None:
         def steps(others: int) -> int:
             store = store_of()
             for number in range(others):
@@ -145,7 +147,7 @@ class TestEveryStep:
 
         assert steps(2) == steps(200)
 
-    def test_what_moves_is_never_in_no_bucket(self) -> None:
+    def test_an_object_that_moves_is_always_in_a_bucket(self) -> None:
         store = store_of(WEB, JOB)
         moved = Pod("web", "n2")
 
@@ -159,7 +161,7 @@ class TestEveryStep:
 
         assert between_steps(lambda: store.put("web", moved, version="2"), read)
 
-    def test_what_an_index_gives_is_stored(self) -> None:
+    def test_an_index_returns_only_stored_objects(self) -> None:
         store = store_of(JOB)
 
         def read() -> None:
@@ -169,7 +171,7 @@ class TestEveryStep:
         assert between_steps(lambda: store.put("web", WEB), read)
         assert between_steps(lambda: store.remove("web"), read)
 
-    def test_a_new_index_is_there_with_everything_in_it_or_not_at_all(self) -> None:
+    def test_a_new_index_is_visible_only_when_it_is_complete(self) -> None:
         store = store_of(WEB, JOB)
 
         def read() -> None:
@@ -195,7 +197,7 @@ class TestEveryStep:
         ],
     )
     @pytest.mark.parametrize("swaps", [False, True], ids=["put and remove", "replace and add_indexers"])
-    def test_a_read_survives_any_write_in_the_middle_of_it(
+    def test_a_read_survives_any_concurrent_write(
         self, read: Callable[[IndexedStore[Pod, Pod]], list[str]], swaps: bool
     ) -> None:
         store = store_of(WEB, JOB)
@@ -260,7 +262,7 @@ def read_while(write: Callable[[], None], read: Callable[[], None]) -> None:
 
 @pytest.mark.usefixtures("restless")
 class TestThreads:
-    def test_whatever_is_written_meanwhile_buckets_hold_what_belongs_there(self) -> None:
+    def test_buckets_stay_correct_under_concurrent_writes(self) -> None:
         store = store_of()
 
         def write() -> None:
@@ -297,7 +299,7 @@ class TestThreads:
 
         read_while(write, read)
 
-    def test_a_read_during_a_replace_sees_all_of_the_old_or_all_of_the_new(self) -> None:
+    def test_a_read_during_a_replace_sees_the_old_state_or_the_new_one(self) -> None:
         store = store_of()
 
         def put_all(generation: int) -> None:
@@ -326,7 +328,7 @@ class TestThreads:
 
         read_while(write, read)
 
-    def test_who_sees_a_version_finds_what_it_stands_for(self) -> None:
+    def test_a_reader_that_sees_a_version_finds_its_objects(self) -> None:
         store = store_of()
         store.put("web", WEB, version="0")
 

@@ -33,7 +33,7 @@ def earliest(gone: list[float], now: float, rate: float, burst: int) -> float:
 
 
 @given(RATES, BURSTS, st.lists(STEPS, max_size=40))
-def test_each_goes_at_the_first_moment_that_the_promise_allows(
+def test_each_request_passes_as_early_as_the_limit_allows(
     rate: float, burst: int, steps: list[float]
 ) -> None:
     bucket, gone, now = TokenBucket(rate, burst), list[float](), 100.0
@@ -121,7 +121,7 @@ def test_reservations_cancelled_in_any_order_are_undone_once_none_follows() -> N
     assert bucket.reserve(0).wait == 1
 
 
-def test_a_place_in_the_middle_is_not_taken_by_those_who_come_later() -> None:
+def test_a_cancelled_reservation_in_the_middle_is_not_reused_by_later_requests() -> None:
     bucket = TokenBucket(rate=1, burst=1)
     _, middle, last = (bucket.reserve(0) for _ in range(3))
 
@@ -131,7 +131,7 @@ def test_a_place_in_the_middle_is_not_taken_by_those_who_come_later() -> None:
     assert bucket.reserve(0).at == 3
 
 
-def test_a_token_that_was_not_used_after_all_is_there_for_the_next() -> None:
+def test_a_returned_token_is_available_to_the_next_request() -> None:
     bucket = TokenBucket(rate=1, burst=1)
 
     bucket.cancel(bucket.reserve(0))
@@ -139,7 +139,7 @@ def test_a_token_that_was_not_used_after_all_is_there_for_the_next() -> None:
     assert bucket.reserve(0).wait == 0
 
 
-def test_those_who_have_gone_are_forgotten() -> None:
+def test_past_reservations_are_forgotten() -> None:
     bucket = TokenBucket(rate=1000, burst=1)
     for now in range(10_000):
         bucket.reserve(float(now))
@@ -148,6 +148,6 @@ def test_those_who_have_gone_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0.0, 1), (-1.0, 1), (1.0, 0)])
-def test_a_limit_that_lets_nothing_through_is_refused(rate: float, burst: int) -> None:
+def test_a_limit_that_allows_no_request_is_rejected(rate: float, burst: int) -> None:
     with pytest.raises(ValueError, match="a rate limit needs"):
         TokenBucket(rate, burst)
