@@ -148,7 +148,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_is_written_for_people_is_still_json(value: object) -> None:
+def test_pretty_printed_output_is_valid_json(value: object) -> None:
     assert json.loads(pretty(value)) == value
 
 

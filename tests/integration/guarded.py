@@ -52,7 +52,7 @@ def of(server: Server, folder: Path, user: dict[str, Any], **cluster: Any) -> Co
 
 
 def running(program: Program, *, version: str = V1, **more: Any) -> dict[str, Any]:
-    """A user whose credentials come from a program."""
+    """A user whose credentials come from an exec plugin."""
     return {
         "exec": {
             "apiVersion": version,
@@ -78,7 +78,7 @@ class Pair:
 
 @dataclass
 class Gate:
-    """A server that wants to see a certificate, and remembers who came."""
+    """A server that requires a client certificate and records the users."""
 
     authority: trustme.CA = field(default_factory=trustme.CA)
     users: list[str] = field(default_factory=list)

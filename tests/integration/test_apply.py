@@ -59,7 +59,7 @@ async def test_managers_own_their_fields_side_by_side(maps: Any) -> None:
 
 
 @pytest.mark.real_only
-async def test_a_field_that_others_own_is_a_conflict_until_it_is_taken_by_force(maps: Any) -> None:
+async def test_a_field_owned_by_others_is_a_conflict_unless_forced(maps: Any) -> None:
     await maps.apply(config_map("shared", data={"a": "1", "b": "1"}), field_manager="us")
 
     with pytest.raises(ConflictError, match='conflicts with "us"') as raised:
@@ -94,9 +94,7 @@ async def test_an_apply_can_be_a_dry_run(maps: Any) -> None:
 
 
 @pytest.mark.real_only
-async def test_a_client_can_have_a_field_manager_of_its_own(
-    cluster: Cluster, facade: str, namespace: str
-) -> None:
+async def test_a_client_can_have_its_own_field_manager(cluster: Cluster, facade: str, namespace: str) -> None:
     async with connected(cluster.config, facade, field_manager="ours") as client:
         applied = await client.core_v1.config_maps(namespace).apply(config_map("a", data={"a": "1"}))
         created = await client.core_v1.config_maps(namespace).create(config_map("b", data={"b": "1"}))
@@ -297,9 +295,7 @@ async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:
 STRANGE = {**pod("strange"), "spec": {"containers": [{"name": "a", "image": "i", "imge": "typo"}]}}
 
 
-async def test_a_field_that_the_server_does_not_know_is_refused_on_demand(
-    client: Any, namespace: str
-) -> None:
+async def test_an_unknown_field_is_rejected_under_strict_validation(client: Any, namespace: str) -> None:
     pods = client.core_v1.pods(namespace)
 
     with pytest.raises(BadRequestError, match=r'unknown field "spec\.containers\[0\]\.imge"'):

@@ -201,7 +201,7 @@ async def test_a_server_that_stalls_exceeds_the_deadline(facade: str, handler: H
     assert "get configmaps shop/settings" in str(error)
 
 
-async def test_a_server_that_never_ends_its_head_meets_the_deadline_or_a_limit(facade: str) -> None:
+async def test_an_endless_response_head_exceeds_the_deadline_or_a_size_limit(facade: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
         writer.write(b"HTTP/1.1 200 OK\r\n")
@@ -258,7 +258,7 @@ async def test_a_stalled_tls_handshake_exceeds_the_deadline(facade: str) -> None
             await client.core_v1.pods("shop").list()
 
 
-async def test_reading_is_tried_again_and_writing_is_not(facade: str) -> None:
+async def test_reads_are_retried_and_writes_are_not(facade: str) -> None:
     requests: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -357,7 +357,7 @@ async def test_an_undecodable_line_is_reported_and_the_next_is_fine(facade: str,
     assert (second.type, second.object.metadata.name) == ("ADDED", "good")
 
 
-async def test_lines_may_come_in_any_pieces(facade: str) -> None:
+async def test_lines_may_arrive_in_any_chunks(facade: str) -> None:
     whole = event("ADDED", config_map("a", "2")) + b"\r\n\n" + event("DELETED", config_map("a", "3"))
     pieces = [whole[index : index + 7] for index in range(0, len(whole), 7)]
 
@@ -372,7 +372,7 @@ async def test_a_truncated_event_is_not_delivered(facade: str) -> None:
     assert [each.object.metadata.name for each in seen] == ["a"]
 
 
-async def test_a_line_without_an_end_is_given_up_before_memory_is(facade: str) -> None:
+async def test_an_endless_line_is_aborted_at_the_size_limit(facade: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(reader)
         writer.write(STREAM)

@@ -74,7 +74,7 @@ def test_many_threads_share_one_client_and_one_loop(client: masthead.Client) -> 
     assert len(client_threads()) == 1
 
 
-def test_threads_meet_their_own_errors(client: masthead.Client) -> None:
+def test_each_thread_gets_its_own_errors(client: masthead.Client) -> None:
     def read(number: int) -> str:
         with pytest.raises(NotFoundError) as caught:
             client.core_v1.config_maps("default").get(f"absent-{number}")
@@ -181,7 +181,7 @@ def test_a_watch_ends_with_its_client(config: Config) -> None:
             reading.result(PATIENCE)
 
 
-def test_a_loop_that_is_left_early_gives_its_connection_back(server: Server, config: Config) -> None:
+def test_leaving_a_loop_early_releases_its_connection(server: Server, config: Config) -> None:
     with masthead.Client(config) as client:
         for _ in client.core_v1.namespaces().watch():
             break

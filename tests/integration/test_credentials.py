@@ -55,13 +55,13 @@ def gate() -> Gate:
 
 
 async def get_default(config: Config, facade: str, **options: Any) -> Any:
-    """Read the one object that every cluster has."""
+    """Get the default namespace, which every cluster has."""
     async with connected(config, facade, **options) as client:
         return await client.core_v1.namespaces().get("default")
 
 
 async def refused(config: Config, facade: str, server: Server, **options: Any) -> tuple[MastheadError, int]:
-    """The error that comes instead, and how many requests the server saw."""
+    """Return the error, and how many requests the server received."""
     before = len(server.requests)
     with pytest.raises(MastheadError) as caught:
         await get_default(config, facade, **options)

@@ -226,7 +226,7 @@ async def test_metadata_of_a_custom_kind_is_read(client: Any, namespace: str, gr
     assert "spec" not in found.to_dict()
 
 
-async def test_fields_that_the_schema_does_not_have_are_refused_on_demand(
+async def test_fields_unknown_to_the_schema_are_rejected_under_strict_validation(
     client: Any, namespace: str, group: str
 ) -> None:
     boxes = client.dynamic("boxen." + group, namespace=namespace)

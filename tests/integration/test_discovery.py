@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
 
 
-async def test_groups_come_with_their_versions_the_core_group_first(client: Any) -> None:
+async def test_groups_are_listed_with_their_versions_the_core_group_first(client: Any) -> None:
     groups = await client.discovery.groups()
     by_name = {each.name: each for each in groups}
 
@@ -99,7 +99,7 @@ async def test_kinds_and_resources_map_to_each_other(client: Any) -> None:
         await client.mapper.resource(GroupVersionResource("batch", "v1", "jubs"))
 
 
-async def test_names_are_found_where_they_are_looked_for(client: Any) -> None:
+async def test_names_are_resolved_by_group_and_version(client: Any) -> None:
     assert (await client.mapper.find("hpa")).gvr.version == "v2"
     assert (await client.mapper.find("hpa", api_version="autoscaling/v1")).gvr.version == "v1"
     assert (await client.mapper.find("horizontalpodautoscalers.v1.autoscaling")).gvr.version == "v1"

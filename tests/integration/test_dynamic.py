@@ -41,7 +41,9 @@ MAPS = GroupVersionResource("", "v1", "configmaps")
     ],
     ids=str,
 )
-async def test_a_resource_goes_by_many_names(client: Any, namespace: str, words: tuple[Any, ...]) -> None:
+async def test_a_resource_is_found_by_each_of_its_names(
+    client: Any, namespace: str, words: tuple[Any, ...]
+) -> None:
     await client.apps_v1.deployments(namespace).create(deployment("web"))
 
     found = await client.dynamic(*words, namespace=namespace).get("web")

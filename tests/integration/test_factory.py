@@ -98,7 +98,7 @@ async def test_informers_are_shared_within_a_program(client: Any, namespace: str
     assert shared.informer.is_stopped
 
 
-async def test_selections_stand_side_by_side(client: Any, namespace: str) -> None:
+async def test_informers_with_different_selectors_coexist(client: Any, namespace: str) -> None:
     await filled(client, namespace, "web", app="web")
     await filled(client, namespace, "db", app="db")
     factory = factory_of(client, namespace=namespace)
@@ -113,7 +113,7 @@ async def test_selections_stand_side_by_side(client: Any, namespace: str) -> Non
         assert names(apart.lister) == ["web"]
 
 
-async def test_forms_stand_side_by_side(client: Any, namespace: str) -> None:
+async def test_typed_untyped_and_metadata_informers_coexist(client: Any, namespace: str) -> None:
     await filled(client, namespace, "web", app="web")
     factory = factory_of(client, namespace=namespace, label_selector="app=web")
     typed, untyped, metadata = (

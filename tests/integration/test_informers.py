@@ -104,7 +104,7 @@ async def test_with_the_blocking_client_each_handler_has_a_thread_and_otherwise_
         assert set(threads.values()) == {threading.current_thread().name}
 
 
-async def test_reads_come_from_any_thread(maps: Any) -> None:
+async def test_any_thread_may_read(maps: Any) -> None:
     await put(maps, "a")
     async with quick(maps) as informer:
         await informer.wait_synced(30)
@@ -147,7 +147,7 @@ async def test_objects_are_transformed_before_they_are_stored_or_dispatched(
     assert found in seen
 
 
-async def test_a_start_from_a_snapshot_announces_only_what_has_changed(maps: Any, tmp_path: Path) -> None:
+async def test_a_start_from_a_snapshot_dispatches_only_changes(maps: Any, tmp_path: Path) -> None:
     for name in "abc":
         await put(maps, name)
     async with quick(maps) as informer:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def maps(client: Any, namespace: str) -> Any:
-    """Seven objects, and who reads them."""
+    """Seven objects and their handlers."""
     found = client.core_v1.config_maps(namespace)
     for index in range(7):
         labels = {"parity": "even" if index % 2 == 0 else "odd", "here": "yes"}
@@ -52,13 +52,13 @@ async def test_a_limit_requests_one_page_and_its_token_the_next(maps: Any) -> No
     assert not second.metadata.continue_
 
 
-async def test_pages_come_one_at_a_time(maps: Any) -> None:
+async def test_pages_are_yielded_one_at_a_time(maps: Any) -> None:
     pages = [names(page) async for page in maps.list_pages(label_selector=OURS, page_size=3)]
 
     assert pages == [ALL[:3], ALL[3:6], ALL[6:]]
 
 
-async def test_items_come_one_by_one(maps: Any) -> None:
+async def test_items_are_yielded_one_by_one(maps: Any) -> None:
     assert [item.data["index"] async for item in maps.iterate(label_selector=OURS, page_size=3)] == list(
         "0123456"
     )
@@ -102,7 +102,7 @@ async def test_a_list_can_be_of_an_exact_version(maps: Any) -> None:
     assert names(then) == ALL
 
 
-async def test_a_list_as_the_beginning_of_a_watch_is_the_same_list(maps: Any) -> None:
+async def test_a_list_from_initial_events_equals_a_plain_list(maps: Any) -> None:
     plain = await maps.list(label_selector=OURS)
     streamed = await maps.watch_list(label_selector=OURS)
 

@@ -270,7 +270,7 @@ async def test_a_broken_log_raises_after_its_last_line(kubelet: Kubelet) -> None
         await kubelet.pods.logs("web").read()
 
 
-async def test_a_log_may_look_like_a_failure_or_a_page(kubelet: Kubelet) -> None:
+async def test_a_log_may_contain_a_status_or_an_html_page(kubelet: Kubelet) -> None:
     text = b'{"kind":"Status","status":"Failure","message":"quoted"}\n<html>\n'
     kubelet.sends(HEAD.replace(b"text/plain", b"text/html"), chunk(text), END)
 

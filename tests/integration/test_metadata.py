@@ -59,7 +59,7 @@ async def test_a_watch_delivers_metadata(maps: Any) -> None:
     assert seen == [("MODIFIED", "a", "changed"), ("DELETED", "b", "b")]
 
 
-async def test_a_list_comes_as_the_beginning_of_a_watch(maps: Any) -> None:
+async def test_a_list_can_be_served_as_initial_events_of_a_watch(maps: Any) -> None:
     listed = await maps.watch_list(label_selector=OURS)
 
     assert sorted(each.metadata.name for each in listed) == ["a", "b", "c"]
@@ -112,7 +112,7 @@ async def test_a_collection_is_deleted(maps: Any) -> None:
     assert [each.metadata.name for each in await maps.list(label_selector=OURS)] == ["c"]
 
 
-async def test_a_resource_goes_by_any_of_its_names(client: Any, namespace: str) -> None:
+async def test_a_resource_is_found_by_any_of_its_names(client: Any, namespace: str) -> None:
     await client.apps_v1.deployments(namespace).create(deployment("web", labels={"app": "a"}))
 
     for words in (

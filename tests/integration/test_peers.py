@@ -104,7 +104,7 @@ async def test_fields_of_a_newer_server_survive_a_read_and_an_update(facade: str
 
 
 async def test_an_object_that_breaks_the_rules_of_its_kind_can_be_read(facade: str) -> None:
-    """Clients that check what the server sends fail on what it has stored: absent lists, nulls, unknown words."""
+    """Clients that validate responses fail on stored objects: absent lists, nulls, unknown enum values."""
     odd = {
         "apiVersion": "v1",
         "kind": "Pod",

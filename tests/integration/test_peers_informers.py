@@ -148,7 +148,7 @@ def _meta(name: str, version: str) -> dict[str, object]:
 
 @pytest.mark.embedded_only
 async def test_an_empty_cluster_is_distinguished_from_one_not_synced_yet(cluster: Cluster, maps: Any) -> None:
-    """There was no way to know whether the first list had come."""
+    """There was no way to know whether the first list had arrived."""
     outage = embedded(cluster).faults.fail(503, verb=("list", "watch"), namespace=maps.namespace, times=None)
     async with quick(maps) as informer:
         assert not informer.has_synced
@@ -168,7 +168,7 @@ async def test_a_late_handler_receives_existing_objects(maps: Any) -> None:
 
 
 async def test_a_slow_handler_stalls_neither_the_cache_nor_other_handlers(maps: Any) -> None:
-    """Handlers ran where the watch was read: a slow one stalled the cache, the connection and everybody else."""
+    """Handlers ran in the task that read the watch: a slow one stalled the cache, the connection and other handlers."""
     release = threading.Event()
     loop_release = asyncio.Event()
     other = RecordingHandler()
@@ -309,7 +309,7 @@ async def test_a_handler_may_stop_its_informer(maps: Any) -> None:
 
 
 async def test_an_informer_can_be_stopped_right_after_its_start(maps: Any) -> None:
-    """It hung: whether to stop was looked at only when something came."""
+    """Stopping hung: it was checked only when an event arrived."""
     informer = quick(maps)
     await informer.start()
     async with asyncio.timeout(10):
@@ -317,7 +317,7 @@ async def test_an_informer_can_be_stopped_right_after_its_start(maps: Any) -> No
     assert informer.is_stopped
 
 
-async def test_long_lists_come_in_pages(facade: str) -> None:
+async def test_long_lists_are_read_in_pages(facade: str) -> None:
     """Everything was requested at once; or only the first page was ever read."""
     script = ScriptedServer(deque([stream()]))
     script.rest = deque(
@@ -359,7 +359,7 @@ async def test_mutations_of_shared_objects_are_detected(maps: Any) -> None:
 async def test_deletions_are_not_lost_when_a_resource_version_expires(
     cluster: Cluster, maps: Any, watch_list: bool
 ) -> None:
-    """The version was dropped and the watch begun anew: what had been deleted meanwhile stayed for ever."""
+    """The version was dropped and the watch restarted: objects deleted meanwhile stayed for ever."""
     for name in "abc":
         await put(maps, name)
     faults, place = embedded(cluster).faults, maps.namespace
@@ -523,7 +523,7 @@ async def test_a_stopped_informer_stays_stopped_and_leaves_no_thread(maps: Any) 
 
 @pytest.mark.embedded_only
 async def test_a_connection_lost_during_initial_events_loses_no_object(cluster: Cluster, maps: Any) -> None:
-    """The watch went on from the last object that had come: those that had not come were never sent."""
+    """The watch resumed from the last object received: those not received yet were never sent."""
     for number in range(6):
         await put(maps, f"map-{number}")
     dropped = embedded(cluster).faults.drop_watch(after=3, times=1, namespace=maps.namespace)
@@ -572,7 +572,7 @@ async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) 
 
 @pytest.mark.embedded_only
 async def test_an_informer_survives_a_long_outage(cluster: Cluster, maps: Any) -> None:
-    """After a minute of 5xx, it was given up."""
+    """The informer gave up after a minute of 5xx."""
     faults, place = embedded(cluster).faults, maps.namespace
     faults.drop_watch(after=1, namespace=place)
     outage = faults.fail(503, verb=("list", "watch"), namespace=place, times=60)

@@ -174,7 +174,7 @@ async def test_a_failing_server_is_retried_with_backoff(facade: str, response: S
 
 @pytest.mark.parametrize("form", ["a response", "an event"])
 async def test_an_expired_version_is_requested_once(facade: str, form: str) -> None:
-    """Some retry at the version that the server has just refused, for ever; some drop it, and miss what was deleted."""
+    """Some clients retry for ever at the expired version; others drop it, and miss deletions."""
     gone = status(410, "Expired" if form == "an event" else "Gone", "too old resource version: 5 (9)")
     refusal = (
         stream(event("ERROR", gone))
@@ -319,7 +319,7 @@ async def test_a_watch_can_be_closed_by_its_reader(client: Any, namespace: str) 
 
 @pytest.mark.parametrize("code", [401, 403])
 async def test_an_error_response_does_not_affect_other_calls(tmp_path: Path, facade: str, code: int) -> None:
-    """To log in anew closed the connections under all watches; and a 403 logged in anew, though it is no wrong login."""
+    """A new login closed the connections of all watches, and a 403 caused one, though the user was authenticated."""
     program = Program(tmp_path).gives(token="t0ken")
     async with masthead.server.run(token="t0ken") as server:
         config = from_kubeconfig(plain(cluster={"server": server.url}, user=running(program)), environ={})

@@ -151,7 +151,7 @@ async def test_a_half_written_ca_bundle_is_ignored(
     assert "the previous value stays in use" in record.getMessage()
 
 
-async def test_a_watch_outlives_a_server_that_comes_back_with_another_token_and_authority(
+async def test_a_watch_survives_a_server_restart_with_another_token_and_ca(
     tmp_path: Path, facade: str, later: Callable[[], None]
 ) -> None:
     disk, settings = tmp_path / "cluster.db", {"name": "settings", "namespace": "default"}

@@ -274,7 +274,7 @@ async def test_a_list_that_fails_at_first_is_not_the_end_of_a_watch(cluster: Clu
     assert failed.hits == 1
 
 
-async def test_a_selector_that_is_refused_does_not_speak_against_the_server(maps: Any) -> None:
+async def test_a_rejected_selector_does_not_disable_initial_events(maps: Any) -> None:
     async with maps.watch(field_selector="spec.nonsense=1") as events:
         with pytest.raises(BadRequestError):
             await next_events(events, 1)
@@ -284,7 +284,7 @@ async def test_a_selector_that_is_refused_does_not_speak_against_the_server(maps
         assert await next_events(events, 1) == [("BOOKMARK", "", "")]
 
 
-async def test_a_reader_that_comes_back_often_is_not_kept_waiting(embedded_cluster: Cluster) -> None:
+async def test_a_watch_that_is_often_resumed_is_not_delayed(embedded_cluster: Cluster) -> None:
     async with connected(embedded_cluster.config, "aio") as client:
         maps = client.core_v1.config_maps("default")
         since = await version_of(maps)
@@ -320,7 +320,7 @@ async def test_the_end_of_initial_events_is_delivered_whether_the_server_support
 
 
 @pytest.mark.embedded_only
-async def test_a_connection_that_dies_at_the_beginning_does_not_speak_against_the_server(
+async def test_a_connection_lost_at_the_start_does_not_disable_initial_events(
     cluster: Cluster, maps: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("masthead._client.watch.INITIAL_EVENTS_TIMEOUT", 0.1)

@@ -27,7 +27,7 @@ both_loops_any_thread = pytest.mark.parametrize(
 
 
 def pair() -> dict[str, str]:
-    """A certificate and its key, as a program gives them."""
+    """A certificate and its key, as an exec plugin returns them."""
     made = trustme.CA().issue_cert("client")
     return {
         "clientCertificateData": made.cert_chain_pems[0].bytes().decode(),

@@ -295,7 +295,7 @@ GRANTS: list[tuple[int, object, str]] = [
 
 
 @pytest.mark.parametrize(("status", "grant", "problem"), GRANTS)
-async def test_a_refused_or_broken_exchange_is_an_error_without_secrets_and_is_tried_again(
+async def test_a_failed_exchange_is_an_error_without_secrets_and_is_retried(
     status: int, grant: object, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     issuer = Issuer()

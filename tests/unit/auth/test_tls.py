@@ -191,7 +191,7 @@ async def test_a_configured_client_certificate_is_sent() -> None:
     assert meet(context, server_of(ours, ours)) == "me"
 
 
-async def test_the_same_object_comes_until_a_file_changes(tmp_path: Path) -> None:
+async def test_the_same_context_is_returned_until_a_file_changes(tmp_path: Path) -> None:
     ours, clock, path = trustme.CA(), Clock(), tmp_path / "ca.crt"
     path.write_text(pem(ours))
     tls = contexts(ca_file=path, now=clock)

@@ -383,7 +383,7 @@ def objects(draw: st.DrawFn) -> Object | None:
 
 
 @given(anything, anything, objects())
-def test_operators_mean_what_they_mean_in_logic(
+def test_operators_follow_boolean_logic(
     one: WaitCondition[Object], other: WaitCondition[Object], obj: Object | None
 ) -> None:
     assert (one & other)(obj) is (one(obj) and other(obj))

@@ -203,7 +203,7 @@ def test_files_and_folders_are_read_in_the_order_of_their_names(tmp_path: Path) 
         assert origins(file) == [f"Pod a: {tmp_path / 'a.json'}, document 1"]
 
 
-def test_objects_lists_and_plain_data_may_stand_side_by_side() -> None:
+def test_objects_lists_and_plain_data_may_be_mixed() -> None:
     maps = ConfigMapList(items=[ConfigMap.new("b"), ConfigMap.new("c")])
     assert origins(
         [named("Pod"), ConfigMap.new("a"), [maps], "apiVersion: v1\nkind: Pod\nmetadata: {name: d}"]
@@ -418,7 +418,7 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
     assert "ConfigMap new/a (manifest 4), Widget home/w (manifest 2)" in record.message
 
 
-async def test_a_dry_run_tries_out_what_the_server_knows_already() -> None:
+async def test_a_dry_run_sends_objects_of_kinds_that_are_already_served() -> None:
     tried = await apply_manifests(Cluster(FakeApi()), [CRD, WIDGET], dry_run=True)
     assert [each.kind for each in tried] == ["CustomResourceDefinition", "Widget"]
 

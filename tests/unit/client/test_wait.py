@@ -86,7 +86,7 @@ async def test_a_condition_that_already_holds_needs_no_watch(kube_server: Server
     assert {each.info.verb for each in kube_server.requests} == {"create", "list"}
 
 
-async def test_an_object_that_comes_and_changes_is_followed(kube_server: Server) -> None:
+async def test_a_wait_follows_an_object_that_is_created_and_updated(kube_server: Server) -> None:
     noticed = RecordingCondition()
     async with config_maps(kube_server) as maps, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
@@ -299,7 +299,7 @@ async def test_a_timeout_names_the_last_list_failure() -> None:
         await pods(network).wait_for("web", exists(), timeout=0.05)
 
 
-async def test_without_time_an_object_is_looked_at_once() -> None:
+async def test_a_timeout_of_zero_checks_the_object_once() -> None:
     network = FakeTransport(lambda _: listed(POD))
     assert await pods(network).wait_for("web", exists(), timeout=0) is not None
     with pytest.raises(DeadlineError, match="Pod default/web: waited 0 s until"):

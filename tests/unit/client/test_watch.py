@@ -77,7 +77,7 @@ async def test_bookmarks_are_delivered_only_on_request() -> None:
 
 
 @in_virtual_time
-async def test_an_outage_is_met_by_one_level_of_retries_with_pauses_of_at_most_30_seconds(
+async def test_an_outage_causes_one_level_of_retries_with_backoff_of_at_most_30_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     moments: list[float] = []
@@ -143,7 +143,7 @@ async def test_a_watch_from_an_invalid_version_ends_at_once_though_the_response_
 
 
 @in_virtual_time
-async def test_the_list_that_a_watch_begins_with_is_repeated_by_the_watch_alone() -> None:
+async def test_the_initial_list_of_a_watch_is_retried_by_the_watch_alone() -> None:
     moments: list[float] = []
 
     def respond(request: SentRequest) -> FakeResponse:

@@ -41,7 +41,7 @@ def test_an_event_has_a_type_an_object_and_a_version() -> None:
     assert repr(event) == "WatchEvent(MODIFIED, 'default/a', version='7')"
 
 
-def test_a_broken_object_is_an_event_of_its_own_and_the_next_is_fine() -> None:
+def test_an_undecodable_object_is_a_broken_event_and_the_next_is_delivered() -> None:
     broken = config_map("bad", "8")
     broken["metadata"] = {"name": 5, "resourceVersion": "8"}
 

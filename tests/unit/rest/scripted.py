@@ -126,7 +126,7 @@ class FakeTransport:
 
 @dataclass
 class FakeCredentials:
-    """Credentials of which there is a row; the next one comes when the server refuses the one before."""
+    """A sequence of credentials; the next one is used when the server rejects the one before."""
 
     tokens: list[str] = field(default_factory=lambda: ["Bearer one"])
     takes: float = 0.0
@@ -179,7 +179,7 @@ def get(**more: object) -> Call:
 
 
 def create(body: bytes = b'{"spec":{}}') -> Call:
-    """A call that makes a pod."""
+    """A call that creates a pod."""
     return Call("POST", "/api/v1/namespaces/ns/pods", Subject("create", "pods", "ns"), body=body)
 
 

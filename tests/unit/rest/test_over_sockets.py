@@ -169,7 +169,7 @@ async def test_connection_refused() -> None:
             await rest.get("/version")
 
 
-async def test_an_endless_refusal_is_cut_off_and_the_client_goes_on() -> None:
+async def test_an_endless_error_body_is_truncated_and_the_client_stays_usable() -> None:
     hung_up = asyncio.Event()
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

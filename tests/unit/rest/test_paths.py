@@ -17,7 +17,7 @@ PODS = GroupVersionResource("", "v1", "pods")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 
 
-def test_paths_are_where_the_server_looks() -> None:
+def test_paths_follow_the_api_conventions() -> None:
     assert resource_path(PODS) == "/api/v1/pods"
     assert resource_path(PODS, namespace="ns") == "/api/v1/namespaces/ns/pods"
     assert (
@@ -29,7 +29,7 @@ def test_paths_are_where_the_server_looks() -> None:
     )
 
 
-def test_names_that_look_odd_but_are_allowed_arrive_as_they_are() -> None:
+def test_unusual_valid_names_are_sent_unchanged() -> None:
     roles = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroles")
     assert resource_path(roles, name="system:node").endswith("/clusterroles/system:node")
     assert resource_path(roles, name="a b?c#d").endswith("/clusterroles/a%20b%3Fc%23d")

@@ -198,7 +198,7 @@ def test_a_redirect_names_its_target_without_secrets() -> None:
 
 
 @in_virtual_time
-async def test_an_endless_refusal_is_not_read_to_its_end() -> None:
+async def test_an_endless_error_body_is_not_read_to_its_end() -> None:
     endless = FakeResponse(403, [b"x" * 2**18] * 100, TEXT)
     rest, network = client(endless)
     with pytest.raises(ForbiddenError):

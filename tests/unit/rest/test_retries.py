@@ -109,7 +109,7 @@ async def test_a_request_that_was_never_sent_is_retried_whatever_its_verb() -> N
 
 
 @in_virtual_time
-async def test_a_server_that_was_never_reached_is_given_up_within_a_second() -> None:
+async def test_a_server_that_was_never_reached_fails_within_a_second() -> None:
     rest, network = client(
         *[ConnectError("10.0.0.1:6443 refused the connection")] * 3, origin="~/.kube/config"
     )
@@ -195,7 +195,7 @@ async def test_the_timeout_covers_all_attempts() -> None:
 
 
 @in_virtual_time
-async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
+async def test_a_retry_that_would_start_after_the_deadline_fails_at_once() -> None:
     rest, _ = client(retry_later(10), FakeResponse(), settings=RestSettings(timeout=5))
     with pytest.raises(TooManyRequestsError):
         await rest.call(get())
@@ -203,7 +203,7 @@ async def test_an_attempt_that_would_begin_too_late_is_not_waited_for() -> None:
 
 
 @in_virtual_time
-async def test_a_call_may_have_a_timeout_of_its_own_or_none() -> None:
+async def test_a_call_may_override_or_disable_the_timeout() -> None:
     rest, network = client(FakeResponse(), FakeResponse(), FakeResponse())
     for timeout in (None, 1.5, math.inf):
         await rest.call(get(timeout=timeout))

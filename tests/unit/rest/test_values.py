@@ -30,7 +30,7 @@ def test_the_repr_of_a_response_shows_all_but_its_body() -> None:
     assert "hush" not in str(made.__rich_repr__())
 
 
-def test_values_are_equal_by_what_they_hold_and_stay_as_they_are() -> None:
+def test_values_compare_by_content_and_are_immutable() -> None:
     one, other = call(body=b"x"), call(body=b"x")
 
     assert one == other

@@ -107,7 +107,7 @@ def test_adding_and_removing_a_resource_changes_the_generation() -> None:
     assert catalog.groups() == tuple(scheme.VERSIONS)
 
 
-def test_a_name_is_taken_once() -> None:
+def test_a_resource_name_is_registered_once() -> None:
     catalog = Catalog.builtin()
     catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
     with pytest.raises(ValueError, match="widgets"):

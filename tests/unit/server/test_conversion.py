@@ -110,7 +110,7 @@ def test_converting_between_versions_is_storing_in_one_and_reading_in_the_other(
         assert {**found, "apiVersion": target} == expected
 
 
-def test_versions_of_one_shape_give_back_the_very_object() -> None:
+def test_versions_of_one_shape_return_the_same_object() -> None:
     lease = {"spec": {"leaseName": "a"}}
 
     assert convert(lease, "LeaseCandidate", "coordination.k8s.io", "v1alpha2", "v1beta1") is lease
@@ -199,7 +199,7 @@ def test_a_custom_resource_is_stored_in_its_own_version_by_default() -> None:
     assert versions_of("example.com", "shirts") == ()
 
 
-def test_the_foremost_version_comes_first() -> None:
+def test_the_preferred_version_comes_first() -> None:
     assert versions_of("autoscaling", "horizontalpodautoscalers") == ("v2", "v1")
     assert versions_of("resource.k8s.io", "resourceclaims") == ("v1", "v1beta2", "v1beta1")
     assert versions_of("resource.k8s.io", "devicetaintrules") == ("v1beta2", "v1alpha3")

@@ -440,5 +440,5 @@ def test_rejected_names_use_no_memory(rest: Rest) -> None:
 
 @pytest.mark.parametrize("rule", [names.SUBDOMAIN, names.LABEL, names.LABEL_1035, names.LABEL_VALUE])
 @pytest.mark.parametrize("value", ["a", "a-", "-a", "", "a.b", "A", "a_b", "a" * 300, "-" * 300, "a." * 200])
-def test_a_quick_pattern_takes_what_the_printed_one_takes(rule: names.Format, value: str) -> None:
+def test_the_fast_pattern_matches_the_same_names_as_the_printed_one(rule: names.Format, value: str) -> None:
     assert rule.matches(value) == (re.fullmatch(rule.pattern, value) is not None)

@@ -70,7 +70,7 @@ def test_a_bad_prefix_is_reported_with_the_name_generated_from_it() -> None:
     assert fields == ["metadata.generateName", "metadata.name"]
 
 
-def test_replication_controllers_look_only_at_the_name_that_came_of_a_prefix() -> None:
+def test_replication_controllers_validate_only_the_generated_name() -> None:
     controllers = strategy_of("", "replicationcontrollers")
 
     assert create_errors(named(generateName="A_"), controllers, namespaced=True) == []
@@ -248,7 +248,7 @@ def test_an_update_reports_a_bad_label_as_often_as_kube_apiserver_validates_it(
     assert len(update_errors(named(labels={"a": "-"}), named(), strategy)) == times
 
 
-def test_an_object_that_is_written_back_as_it_was_sent_keeps_what_the_server_decides() -> None:
+def test_an_update_keeps_the_system_fields() -> None:
     old = named(uid="u", creationTimestamp="2024-01-01T00:00:00Z", generation=4)
     new = named(creationTimestamp="1999-01-01T00:00:00Z", generation=99, deletionGracePeriodSeconds=5)
 

@@ -103,7 +103,7 @@ def test_pod_affinity_without_a_label_selector_is_warned_of() -> None:
     ]
 
 
-def test_annotations_that_became_fields_are_warned_of_and_apparmor_comes_before_the_name() -> None:
+def test_annotations_that_became_fields_are_warned_of_with_apparmor_before_the_name() -> None:
     annotations = {
         "security.alpha.kubernetes.io/sysctls": "x",
         "scheduler.alpha.kubernetes.io/critical-pod": "",
@@ -243,7 +243,7 @@ def test_name_servers_should_be_written_the_short_way() -> None:
     ]
 
 
-def test_updates_of_pods_are_not_looked_at() -> None:
+def test_updates_of_pods_are_not_checked() -> None:
     pod = obj("a.b", spec={"containers": [{"name": "c"}], **OLD_OS})
 
     assert on_update("", "pods", changed(pod), pod) == []

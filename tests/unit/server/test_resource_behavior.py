@@ -348,7 +348,7 @@ def test_a_released_address_is_free_once_the_change_is_stored() -> None:
     assert allocate.address("10.96.0.1") == "10.96.0.1"
 
 
-def test_stored_services_keep_what_they_hold_after_a_restart() -> None:
+def test_stored_services_keep_their_allocations_after_a_restart() -> None:
     made = create(SERVICE, Allocator())
     allocate = Allocator()
     allocate.reserve(made)
@@ -451,7 +451,7 @@ def test_the_spec_of_a_volume_attachment_is_validated_and_immutable() -> None:
         create({**wanted, "spec": {**spec, "source": {}}}, Allocator())
 
 
-def test_a_class_of_attributes_is_protected_and_stays_as_it_is() -> None:
+def test_a_volume_attributes_class_is_protected_and_immutable() -> None:
     attributes = {"driverName": "a.example", "parameters": {"k": "v"}}
     kind = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": "a"}}
     known = create({**kind, **attributes}, Allocator())

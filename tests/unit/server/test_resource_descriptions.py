@@ -38,7 +38,7 @@ def test_the_description_of_a_resource_names_the_versions_that_its_code_converts
     assert not found.is_custom
 
 
-def test_a_resource_that_is_not_built_in_is_taken_for_a_custom_one() -> None:
+def test_a_resource_that_is_not_built_in_is_treated_as_custom() -> None:
     custom = strategy_of("example.com", "widgets")
 
     assert custom.has_status
@@ -54,7 +54,7 @@ def test_only_pods_wait_for_a_grace_period() -> None:
     assert [key for key in RESOURCES if strategy_of(*key).graceful] == [("", "pods")]
 
 
-def test_a_put_creates_what_is_not_there_for_a_few_kinds() -> None:
+def test_a_put_creates_a_missing_object_for_a_few_kinds() -> None:
     creating = {resource for group, resource in RESOURCES if strategy_of(group, resource).create_on_update}
 
     assert creating == {
@@ -107,7 +107,7 @@ def test_a_node_is_created_with_its_status_and_updated_without() -> None:
         ("example.com", "widgets", {"metadata": {"labels": {"a": "b"}}}, {}, 3),
     ],
 )
-def test_the_generation_rises_with_what_the_kind_counts(
+def test_the_generation_rises_with_changes_that_the_kind_counts(
     group: str, resource: str, before: Plain, after: Plain, generation: int
 ) -> None:
     old = {**before, "metadata": {**before.get("metadata", {}), "generation": 3}}
@@ -116,7 +116,7 @@ def test_the_generation_rises_with_what_the_kind_counts(
     assert strategy_of(group, resource).next_generation(old, old) == 3
 
 
-def test_a_csi_driver_begins_to_count_at_its_first_change() -> None:
+def test_the_generation_of_a_csi_driver_starts_with_its_first_change() -> None:
     driver = strategy_of("storage.k8s.io", "csidrivers")
 
     assert driver.first_generation is None
@@ -165,7 +165,7 @@ def test_a_kind_without_generations_keeps_the_one_that_a_client_wrote() -> None:
         ),
     ],
 )
-def test_a_name_is_refused_in_the_servers_words(
+def test_an_invalid_name_is_rejected_with_the_message_of_the_real_server(
     group: str, resource: str, name: str, expected: list[str]
 ) -> None:
     assert strategy_of(group, resource).name_errors(name, is_prefix=False) == expected
@@ -284,7 +284,7 @@ def test_metadata_namespace_is_selectable_for_some_cluster_scoped_kinds() -> Non
         ("example.com", "v1", "widgets", "field label not supported: x"),
     ],
 )
-def test_a_field_that_cannot_be_selected_by_is_refused_in_the_kinds_own_words(
+def test_an_unsupported_field_selector_is_rejected_with_the_message_of_its_kind(
     group: str, version: str, resource: str, expected: str
 ) -> None:
     found = served(group, resource, version)

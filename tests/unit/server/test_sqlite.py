@@ -281,7 +281,7 @@ def test_a_write_that_does_not_fit_on_the_disk_did_not_happen(tmp_path: Path) ->
     again.close()
 
 
-def test_a_compaction_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_compaction_leaves_the_data_unchanged(tmp_path: Path) -> None:
     storage = opened(tmp_path / "data")
     storage.write("x", "a", b"old")
     storage.write("x", "a", b"new")

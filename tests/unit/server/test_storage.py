@@ -187,7 +187,7 @@ TestStorage = StorageMachine.TestCase
 TestStorage.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
-def test_an_empty_storage_stands_above_zero_because_zero_means_any() -> None:
+def test_an_empty_storage_starts_above_revision_zero_because_zero_means_any() -> None:
     storage = Storage()
     assert (storage.revision, storage.compacted, storage.next_revision) == (1, 0, 2)
 
@@ -204,14 +204,14 @@ def test_a_table_without_writes_is_empty_and_is_kept() -> None:
     assert [name for name, _ in storage.tables()] == ["x"]
 
 
-def test_a_key_behind_the_prefix_may_begin_with_the_last_character_there_is() -> None:
+def test_a_key_may_continue_its_prefix_with_the_last_unicode_character() -> None:
     storage = Storage()
     storage.write("roles", "a/\U0010ffff\U0010ffff", b"")
     storage.write("roles", "b/x", b"")
     assert [record.key for record in storage.table("roles").scan("a/", 3)] == ["a/\U0010ffff\U0010ffff"]
 
 
-def test_a_scan_shows_one_moment_even_if_there_are_writes_while_it_is_read() -> None:
+def test_a_scan_is_a_snapshot_despite_concurrent_writes() -> None:
     storage = Storage()
     for key in ("a", "b", "c"):
         storage.write("x", key, b"old")
@@ -319,7 +319,7 @@ class BrokenJournal:
         self.is_closed = True
 
 
-def test_a_write_that_cannot_be_kept_did_not_happen() -> None:
+def test_a_write_that_cannot_be_stored_is_rolled_back() -> None:
     journal: Journal
     journal = broken = BrokenJournal()
     storage = Storage(journal)
@@ -339,7 +339,7 @@ def test_a_write_that_cannot_be_kept_did_not_happen() -> None:
     assert storage.write("x", "a", b"new").revision == 3
 
 
-def test_a_compaction_that_cannot_be_kept_does_not_fail_the_write_before_it_and_is_tried_again() -> None:
+def test_a_compaction_that_cannot_be_stored_does_not_fail_the_write_before_it_and_is_retried() -> None:
     journal = BrokenJournal()
     journal.can_compact = False
     storage = Storage(journal, window=1)

@@ -1,4 +1,4 @@
-"""Informers of the blocking client: handlers in threads of their own, reads that wait for nothing, and every way to end."""
+"""Informers of the blocking client: handlers in their own threads, reads from memory, and every way to stop."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ class TestLife:
             informer.stop()
         assert informer.is_stopped
 
-    def test_many_handlers_come_and_go_while_others_get_events(
+    def test_handlers_are_added_and_removed_while_others_get_events(
         self, maps: ResourceClient[ConfigMap], informer: SharedInformer[ConfigMap]
     ) -> None:
         for number in range(20):

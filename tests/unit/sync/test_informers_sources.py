@@ -42,7 +42,7 @@ def test_a_custom_source_has_its_own_loop_which_ends_with_it() -> None:
     assert threads() == []
 
 
-def test_a_handler_may_end_it_and_its_loop_goes_too() -> None:
+def test_a_handler_may_stop_the_informer_and_its_loop_ends_too() -> None:
     source = FakeListWatch()
     source.put("a", "1")
     informer, seen = SharedInformer(source), threading.Event()
@@ -76,7 +76,7 @@ def test_running_it_ends_with_its_loop() -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Interrupts are exceptions here, whatever those who run the tests have made of them."""
+    """Make interrupts raise KeyboardInterrupt, whatever handler the test runner has set."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -35,7 +35,7 @@ def portal() -> Iterator[Portal]:
 
 
 class Source:
-    """Counts as instructed, and remembers how far it came and how it ended."""
+    """An async source that counts, and records how far it got and how it ended."""
 
     def __init__(self, count: int, *, error: Exception | None = None, hangs_at: int | None = None) -> None:
         self.count = count
@@ -64,7 +64,7 @@ class Source:
 
 
 def turns_of(portal: Portal) -> None:
-    """Let the loop do what it has to do."""
+    """Let the loop run its pending callbacks."""
 
     async def turn() -> None:
         for _ in range(10):

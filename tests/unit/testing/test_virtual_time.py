@@ -59,7 +59,7 @@ async def test_pending_socket_data_is_delivered_before_time_advances() -> None:
 
 
 @in_virtual_time
-async def test_time_stands_still_while_a_thread_works() -> None:
+async def test_time_does_not_advance_while_a_thread_works() -> None:
     go_on = threading.Event()
     working = asyncio.get_running_loop().run_in_executor(None, go_on.wait, 30)
     threading.Timer(0.01, go_on.set).start()

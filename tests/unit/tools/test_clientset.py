@@ -88,7 +88,7 @@ def test_methods_are_called_as_in_go_but_in_snake_case(
     assert groups.Method(kind, "", spelled, (), is_namespaced=True, returns="").name == method
 
 
-def test_a_class_stands_on_what_its_subresources_call_for() -> None:
+def test_the_bases_of_a_class_follow_its_verbs_and_subresources() -> None:
     spec = spec_of(
         Pod_v1=resource("pods", "log", "status", "exec", "eviction"),
         Review_v1=resource("reviews", verbs=("create",)),

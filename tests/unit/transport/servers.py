@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @dataclass
 class ReceivedRequest:
-    """A request as it came over the wire."""
+    """A request as received over the wire."""
 
     line: str
     pairs: list[tuple[str, str]]
@@ -169,7 +169,7 @@ class Tls:
 
 
 async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what comes, to the end."""
+    """Forward bytes until the end."""
     with suppress(ConnectionError):
         while data := await reader.read(65536):
             writer.write(data)

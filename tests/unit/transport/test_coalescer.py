@@ -81,7 +81,7 @@ def test_a_busy_stream_is_gathered(loop: FakeLoop) -> None:
     assert loop.mark == MARK
 
 
-def test_gathering_goes_on_while_bytes_arrive(loop: FakeLoop) -> None:
+def test_gathering_continues_while_bytes_arrive(loop: FakeLoop) -> None:
     loop.read(times=60)
     loop.read(MARK, every=0.0013, times=20)
 

@@ -447,7 +447,7 @@ async def test_closing_while_tls_settings_are_waited_for_opens_nothing(
 async def test_nothing_lingers_after_closing_although_the_server_never_closes(
     authority: CertificateAuthority,
 ) -> None:
-    """A TLS connection that was given up waits for the other side's last word, which does not come here."""
+    """An abandoned TLS connection waits for the peer's close_notify, which never arrives here."""
     received = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -99,7 +99,7 @@ def test_a_decompression_step_is_short_whatever_it_reads() -> None:
 
 
 def test_thousands_of_empty_files_in_a_row_take_no_time() -> None:
-    """What follows the end of one is copied: of all of them, that would be 40 GB here."""
+    """The bytes after the end of a gzip member are copied: for all members, that would be 40 GB here."""
     unpack = Gunzip()
     unpack.put(gzip.compress(b"") * 64_000)
     began = time.process_time()

@@ -43,7 +43,7 @@ def authority() -> CertificateAuthority:
 
 
 class HttpProxy:
-    """Forwards plain requests, tunnels the others, and may want a password."""
+    """Forwards plain requests, tunnels the others, and may require a password."""
 
     def __init__(self, refuse: str = "", *, locked: bool = False) -> None:
         self.seen: list[ReceivedRequest] = []

@@ -74,7 +74,7 @@ async def test_the_target_is_sent_byte_for_byte(
     assert seen[0].line == f"GET {target} HTTP/1.1"
 
 
-async def test_the_path_of_the_server_goes_before_every_target(seen: list[ReceivedRequest]) -> None:
+async def test_the_path_of_the_server_address_prefixes_every_target(seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"{server.url}/k8s/clusters/c-1/", tls=None)
         await (await transport.send(TransportRequest("GET", "/version"))).read()

@@ -36,7 +36,7 @@ def authority() -> CertificateAuthority:
 
 @contextmanager
 def threaded(handle: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that goes on while the client's loop does not: one connection after the other."""
+    """A server in a thread, which runs while the client's loop is blocked: one connection after the other."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
@@ -134,7 +134,7 @@ async def test_a_close_without_eof_does_not_complete_a_body() -> None:
 
 
 async def test_a_blocked_loop_does_not_trigger_the_read_timeout() -> None:
-    """The alarm was set before the last byte came; when it rings at last, the next bytes wait to be read."""
+    """The timer was set before the last byte arrived; when it fires at last, the next bytes wait to be read."""
     clock = Clock()
     line = Line(clock)
     response = line.send(TransportRequest("GET", "/", read_timeout=10.0))
@@ -208,14 +208,14 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 class Handle:
-    """An alarm that is set; setting another one replaces it."""
+    """A timer handle; setting another timer replaces it."""
 
     def cancel(self) -> None:
         pass
 
 
 class Silent(asyncio.Transport):
-    """Takes what is written, and closes without a word."""
+    """Discards what is written, and closes silently."""
 
     def write(self, data: object) -> None:
         pass
