@@ -9,7 +9,7 @@ import pytest
 from tests.integration.conftest import connected
 from tests.integration.copies import copy_of, embedded, put, quick, state
 from tests.integration.facades import is_blocking
-from tests.unit.cache.clusters import heard, reached, turns_until
+from tests.unit.cache.clusters import processed, reached, turns_until
 from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.informer.handlers import EventHandler, FilteringEventHandler
@@ -90,7 +90,7 @@ async def test_a_resource_that_vanishes_and_returns_is_mirrored_again(
         await reached(informer, version, handle)
         assert copy_of(informer) == await state(maps) == {"a": "new"}
     assert recorder.state == {"a": "new"}
-    assert sorted(each for each in recorder.told if each.startswith("lost")) == [
+    assert sorted(each for each in recorder.recorded if each.startswith("lost")) == [
         "lost a=2",
         "lost b=1",
         "lost c=1",
@@ -198,8 +198,8 @@ async def test_a_failing_filter_affects_only_its_own_handler(
         await informer.wait_synced(30)
         await put(maps, "bad")
         await reached(informer, await put(maps, "a"), *handles)
-    assert picky.told == ["add a=1"]
-    assert {"add bad=1", "add a=1"} <= set(other.told)
+    assert picky.recorded == ["add a=1"]
+    assert {"add bad=1", "add a=1"} <= set(other.recorded)
     assert len([each for each in caplog.messages if "failed on the add" in each]) == 1
 
 
@@ -296,4 +296,4 @@ async def test_a_handler_that_blocks_does_not_keep_a_program_from_its_end(maps: 
     await informer.stop(grace=0.05)
     assert informer.is_stopped
     release.set()
-    await heard()
+    await processed()

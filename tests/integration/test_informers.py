@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.copies import copy_of, embedded, put, quick, state
 from tests.integration.facades import is_blocking
-from tests.unit.cache.clusters import heard, reached
+from tests.unit.cache.clusters import processed, reached
 from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._cache.store.transforms import drop_managed_fields, keep_fields
@@ -30,7 +30,7 @@ def maps(client: Any, namespace: str) -> Any:
 
 def ours(recorder: RecordingHandler) -> list[str]:
     """The recorded events, without what a real cluster puts into each namespace."""
-    return [each for each in recorder.told if "kube-root-ca" not in each]
+    return [each for each in recorder.recorded if "kube-root-ca" not in each]
 
 
 @pytest.mark.guarantee(1)
@@ -196,7 +196,7 @@ async def test_no_event_is_lost_or_invented(cluster: Cluster, maps: Any, fault: 
         await reached(informer, await put(maps, "d"), handle)
         assert copy_of(informer) == await state(maps) == {"a": "2", "c": "3", "d": "1"}
     assert recorder.state == copy_of(informer)
-    assert len(recorder.told) == 7
+    assert len(recorder.recorded) == 7
 
 
 @pytest.mark.guarantee(12)
@@ -206,7 +206,7 @@ async def test_stopping_leaves_no_thread(maps: Any) -> None:
     handles = [informer.add_event_handler(RecordingHandler()) for _ in range(3)]
     async with informer:
         await informer.wait_synced(30, handlers=True)
-        await heard(*handles)
+        await processed(*handles)
         assert not is_blocking(informer) or len(set(threading.enumerate()) - before) >= 3
     names = {each.name for each in set(threading.enumerate()) - before}
     assert not [name for name in names if name.startswith("masthead-handler")]

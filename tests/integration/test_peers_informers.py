@@ -28,7 +28,7 @@ from tests.integration.scripts import (
     status,
     stream,
 )
-from tests.unit.cache.clusters import heard, reached, turns_until
+from tests.unit.cache.clusters import processed, reached, turns_until
 from tests.unit.cache.recording_handler import RecordingHandler
 
 from masthead._meta.gvk import GroupVersionResource
@@ -48,7 +48,7 @@ def maps(client: Any, namespace: str) -> Any:
 
 def without_the_clusters_own(recorder: RecordingHandler) -> list[str]:
     """The events of the test's objects; a real cluster puts one of its own into each namespace."""
-    return [each for each in recorder.told if "kube-root-ca" not in each]
+    return [each for each in recorder.recorded if "kube-root-ca" not in each]
 
 
 # kubernetes.informer
@@ -164,7 +164,7 @@ async def test_a_late_handler_receives_existing_objects(maps: Any) -> None:
         await informer.wait_synced(30)
         recorder = RecordingHandler()
         await informer.add_event_handler(recorder).wait_synced(30)
-        assert "initial a=1" in recorder.told
+        assert "initial a=1" in recorder.recorded
 
 
 async def test_a_slow_handler_stalls_neither_the_cache_nor_other_handlers(maps: Any) -> None:
@@ -187,7 +187,7 @@ async def test_a_slow_handler_stalls_neither_the_cache_nor_other_handlers(maps: 
         assert stuck.pending >= 3
         release.set()
         loop_release.set()
-        await heard(stuck)
+        await processed(stuck)
 
 
 async def test_an_update_has_the_old_object(maps: Any) -> None:
@@ -223,7 +223,7 @@ async def test_a_missed_deletion_is_dispatched_after_the_cache_change_as_a_tombs
         version = await put(maps, "b", "2")
         outage.remove()
         await reached(informer, version, handle)
-    assert recorder.told == ["initial a=1", "add b=1", "lost a=1", "update b=1>2"]
+    assert recorder.recorded == ["initial a=1", "add b=1", "lost a=1", "update b=1>2"]
     assert found[2:] == [["b"], ["b"]]
 
 
@@ -247,7 +247,7 @@ async def test_another_object_of_the_same_name_is_another_object(cluster: Cluste
         assert informer.indexer.index_keys("value", "1") == [f"{place}/b"]
         assert informer.indexer.index_keys("value", "2") == [f"{place}/a"]
         assert len(informer.indexer) == 2
-    assert recorder.told == ["initial a=1", "add b=1", "lost a=1", "add a=2"]
+    assert recorder.recorded == ["initial a=1", "add b=1", "lost a=1", "add a=2"]
 
 
 @pytest.mark.embedded_only
@@ -272,7 +272,7 @@ async def test_a_resync_sends_no_request(cluster: Cluster, maps: Any) -> None:
         before = len(embedded(cluster).requests)
         await recorder.until("update a=1>1")
         assert len(embedded(cluster).requests) == before
-    assert other.told == ["initial a=1"]
+    assert other.recorded == ["initial a=1"]
 
 
 @pytest.mark.embedded_only
@@ -473,7 +473,7 @@ async def test_a_cluster_scoped_update_has_the_old_object(client: Any, namespace
             namespace, Patch.merge({"metadata": {"labels": {"x": "1"}}})
         )
         await informer.wait_for(made, 30)
-        await heard(handle)
+        await processed(handle)
     assert seen
     assert all(old == new != "" for old, new in seen)
 
@@ -615,4 +615,4 @@ async def test_the_queue_of_a_handler_is_bounded(maps: Any) -> None:
         assert handle.pending <= 5 + 2 * 3 + 2
         release.set()
         loop_release.set()
-        await heard(handle)
+        await processed(handle)

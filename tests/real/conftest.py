@@ -1,4 +1,4 @@
-"""The server that tests in this folder ask."""
+"""The real server of the tests in this directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What informers tell, what they ask, and whether it comes to the same as what the server has."""
+"""Records the notifications and requests of informers, and compares them with the server."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def config_of(server: RealServer, url: str = "") -> Config:
 
 
 class RecordingHandler(EventHandler[T]):
-    """Hears what an informer tells, and makes of it what there must be if all of it is true.
+    """Records the notifications of an informer, and derives the state from them.
 
     Attributes:
-        state: What there is, by what was told.
-        told: What was told, in order: ``add``, ``initial``, ``update``, ``delete`` or ``tombstone``, and the key.
-        contradictions: What cannot be true, after what was told before.
+        state: The objects by key, derived from the notifications.
+        recorded: All notifications in order: ``add``, ``initial``, ``update``, ``delete`` or ``tombstone``, and the key.
+        contradictions: Notifications that contradict previous ones.
         errors: What went wrong meanwhile.
     """
 
     def __init__(self) -> None:
         self.state: dict[str, T] = {}
-        self.told: list[tuple[str, str]] = []
+        self.recorded: list[tuple[str, str]] = []
         self.contradictions: list[str] = []
         self.errors: list[Exception] = []
         self._changed = asyncio.Event()
@@ -64,27 +64,27 @@ class RecordingHandler(EventHandler[T]):
     def on_add(self, obj: T, is_initial: bool) -> None:
         if obj.key in self.state:
             self.contradictions.append(f"{obj.key} was added twice")
-        self._tell("initial" if is_initial else "add", obj.key, obj)
+        self._record("initial" if is_initial else "add", obj.key, obj)
 
     def on_update(self, old: T, new: T) -> None:
         known = self.state.get(new.key)
         if known is None or _identity(known) != _identity(old) or old.metadata.uid != new.metadata.uid:
             self.contradictions.append(f"{new.key} was updated from what it was not")
-        self._tell("update", new.key, new)
+        self._record("update", new.key, new)
 
     def on_delete(self, obj: T, final_state_known: bool) -> None:
         known = self.state.get(obj.key)
         if known is None or known.metadata.uid != obj.metadata.uid:
             self.contradictions.append(f"{obj.key} was deleted, and was not there")
-        self._tell("delete" if final_state_known else "tombstone", obj.key, None)
+        self._record("delete" if final_state_known else "tombstone", obj.key, None)
 
     def failed(self, error: Exception) -> None:
         """An informer's list or watch failed."""
         self.errors.append(error)
         self._wake()
 
-    def _tell(self, what: str, key: str, obj: T | None) -> None:
-        self.told.append((what, key))
+    def _record(self, what: str, key: str, obj: T | None) -> None:
+        self.recorded.append((what, key))
         self.state.pop(key, None)
         if obj is not None:
             self.state[key] = obj
@@ -94,7 +94,7 @@ class RecordingHandler(EventHandler[T]):
         self._changed.set()
 
     async def until(self, is_so: Callable[[], bool], *, within: float = PATIENCE) -> None:
-        """Wait until something is so; looked at whenever something was told, or failed."""
+        """Wait until a condition holds; checked after each notification and each error."""
         async with asyncio.timeout(within):
             while not is_so():
                 self._changed.clear()
@@ -145,7 +145,7 @@ class RecordingListWatch(ListWatch[T], Generic[T]):
 
 
 def verbs(source: RecordingListWatch[T]) -> list[str]:
-    """What was asked: a ``list`` or its ``next`` page, a proof (``prove``), a ``watch``, or a watch-list (``stream``)."""
+    """The requests: a ``list`` or its ``next`` page, a proof (``prove``), a ``watch``, or a watch-list (``stream``)."""
     return [_verb(verb, options) for verb, options in source.log]
 
 
@@ -161,20 +161,20 @@ async def _as_meant(verb: str, options: ListWatchOptions) -> ListWatchOptions:
 
 
 def recorded(informer: SharedInformer[T]) -> RecordingHandler[T]:
-    """Have an informer tell its recorder, its errors included."""
+    """Add a recorder to an informer, for its errors too."""
     recorder: RecordingHandler[T] = RecordingHandler()
-    _have_told(informer, recorder)
+    _attach(informer, recorder)
     return recorder
 
 
 def recorded_in_a_thread(informer: masthead.SharedInformer[T]) -> ThreadRecordingHandler[T]:
     """The same, for the blocking façade."""
     recorder: ThreadRecordingHandler[T] = ThreadRecordingHandler()
-    _have_told(informer, recorder)
+    _attach(informer, recorder)
     return recorder
 
 
-def _have_told(informer: Informer[T], recorder: RecordingHandler[T]) -> None:
+def _attach(informer: Informer[T], recorder: RecordingHandler[T]) -> None:
     informer.add_event_handler(recorder)
     informer.set_watch_error_handler(recorder.failed)
 

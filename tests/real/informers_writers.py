@@ -73,7 +73,7 @@ async def change(configs: ResourceClient[ConfigMap], name: object, value: str) -
 async def insist(resource: Any, obj: dict[str, Any], number: int) -> None:
     """Make an object, change every second one and delete every third, whether the server is there or not.
 
-    What was not answered is asked for again; so it may have been done, and be refused the second time.
+    A request without a response is retried; so it may have succeeded, and be rejected the second time.
     """
     name = f"c-{number}"
 

@@ -31,7 +31,7 @@ MANIFESTS = sorted((ROOT / "tests" / "data" / "crds").glob("*.yaml"))
 GROUPS = ["awkward.example.com", "policy.sea.k8s.io", "sea.example.org", "stable.example.com"]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-# Served only by a server that is told to: their feature gates are closed by default.
+# Served only on request: their feature gates are disabled by default.
 MAY_BE_ABSENT = {
     "certificates/v1alpha1.py",
     "certificates/v1beta1.py",

@@ -75,8 +75,8 @@ async def test_the_initial_objects_come_as_a_watch_list_without_a_list(
         await agree(informer, recorder, configs.list)
 
     assert verbs(source) == ["stream"], "the same stream goes on"
-    assert sorted(recorder.told[:5]) == [("initial", f"{configs.namespace}/c-{n}") for n in range(5)]
-    assert recorder.told[5:] == [
+    assert sorted(recorder.recorded[:5]) == [("initial", f"{configs.namespace}/c-{n}") for n in range(5)]
+    assert recorder.recorded[5:] == [
         ("add", f"{configs.namespace}/c-5"),
         ("update", f"{configs.namespace}/c-0"),
         ("delete", f"{configs.namespace}/c-1"),
@@ -96,7 +96,7 @@ async def test_an_empty_collection_is_synced_at_once(configs: ResourceClient[Con
 async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
     configs: ResourceClient[ConfigMap],
 ) -> None:
-    """The server gives pages only to whoever asks for the newest state; from its memory, it gives all at once."""
+    """The server pages only most recent lists; from its watch cache, it returns everything at once."""
     await fill(configs, range(3000))
     paged, whole, streamed = (
         RecordingListWatch(configs),
@@ -114,15 +114,15 @@ async def test_thousands_of_objects_come_in_pages_whole_and_as_a_stream(
         SharedInformer(whole, watch_list=False, hold="compact"),
         SharedInformer(streamed, hold="eager"),
     ]
-    stories = [recorded(informer) for informer in informers]
+    recorders = [recorded(informer) for informer in informers]
     for informer in informers:
         await informer.start()
-    for informer, recorder in zip(informers, stories, strict=True):
+    for informer, recorder in zip(informers, recorders, strict=True):
         await informer.wait_synced(PATIENCE)
         assert len(await agree(informer, recorder, configs.list)) == 3000
     await change(configs, 1, "changed")
     await configs.delete("c-2")
-    for informer, recorder in zip(informers, stories, strict=True):
+    for informer, recorder in zip(informers, recorders, strict=True):
         await agree(informer, recorder, configs.list)
         await informer.stop()
 
@@ -151,8 +151,11 @@ async def test_an_object_that_leaves_the_selector_is_dispatched_as_deleted(
         await agree(by_label, first, lambda: configs.list(label_selector="app=web"))
         await agree(by_field, second, lambda: configs.list(field_selector="metadata.name!=c-0"))
 
-    assert first.told[3:] == [("delete", f"{configs.namespace}/c-0"), ("add", f"{configs.namespace}/c-3")]
-    assert second.told[5:] == [("update", f"{configs.namespace}/c-3"), ("delete", f"{configs.namespace}/c-4")]
+    assert first.recorded[3:] == [("delete", f"{configs.namespace}/c-0"), ("add", f"{configs.namespace}/c-3")]
+    assert second.recorded[5:] == [
+        ("update", f"{configs.namespace}/c-3"),
+        ("delete", f"{configs.namespace}/c-4"),
+    ]
 
 
 async def test_metadata_only_objects_are_cached_too(
@@ -228,7 +231,7 @@ async def test_a_silent_connection_is_detected(
         async with informer:
             await informer.wait_synced(PATIENCE)
             proxy.stall()
-            await fill(configs, ["unheard"])
+            await fill(configs, ["missed"])
             await configs.delete("c-0")
             await agree(informer, recorder, configs.list)
             assert informer.health.relists == 0
@@ -262,7 +265,7 @@ async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
     await fill(configs, range(3))
 
     def exaggerating(wanted: str) -> RecordingListWatch[ConfigMap]:
-        """A source that asks for a version far ahead, once, in the first request of a sort."""
+        """A source that requests a future version, once, in the first request of a verb."""
         source, is_done = RecordingListWatch(configs), asyncio.Event()
 
         async def once(verb: str, options: ListWatchOptions) -> ListWatchOptions:
@@ -286,20 +289,20 @@ async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
         )
         for wanted, source in sources.items()
     }
-    stories = {wanted: recorded(informer) for wanted, informer in informers.items()}
+    recorders = {wanted: recorded(informer) for wanted, informer in informers.items()}
     for informer in informers.values():
         await informer.start()
     await fill(configs, ["later"])
     for wanted, informer in informers.items():
         await informer.wait_synced(PATIENCE)
-        await agree(informer, stories[wanted], configs.list)
+        await agree(informer, recorders[wanted], configs.list)
         await informer.stop()
 
     for wanted in ("stream", "list"):
-        error = stories[wanted].errors[0]
+        error = recorders[wanted].errors[0]
         assert isinstance(error, GatewayTimeoutError)
         assert "Too large resource version: 999999999" in str(error)
-    assert isinstance(stories["watch"].errors[0], DeadlineError)
+    assert isinstance(recorders["watch"].errors[0], DeadlineError)
 
 
 async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
@@ -327,7 +330,7 @@ async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
 
     assert [type(error) for error in recorder.errors] == [ExpiredError]
     assert "too old resource version: 1 (" in str(recorder.errors[0])
-    assert ("tombstone", f"{configs.namespace}/c-0") in recorder.told
+    assert ("tombstone", f"{configs.namespace}/c-0") in recorder.recorded
 
 
 async def test_a_write_can_be_waited_for(configs: ResourceClient[ConfigMap]) -> None:
@@ -373,18 +376,18 @@ async def test_a_forbidden_resource_is_cached_as_soon_as_it_is_allowed(
     binding = {
         "metadata": {"name": "reader"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
-        "subjects": [{"kind": "User", "name": "somebody"}],
+        "subjects": [{"kind": "User", "name": "jane"}],
     }
     async with Proxy(real_server.url) as proxy:
-        config = replace(config_of(real_server, proxy.url), impersonate=Impersonation(user="somebody"))
-        async with Client(config) as somebody:
-            mirrored = somebody.core_v1.config_maps(namespace)
+        config = replace(config_of(real_server, proxy.url), impersonate=Impersonation(user="jane"))
+        async with Client(config) as jane:
+            mirrored = jane.core_v1.config_maps(namespace)
             informer = SharedInformer(mirrored, backoff=quick)
             recorder = recorded(informer)
             async with informer:
                 await recorder.until(lambda: len(recorder.errors) > 2)
                 assert not is_healthy(informer)
-                assert "somebody" in informer.health.last_error
+                assert "jane" in informer.health.last_error
 
                 await bindings.create(binding)
                 await agree(informer, recorder, configs.list)
@@ -405,7 +408,7 @@ async def test_a_forbidden_resource_is_cached_as_soon_as_it_is_allowed(
                 await bindings.create(binding)
                 await agree(informer, recorder, configs.list)
                 assert is_healthy(informer)
-    assert recorder.told[3:] == [("tombstone", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
+    assert recorder.recorded[3:] == [("tombstone", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
 
 
 def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
@@ -413,7 +416,7 @@ def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
 
 
 async def until_refused(configs: ResourceClient[ConfigMap]) -> None:
-    """Ask until the server has taken note that one may not."""
+    """Wait until the server rejects the request."""
     async with asyncio.timeout(PATIENCE):
         try:
             while True:
@@ -466,7 +469,7 @@ async def test_a_seeded_informer_dispatches_only_changes_since_the_snapshot(
         await agree(informer, recorder, configs.list)
 
     assert verbs(source) == ["prove", "watch"]
-    assert recorder.told == [
+    assert recorder.recorded == [
         ("add", f"{configs.namespace}/c-new"),
         ("update", f"{configs.namespace}/c-0"),
         ("delete", f"{configs.namespace}/c-1"),

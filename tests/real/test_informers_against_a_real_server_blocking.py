@@ -55,7 +55,7 @@ def test_a_blocking_informer_caches_the_server(
 
         configs.delete("c-0")
         agree_blocking(informer, recorder, configs.list())
-    assert recorder.told[-3:] == [
+    assert recorder.recorded[-3:] == [
         ("add", f"{namespace}/mine"),
         ("update", f"{namespace}/mine"),
         ("delete", f"{namespace}/c-0"),
@@ -83,4 +83,4 @@ def test_a_blocking_factory_starts_from_a_snapshot(
     with factory:
         factory.wait_for_cache_sync(timeout=PATIENCE)
         agree_blocking(informer, recorder, configs.list())
-    assert recorder.told == [("delete", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]
+    assert recorder.recorded == [("delete", f"{namespace}/c-0"), ("add", f"{namespace}/c-new")]

@@ -1,4 +1,4 @@
-"""Informers of kinds of one's own, which come and go while somebody mirrors them."""
+"""Informers of custom resources whose definitions are added and removed while they run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def make(client: Client, group: str, *names: str) -> None:
 
 
 def is_missed(recorder: RecordingHandler[Any]) -> bool:
-    """Whether the informer has been told that there is no such kind."""
+    """Whether the informer got the error that the kind does not exist."""
     return bool(recorder.errors) and isinstance(recorder.errors[-1], (NotFoundError, LookupError))
 
 
@@ -140,7 +140,7 @@ async def test_objects_are_kept_while_their_state_is_unknown(real_server: RealSe
             await make(client, group, "bb")
             await agree(informer, recorder, widgets_of(client, NAMESPACE, group).list)
             assert informer.health.failures == 0
-    assert recorder.told[2:] == [
+    assert recorder.recorded[2:] == [
         ("tombstone", f"{NAMESPACE}/a"),
         ("tombstone", f"{NAMESPACE}/bb"),
         ("add", f"{NAMESPACE}/bb"),

@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 NAMESPACE, DEFAULT = "informed", "default"
 ENDS_WATCHES = {"shutdown-watch-termination-grace-period": "1s"}
-"""Without this, a server that is told to stop waits for a minute whether its watches end by themselves."""
+"""Without this, a server that is stopped waits for a minute for its watches to end."""
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ async def test_nothing_is_lost_when_the_server_is_restarted_amid_writes(
     is_back = asyncio.Event()
 
     async def write() -> None:
-        """Make, change and delete, whatever happens, until some time after the server is back."""
+        """Create, update and delete, despite errors, until some time after the server is back."""
         number = left = 0
         while left < 20:
             number, left = number + 1, left + is_back.is_set()
@@ -102,7 +102,7 @@ async def test_nothing_is_lost_when_the_server_is_restarted_amid_writes(
             await insist(widgets, WIDGET, number)
 
     async def restart() -> None:
-        await first.until(lambda: len(first.told) > 20)
+        await first.until(lambda: len(first.recorded) > 20)
         await asyncio.to_thread(restartable.stop, at_once=at_once)
         await asyncio.to_thread(restartable.start)
         is_back.set()
@@ -149,7 +149,7 @@ async def test_a_server_that_lost_its_data_is_relisted(
             assert informer.health.relists >= 1
 
     keys = [f"{NAMESPACE}/c-{number}" for number in range(300)]
-    after = recorder.told[300:]
+    after = recorder.recorded[300:]
     assert sorted(after[:300]) == sorted(("tombstone", key) for key in keys)
     assert sorted(after[300:303]) == sorted(("add", f"{NAMESPACE}/c-{name}") for name in (0, 1, "new"))
     assert after[303:] == [("add", f"{NAMESPACE}/c-later")]
@@ -190,8 +190,10 @@ async def test_missed_deletes_are_dispatched_when_the_version_has_expired(
             assert informer.health.relists >= 1
             assert informer.health.is_healthy
 
-    assert sorted(recorder.told[10:13]) == [("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)]
-    assert sorted(recorder.told[13:]) == [("add", f"{NAMESPACE}/c-new"), ("update", f"{NAMESPACE}/c-0")]
+    assert sorted(recorder.recorded[10:13]) == [
+        ("tombstone", f"{NAMESPACE}/c-{number}") for number in (1, 2, 3)
+    ]
+    assert sorted(recorder.recorded[13:]) == [("add", f"{NAMESPACE}/c-new"), ("update", f"{NAMESPACE}/c-0")]
     assert any(isinstance(error, ExpiredError) for error in recorder.errors)
     assert verbs(source)[-1] == "stream", "and the same stream goes on"
 
@@ -213,7 +215,7 @@ async def test_missed_deletes_are_dispatched_when_etcd_has_compacted(
             await asyncio.to_thread(forgetful.compact)
             proxy.open()
             await agree(informer, recorder, configs.list)
-    assert recorder.told[10:] == [("tombstone", f"{NAMESPACE}/c-1"), ("add", f"{NAMESPACE}/c-new")]
+    assert recorder.recorded[10:] == [("tombstone", f"{NAMESPACE}/c-1"), ("add", f"{NAMESPACE}/c-new")]
     assert any(isinstance(error, ExpiredError) for error in recorder.errors)
 
 
@@ -241,7 +243,7 @@ async def test_an_expired_page_is_followed_by_a_full_list(
     assert verbs(source) == ["list", "next", "next", "list", "watch"]
     assert source.log[3][1].limit == 0
     assert [type(error) for error in recorder.errors] == [ExpiredError]
-    assert {what for what, _ in recorder.told} == {"initial"}
+    assert {what for what, _ in recorder.recorded} == {"initial"}
 
 
 def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: RestartableServer) -> None:
@@ -260,7 +262,7 @@ def test_a_blocking_informer_survives_a_restart_and_a_loss(restartable: Restarta
             restartable.lose_everything()
             configs.create(ConfigMap.new("behind"))
             agree_blocking(informer, recorder, configs.list())
-        assert recorder.told[-3:] == [
+        assert recorder.recorded[-3:] == [
             ("tombstone", f"{DEFAULT}/before"),
             ("tombstone", f"{DEFAULT}/between"),
             ("add", f"{DEFAULT}/behind"),

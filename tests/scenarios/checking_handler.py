@@ -1,4 +1,4 @@
-"""A handler that believes nothing: it checks each call against all that it was told before."""
+"""A handler that checks each call against all previous ones."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def plain(obj: Object) -> Plain:
 
 
 class CheckingHandler(EventHandler[Object]):
-    """What one handler is told.
+    """A handler that checks its notifications.
 
     Args:
         plan: How it behaves.
-        informer: Who tells.
+        informer: Its informer.
         written: All objects that there ever were, by uid and version; None if that is not known in time.
-        is_ordered: Whether the calls of a relist can be told from each other: one source, and the ordered queue.
+        is_ordered: Whether the calls of a relist can be distinguished: one source, and the ordered queue.
 
     Attributes:
-        known: What there is, as far as it was told.
-        problems: What was wrong with what it was told.
-        told: Each call, in a few words.
+        known: The state that follows from its notifications.
+        problems: What was wrong with its notifications.
+        calls: Each call, in a few words.
         registration: Its handle.
-        resyncs: How often it was told something again.
+        resyncs: How many resync updates it got.
     """
 
     registration: Any  # of either façade, as the informer is
@@ -58,7 +58,7 @@ class CheckingHandler(EventHandler[Object]):
         self.plan = plan
         self.known: dict[str, Object] = {}
         self.problems: list[str] = []
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.resyncs = 0
         self._informer = informer
         self._written = written
@@ -66,13 +66,13 @@ class CheckingHandler(EventHandler[Object]):
         self._is_busy = False
         self._is_ordered = is_ordered and not plan.takes
         self._relist = -1
-        self._told_others = False
+        self._dispatched_others = False
 
     def on_add(self, obj: Object, is_initial: bool) -> object:
         if obj.key in self.known:
             self._complain(f"add of {obj.key}, which it knows")
         if is_initial and self.registration.has_synced:
-            self._complain(f"add of {obj.key} is called initial, but all of those were told")
+            self._complain(f"add of {obj.key} is marked as initial after the end of the initial adds")
         self._hear("add", obj)
         self._note_order(is_missed_deletion=False)
         self.known[obj.key] = obj
@@ -108,16 +108,16 @@ class CheckingHandler(EventHandler[Object]):
             and _version(stored) <= _version(obj)
         ):
             self._complain(f"delete of {obj.key}, which the store still has")
-        self.told.append(f"delete {obj.key}{'' if final_state_known else ' (missed)'}")
+        self.calls.append(f"delete {obj.key}{'' if final_state_known else ' (missed)'}")
         self._check_time(obj)
         self._note_order(is_missed_deletion=not final_state_known)
         return self._behave()
 
     def _hear(self, what: str, obj: Object) -> None:
-        self.told.append(f"{what} {obj.key}")
+        self.calls.append(f"{what} {obj.key}")
         self._check_time(obj)
         about = obj.metadata
-        # A pod that is deleted is marked first, and nobody is told which version that made.
+        # A pod that is deleted is marked first, and no response has the version of that write.
         if self._written is not None and about.deletion_timestamp is None:
             was = self._written.get((about.uid, about.resource_version))
             if was != plain(obj):
@@ -140,16 +140,16 @@ class CheckingHandler(EventHandler[Object]):
         """Of a relist, the deletions that were missed come first."""
         relist = self._informer.health.relists
         if relist != self._relist:
-            self._relist, self._told_others = relist, False
-        if is_missed_deletion and self._told_others and self._is_ordered:
-            self._complain("a deletion that a relist found was told behind its adds and updates")
-        self._told_others = self._told_others or not is_missed_deletion
+            self._relist, self._dispatched_others = relist, False
+        if is_missed_deletion and self._dispatched_others and self._is_ordered:
+            self._complain("a deletion found by a relist was dispatched after its adds and updates")
+        self._dispatched_others = self._dispatched_others or not is_missed_deletion
 
     def _complain(self, problem: str) -> None:
-        self.problems.append(f"{self.plan.name}, call {len(self.told) + 1}: {problem}")
+        self.problems.append(f"{self.plan.name}, call {len(self.calls) + 1}: {problem}")
 
     def _behave(self) -> Coroutine[Any, Any, None] | None:
-        fails = self.plan.fails_every and len(self.told) % self.plan.fails_every == 0
+        fails = self.plan.fails_every and len(self.calls) % self.plan.fails_every == 0
         if self.plan.takes:
             self._is_busy = True
             return self._take_time(fails=bool(fails))

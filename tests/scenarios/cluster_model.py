@@ -47,7 +47,7 @@ class ClusterModel:
     Attributes:
         server: The server that runs, or ran last.
         clock: Its clock.
-        there: What there is, by key, as the server answered when it was written.
+        there: The objects by key, as in the response to the write.
         written: Every object that there ever was, by uid and version.
         data: The file; of the first server without one, None.
     """
@@ -89,7 +89,7 @@ class ClusterModel:
             await self.stop()
 
     async def stop(self, *, crashes: bool = False) -> None:
-        """Stop the server, in order or in the middle of what it is about to say."""
+        """Stop the server, gracefully or in the middle of a response."""
         running, self._running = self._running, None
         if running is not None:
             self._requests += self.server.requests
@@ -154,7 +154,7 @@ class ClusterModel:
         mine = _FIRST_PORT + os.getpid() % _PROCESSES * _PORTS
         for number in _worlds:
             self._port = mine + number % _PORTS
-            with contextlib.suppress(ConfigError):  # somebody has that port
+            with contextlib.suppress(ConfigError):  # the port is in use
                 await self._start()
                 return
 

@@ -1,4 +1,4 @@
-"""Everybody at once: real threads, real sockets and real time, through the blocking façade."""
+"""Everything at once: real threads, real sockets and real time, through the blocking façade."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FAULTS: Final[tuple[Callable[[Server], object], ...]] = (
 
 
 class ThreadCheckingHandler(CheckingHandler):
-    """A handler that is told in a thread."""
+    """A handler that is called in a thread."""
 
     def __init__(self, name: str, informer: Any) -> None:
         super().__init__(Handler(name), informer)
@@ -75,8 +75,8 @@ class ThreadCheckingHandler(CheckingHandler):
             yield
         finally:
             self._alone.release()
-        if len(self.told) > _PAGE:
-            self.told.clear()  # or the test itself would be what fills the memory
+        if len(self.calls) > _PAGE:
+            self.calls.clear()  # or the test itself would be what fills the memory
 
 
 class Hammer:
@@ -104,7 +104,7 @@ class Hammer:
         self._stories = [self._join(self.informer, f"handler-{number}") for number in range(2)]
 
     def strike(self, seconds: float) -> None:
-        """Let everybody loose for some seconds, then let it all settle, and compare."""
+        """Run all threads for some seconds, wait until the informers have caught up, and compare."""
         jobs = [(self._write, number) for number in range(_WRITERS)]
         jobs += [(self._read, number) for number in range(_READERS)]
         jobs += [(self._come_and_go, 0), (self._come_and_go, 1), (self._fail, 0)]
@@ -119,7 +119,7 @@ class Hammer:
             for each in as_completed(under_way, timeout=_PATIENCE):
                 each.result()
             self._server.faults.clear()
-            self._settle()
+            self._converge()
         if memory[1] - memory[0] > 40_000_000:
             self.problems.append(
                 f"the second half took {(memory[1] - memory[0]) / 1e6:.0f} MB more than the first"
@@ -176,13 +176,13 @@ class Hammer:
             handler.registration.wait_synced(_PATIENCE)
             self._over.wait(0.1)
             handler.registration.remove()
-            told = len(handler.told)
+            calls = len(handler.calls)
             self.problems += handler.problems
             if number == 0 and turn < 5:
                 self.informer.add_indexers({f"color-{turn}": by_color})
                 self._indices.append(f"color-{turn}")
-            if len(handler.told) != told:
-                self.problems.append("a handler was told something after it was removed")
+            if len(handler.calls) != calls:
+                self.problems.append("a handler was called after it was removed")
             self._count("guests")
 
     def _fail(self, number: int) -> None:
@@ -191,7 +191,7 @@ class Hammer:
             chance.choice(_FAULTS)(self._server)
             self._count("faults")
 
-    def _settle(self) -> None:
+    def _converge(self) -> None:
         last = self._client.core_v1.config_maps("default").create(
             ConfigMap.new("last", labels={"color": "red"})
         )
@@ -259,6 +259,6 @@ def _state(client: masthead.Client) -> dict[str, Plain]:
 
 
 def _resident() -> int:
-    """How many bytes of memory this process uses, where that can be told."""
+    """How many bytes of memory this process uses, where that can be measured."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * _PAGE if statm.exists() else 0

@@ -33,7 +33,7 @@ class Harness:
         cluster: The server, and who writes to it.
         client: A client of it.
         informer: Who watches.
-        handler: What its handler is told.
+        handler: Its handler.
     """
 
     def __init__(self, cluster: ClusterModel, client: Client, plan: Informer) -> None:
@@ -41,7 +41,7 @@ class Harness:
         self.cluster = cluster
         self.client = client
         self.informer: SharedInformer[Any] = self._mirror.informer
-        self.handler: CheckingHandler = self._mirror.stories["only"]
+        self.handler: CheckingHandler = self._mirror.handlers["only"]
 
     @property
     def faults(self) -> Faults:
@@ -49,13 +49,13 @@ class Harness:
         return self.cluster.server.faults
 
     @property
-    def told(self) -> list[str]:
-        """What the handler was told, in a few words."""
-        return self.handler.told
+    def calls(self) -> list[str]:
+        """The calls of the handler, in a few words each."""
+        return self.handler.calls
 
     @property
-    def asked(self) -> list[str]:
-        """What the server was asked, in a word each."""
+    def requests(self) -> list[str]:
+        """The requests to the server, in a word each."""
         return [_word(each) for each in self.cluster.requests]
 
     async def write(self, *names: str) -> None:
@@ -69,14 +69,14 @@ class Harness:
             await self.cluster.delete("default", name)
 
     async def requested(self, count: int) -> None:
-        """Wait until the server has been asked so many things."""
-        while len(self.cluster.requests) < count:  # noqa: ASYNC110 - of what comes in, nobody is told
+        """Wait until the server has received so many requests."""
+        while len(self.cluster.requests) < count:  # noqa: ASYNC110 - no event is set for requests
             await asyncio.sleep(0)
 
-    async def settled(self) -> float:
+    async def converged(self) -> float:
         """Wait until cache, indices and handler have what the server has; returns for how many seconds.
 
-        The informer must say that it is well, and the handler's handler must be sound.
+        The informer must be healthy, and the handler must have found no problem.
         """
         began = now()
         while problems := [*self._mirror.differences(self.cluster.there), *self._mirror.ill_health()]:

@@ -46,16 +46,16 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.aio import Client
 
-SETTLED_WITHIN: Final = 300.0
+CONVERGED_WITHIN: Final = 300.0
 """Virtual seconds in which everything is as it should be once nothing goes wrong any more: a silent stream is given up
-after 90, the longest wait for another attempt is 60, and a slow handler has to hear of everything."""
+after 90, the longest wait for another attempt is 60, and a slow handler has to process everything."""
 _LOOK_EVERY: Final = 3.0
 _MANY: Final = 1000
 _SHOWN: Final = 12
 _USUAL: Final = 90.0
 """How often a watch is opened at most, where all is well."""
 _A_MOMENT: Final = 0.01
-"""In which connections that are dead are found out, before somebody writes: nobody sends a write twice."""
+"""The time in which dead connections are detected before a write: no write is sent twice."""
 
 
 class InformerUnderTest:
@@ -63,7 +63,7 @@ class InformerUnderTest:
 
     def __init__(self, plan: Informer, client: Client, cluster: ClusterModel) -> None:
         self.plan = plan
-        self.stories: dict[str, CheckingHandler] = {}
+        self.handlers: dict[str, CheckingHandler] = {}
         self._cluster = cluster
         resource: Callable[..., Any] = (
             client.core_v1.pods if cluster.resource == "pods" else client.core_v1.config_maps
@@ -85,22 +85,22 @@ class InformerUnderTest:
             self.join(each)
 
     def join(self, plan: Handler) -> None:
-        """Have another handler told."""
+        """Add a handler."""
         handler = CheckingHandler(
             plan,
             self.informer,
             self._cluster.written,
-            # Notices that are folded stand where their key first came, and a DeltaFIFO has its own order.
+            # Notifications that are folded stand where their key first came, and a DeltaFIFO has its own order.
             is_ordered=len(self.plan.namespaces) < 2
             and not self.plan.is_delta_fifo
             and self.plan.buffer_limit >= _MANY,
         )
-        self.stories[plan.name] = handler
+        self.handlers[plan.name] = handler
         handler.registration = self.informer.add_event_handler(handler, resync=plan.resync, name=plan.name)
 
     async def leave(self, name: str) -> list[str]:
-        """Have a handler not told any more; returns what it has to complain about."""
-        handler = self.stories.pop(name, None)
+        """Remove a handler; returns the problems that it found."""
+        handler = self.handlers.pop(name, None)
         if handler is None:
             return []
         await handler.registration.remove()
@@ -134,7 +134,7 @@ class InformerUnderTest:
             problems += compared(f"the lister of {namespace}", part, {each.key: each for each in listed})
         for name in ("color", *(f"color{number}" for number in range(1, self.indices))):
             problems += self._index_differences(name, wanted)
-        for handler in self.stories.values():
+        for handler in self.handlers.values():
             problems += compared(f"handler {handler.plan.name}", wanted, handler.known)
         return problems
 
@@ -151,7 +151,7 @@ class InformerUnderTest:
         return problems
 
     def ill_health(self) -> list[str]:
-        """What is wrong with how it says it is."""
+        """The problems of its health."""
         informer = self.informer
         health = informer.health
         problems: list[str] = []
@@ -161,7 +161,7 @@ class InformerUnderTest:
             problems.append(f"health counts {health.objects} objects")
         problems += [
             f"handler {name} has not synced"
-            for name, handler in self.stories.items()
+            for name, handler in self.handlers.items()
             if not handler.registration.has_synced
         ]
         return problems
@@ -187,9 +187,9 @@ class ScenarioRunner:
             for step in self.scenario.steps:
                 await self._do(step)
             self.cluster.server.faults.clear()
-            await self._settle()
+            await self._converge()
         for informer_under_test in self.informers_under_test:
-            for handler in informer_under_test.stories.values():
+            for handler in informer_under_test.handlers.values():
                 self.problems += handler.problems
         return self.problems
 
@@ -242,14 +242,14 @@ class ScenarioRunner:
         await self.cluster.start(keeps_data=step.keeps_data, has_watch_list=step.has_watch_list)
         await asyncio.sleep(_A_MOMENT)
 
-    async def _settle(self) -> None:
-        """Write once more, and wait until everybody has heard of it; then look at everything."""
+    async def _converge(self) -> None:
+        """Write once more, wait until every handler has processed it, then check everything."""
         began = now()
         for namespace in NAMESPACES:
             await self.cluster.put(namespace, "last", MATCHED)
         state = await self.cluster.state()
-        found = ["nobody looked"]
-        while found and now() - began < SETTLED_WITHIN:
+        found = ["not checked yet"]
+        while found and now() - began < CONVERGED_WITHIN:
             await asyncio.sleep(_LOOK_EVERY)
             found = [
                 f"informer {number}: {problem}"
@@ -261,20 +261,20 @@ class ScenarioRunner:
             for informer_under_test in self.informers_under_test:
                 for namespace in informer_under_test.plan.namespaces or NAMESPACES:
                     last = informer_under_test.informer.lister.namespace(namespace).get("last")
-                    await informer_under_test.informer.wait_for(last, timeout=SETTLED_WITHIN)
+                    await informer_under_test.informer.wait_for(last, timeout=CONVERGED_WITHIN)
         self._check_moderation()
 
     def _check_moderation(self) -> None:
-        """Nobody may ask without pause, whatever goes wrong."""
-        trouble = self.faults + sum(isinstance(each, Restart | Compact) for each in self.scenario.steps)
+        """Check that informers retry with backoff under any fault."""
+        faults = self.faults + sum(isinstance(each, Restart | Compact) for each in self.scenario.steps)
         allowed = 0.0
         for plan in self.scenario.informers:
             opened = now() / min(plan.stall_after or _USUAL, _USUAL)
-            allowed += max(1, len(plan.namespaces)) * (10 + 14 * trouble + 4 * opened)
-        asked = self.cluster.requests
-        if len(asked) > allowed:
-            last = [f"{each.info} {each.query} {each.code}" for each in asked[-10:]]
-            self.problems.append(f"{len(asked)} lists and watches, where {allowed:.0f} are enough: {last}")
+            allowed += max(1, len(plan.namespaces)) * (10 + 14 * faults + 4 * opened)
+        requests = self.cluster.requests
+        if len(requests) > allowed:
+            last = [f"{each.info} {each.query} {each.code}" for each in requests[-10:]]
+            self.problems.append(f"{len(requests)} lists and watches, where {allowed:.0f} are enough: {last}")
 
 
 def run_scenario(scenario: Scenario) -> list[str]:
@@ -294,7 +294,7 @@ def run_scenario(scenario: Scenario) -> list[str]:
 
 
 def describe_failure(scenario: Scenario) -> str:
-    """What there is to say about a scenario that fails, cut down to what matters; nothing if it does not."""
+    """The report of a failing scenario, minimised; empty if it passes."""
     problems = _run_or_report(scenario)
     if not problems:
         return ""
@@ -313,7 +313,7 @@ def describe_failure(scenario: Scenario) -> str:
 def _run_or_report(scenario: Scenario) -> list[str]:
     try:
         return run_scenario(scenario)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the scenario has to be shown
+    except Exception as error:  # noqa: BLE001 - any error has to show the scenario
         return traceback.format_exception(error)
 
 
@@ -347,7 +347,7 @@ def compared(who: str, wanted: Mapping[str, Plain], found: Mapping[str, Object |
 
 
 def open_files() -> set[str]:
-    """What this process has open, where that can be told."""
+    """The open files of this process, where that can be measured."""
     folder = Path("/proc/self/fd")
     if not folder.is_dir():
         return set()

@@ -32,7 +32,7 @@ class Handler:
         name: Its name.
         takes: How many seconds each of its calls takes; 0 for a plain function.
         fails_every: Each so-manieth call raises; 0 for none.
-        resync: How often it wants to be told of everything again.
+        resync: Its resync period.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Informer:
 
 @dataclass(frozen=True)
 class Put:
-    """Somebody creates an object, or changes it if it is there."""
+    """Create an object, or update it if it exists."""
 
     namespace: str
     name: str
@@ -68,7 +68,7 @@ class Put:
 
 @dataclass(frozen=True)
 class Delete:
-    """Somebody deletes an object, if it is there."""
+    """Delete an object, if it exists."""
 
     namespace: str
     name: str
@@ -76,7 +76,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class Recreate:
-    """Somebody deletes an object, and creates another of its name at once."""
+    """Delete an object, and create another of the same name at once."""
 
     namespace: str
     name: str
@@ -106,7 +106,7 @@ class Restart:
     """The server stops, and comes back on the same port.
 
     One that loses its data is away for a while: if another took its place between the answer of a list and the watch
-    behind it, nobody could tell.
+    behind it, that could not be detected.
     """
 
     keeps_data: bool
@@ -124,7 +124,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class FallAsleep:
-    """The machine sleeps: time passes, and nobody can do anything meanwhile."""
+    """Suspend the machine: time passes, and nothing runs meanwhile."""
 
     seconds: float
 

@@ -1,6 +1,6 @@
 """Plays new scenarios, the hammer and hostile requests for as long as one likes: ``make soak``.
 
-``MASTHEAD_SOAK_SECONDS`` says for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Before that it starts
+``MASTHEAD_SOAK_SECONDS`` sets for how long, ``MASTHEAD_SOAK_SCENARIOS`` how many at most. Before that it starts
 ``MASTHEAD_FRESH_PROCESSES`` programs (1,000 by default) whose threads use types for the first time. Whatever fails is
 printed with its seed and its scenario, and makes the exit status 1.
 """
@@ -36,7 +36,7 @@ _OF_THE_MACHINE: Final = 10
 """How many scenarios of the machine alone are run beside one through the whole stack."""
 _HAMMERED: Final = 0.25
 _HOSTILE: Final = 0.15
-_TO_SETTLE: Final = 180
+_TO_CONVERGE: Final = 180
 
 
 def main() -> int:
@@ -94,7 +94,7 @@ def _of_the_machine(first: int) -> str:
     try:
         for seed in range(first, first + _OF_THE_MACHINE):
             run_seed(seed)
-    except Exception:  # noqa: BLE001 - its notes say which it was, and how it went
+    except Exception:  # noqa: BLE001 - its notes name the scenario and its course
         return traceback.format_exc()
     return ""
 
@@ -102,7 +102,7 @@ def _of_the_machine(first: int) -> str:
 def _hammered(seconds: float) -> list[str]:
     print(f"{seconds:.0f} s of hammering", flush=True)
     logging.getLogger("masthead").setLevel(logging.CRITICAL + 1)
-    faulthandler.dump_traceback_later(seconds + _TO_SETTLE, exit=True)
+    faulthandler.dump_traceback_later(seconds + _TO_CONVERGE, exit=True)
     found = hammer(seconds)
     faulthandler.cancel_dump_traceback_later()
     print(", ".join(f"{count} {what}" for what, count in found.counts.items()), flush=True)

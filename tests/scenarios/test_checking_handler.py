@@ -43,13 +43,13 @@ async def handler(plan: Handler | None = None) -> AsyncIterator[CheckingHandler]
 
 @in_virtual_time
 async def test_a_correct_sequence_of_notifications_has_no_problems() -> None:
-    async with handler() as told:
-        told.on_add(some(1), True)
-        told.on_update(some(1), some(2))
-        told.on_delete(some(3), True)
-        told.on_add(some(4, uid="v"), False)
-        assert told.problems == []
-        assert list(told.known) == ["default/some"]
+    async with handler() as checking:
+        checking.on_add(some(1), True)
+        checking.on_update(some(1), some(2))
+        checking.on_delete(some(3), True)
+        checking.on_add(some(4, uid="v"), False)
+        assert checking.problems == []
+        assert list(checking.known) == ["default/some"]
 
 
 @pytest.mark.parametrize(
@@ -69,28 +69,28 @@ async def test_a_correct_sequence_of_notifications_has_no_problems() -> None:
 def test_wrong_notifications_are_reported(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:
     @in_virtual_time
     async def run_scenario() -> None:
-        async with handler() as told:
+        async with handler() as checking:
             for call, *args in calls:
-                getattr(told, f"on_{call}")(*args, *((False,) if call == "add" else ()))
-            assert [problem in each for each in told.problems] == [True]
+                getattr(checking, f"on_{call}")(*args, *((False,) if call == "add" else ()))
+            assert [problem in each for each in checking.problems] == [True]
 
     run_scenario()
 
 
 @in_virtual_time
 async def test_overlapping_calls_are_reported() -> None:
-    async with handler(Handler("slow", takes=5.0)) as told:
-        first = told.on_add(some(1), False)
-        second = told.on_update(some(1), some(2))
+    async with handler(Handler("slow", takes=5.0)) as checking:
+        first = checking.on_add(some(1), False)
+        second = checking.on_update(some(1), some(2))
         for each in (first, second):
             await each  # type: ignore[misc]
-        assert ["while another is under way" in each for each in told.problems] == [True]
+        assert ["while another is under way" in each for each in checking.problems] == [True]
 
 
 @in_virtual_time
 async def test_a_handler_that_must_fail_still_records_the_notification() -> None:
-    async with handler(Handler("failing", fails_every=2)) as told:
-        told.on_add(some(1), False)
+    async with handler(Handler("failing", fails_every=2)) as checking:
+        checking.on_add(some(1), False)
         with pytest.raises(OnPurposeError):
-            told.on_update(some(1), some(2))
-        assert told.known["default/some"].metadata.resource_version == "2"
+            checking.on_update(some(1), some(2))
+        assert checking.known["default/some"].metadata.resource_version == "2"

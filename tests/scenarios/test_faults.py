@@ -1,4 +1,4 @@
-"""Each thing that can go wrong, alone: what the handler hears, and what the server is asked."""
+"""Each fault alone: the notifications of the handler, and the requests to the server."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LISTING = replace(PLAIN, watch_list=False)
 @in_virtual_time
 async def test_without_faults_an_informer_sends_one_request() -> None:
     async with running_harness(there=["a"]) as harness, harness.informer:
-        await harness.settled()
+        await harness.converged()
         await harness.write("a", "b")
         await harness.delete("a")
-        await harness.settled()
-        assert harness.told == ["add default/a", "update default/a", "add default/b", "delete default/a"]
-        assert harness.asked == ["watch-list"]
+        await harness.converged()
+        assert harness.calls == ["add default/a", "update default/a", "add default/b", "delete default/a"]
+        assert harness.requests == ["watch-list"]
 
 
 @in_virtual_time
@@ -40,9 +40,9 @@ async def test_a_dropped_watch_resumes_from_its_resource_version() -> None:
         async with harness.informer:
             await harness.informer.wait_synced()
             await harness.write("b")
-            assert await harness.settled() < 3
-            assert harness.told == ["add default/a", "add default/b"]
-            assert harness.asked == ["watch-list", "proof", "watch"]
+            assert await harness.converged() < 3
+            assert harness.calls == ["add default/a", "add default/b"]
+            assert harness.requests == ["watch-list", "proof", "watch"]
             assert harness.informer.health.relists == 0
 
 
@@ -53,9 +53,9 @@ async def test_a_truncated_line_is_no_event_and_is_sent_again() -> None:
         async with harness.informer:
             await harness.informer.wait_synced()
             await harness.write("b", "a")
-            assert await harness.settled() < 3
-            assert harness.told == ["add default/a", "add default/b", "update default/a"]
-            assert harness.asked == ["watch-list", "proof", "watch"]
+            assert await harness.converged() < 3
+            assert harness.calls == ["add default/a", "add default/b", "update default/a"]
+            assert harness.requests == ["watch-list", "proof", "watch"]
 
 
 @in_virtual_time
@@ -63,9 +63,9 @@ async def test_a_watch_that_breaks_during_its_initial_events_is_retried_and_then
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.drop_watch(after=1, times=2)
         async with harness.informer:
-            await harness.settled()
-            assert harness.told == ["add default/a", "add default/b"]
-            assert harness.asked == ["watch-list", "watch-list", "list", "watch"]
+            await harness.converged()
+            assert harness.calls == ["add default/a", "add default/b"]
+            assert harness.requests == ["watch-list", "watch-list", "list", "watch"]
 
 
 @pytest.mark.guarantee(7)
@@ -74,11 +74,11 @@ async def test_a_silent_watch_is_abandoned_after_ninety_seconds() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.silence_watch(after=2)
         async with harness.informer:
-            await harness.settled()
+            await harness.converged()
             await harness.write("b")
-            assert 85 < await harness.settled() < 95
-            assert harness.told == ["add default/a", "add default/b"]
-            assert harness.asked == ["watch-list", "proof", "watch"]
+            assert 85 < await harness.converged() < 95
+            assert harness.calls == ["add default/a", "add default/b"]
+            assert harness.requests == ["watch-list", "proof", "watch"]
             assert "sent nothing for 90 s" in harness.informer.health.last_error
 
 
@@ -88,10 +88,10 @@ async def test_a_silent_watch_is_abandoned_after_the_configured_time() -> None:
     async with running_harness(replace(PLAIN, stall_after=5.0), there=["a"]) as harness:
         harness.faults.silence_watch(after=2)
         async with harness.informer:
-            await harness.settled()
+            await harness.converged()
             await harness.write("b")
-            assert await harness.settled() < 8
-            assert harness.told == ["add default/a", "add default/b"]
+            assert await harness.converged() < 8
+            assert harness.calls == ["add default/a", "add default/b"]
 
 
 @pytest.mark.guarantee(7)
@@ -103,7 +103,7 @@ async def test_a_quiet_watch_is_renewed_regularly() -> None:
             assert harness.informer.health.since_error < 7  # it was given up, and opened anew
             assert harness.informer.health.is_healthy
         await harness.write("b")
-        assert await harness.settled() < 2
+        assert await harness.converged() < 2
         assert harness.informer.health.relists == 0
 
 
@@ -113,9 +113,9 @@ async def test_a_server_that_falls_silent_during_initial_events_is_listed() -> N
     async with running_harness(there=["a", "b"]) as harness:
         harness.faults.silence_watch(after=1)
         async with harness.informer:
-            await harness.settled()
+            await harness.converged()
             assert 10 <= now() < 15
-            assert harness.asked == ["watch-list", "list", "watch"]
+            assert harness.requests == ["watch-list", "list", "watch"]
 
 
 @pytest.mark.guarantee(9)
@@ -127,15 +127,15 @@ async def test_an_expired_watch_causes_a_relist_that_dispatches_only_changes() -
             await harness.informer.wait_synced()
             await harness.delete("a")
             await harness.write("b", "d")
-            await harness.settled()
+            await harness.converged()
             initial = ["add default/a", "add default/b", "add default/c"]
-            assert harness.told == [
+            assert harness.calls == [
                 *initial,
                 "delete default/a (missed)",
                 "update default/b",
                 "add default/d",
             ]
-            assert harness.asked == ["watch-list", "watch-list"]
+            assert harness.requests == ["watch-list", "watch-list"]
 
 
 @in_virtual_time
@@ -147,11 +147,17 @@ async def test_a_version_that_expired_without_an_open_watch_causes_a_relist() ->
             await harness.delete("a")
             await harness.write("b", "c")
             harness.cluster.server.compact()
-            await harness.settled()
-            assert harness.told[2:] == ["delete default/a (missed)", "update default/b", "add default/c"]
-            assert harness.asked in (
+            await harness.converged()
+            assert harness.calls[2:] == ["delete default/a (missed)", "update default/b", "add default/c"]
+            assert harness.requests in (
                 ["watch-list", "proof", "watch", "watch-list"],
-                ["watch-list", "proof", "proof", "watch", "watch-list"],  # the first one asked about is gone
+                [
+                    "watch-list",
+                    "proof",
+                    "proof",
+                    "watch",
+                    "watch-list",
+                ],  # the object of the first check is gone
             )
 
 
@@ -162,9 +168,9 @@ async def test_an_expired_page_is_followed_by_a_full_list() -> None:
         async with harness.informer:
             await harness.requested(2)
             harness.faults.expire()
-            await harness.settled()
-            assert harness.asked == ["list", "list", "next page", "list", "watch"]
-            assert harness.told == [f"add default/{name}" for name in "abcde"]
+            await harness.converged()
+            assert harness.requests == ["list", "list", "next page", "list", "watch"]
+            assert harness.calls == [f"add default/{name}" for name in "abcde"]
             assert ["limit" in each.query for each in harness.cluster.requests[1:4]] == [True, True, False]
 
 
@@ -173,9 +179,9 @@ async def test_retry_after_is_respected() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.throttle(retry_after=7)
         async with harness.informer:
-            await harness.settled()
+            await harness.converged()
             assert 7 <= now() < 10
-            assert harness.asked == ["watch-list", "watch-list"]
+            assert harness.requests == ["watch-list", "watch-list"]
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -185,10 +191,10 @@ def test_a_failing_server_is_retried_with_growing_delays(code: int) -> None:
         async with running_harness(there=["a"]) as harness:
             harness.faults.fail(code, times=6, verb="read")
             async with harness.informer:
-                await harness.settled()
-                assert len(harness.asked) <= 10
+                await harness.converged()
+                assert len(harness.requests) <= 10
                 assert 0.8 * (2**6 - 1) <= now() < 2 * 0.8 * 2**6 + 30
-                assert harness.told == ["add default/a"]
+                assert harness.calls == ["add default/a"]
 
     run_scenario()
 
@@ -209,8 +215,8 @@ def test_a_rejection_is_not_final_and_no_change_is_lost(code: int) -> None:
                 await harness.delete("a")
                 await harness.write("c")
                 refusal.remove()
-                await harness.settled()
-                assert harness.told[2:] == ["delete default/a (missed)", "add default/c"]
+                await harness.converged()
+                assert harness.calls[2:] == ["delete default/a (missed)", "add default/c"]
 
     run_scenario()
 
@@ -223,9 +229,9 @@ async def test_a_server_that_lags_is_waited_for_and_then_accepted() -> None:
             await harness.informer.wait_synced()
             harness.faults.too_large_version(times=3)
             await harness.write("a", "b")
-            await harness.settled()
-            assert harness.told == ["add default/a", "update default/a", "add default/b"]
-            assert len(harness.asked) <= 7
+            await harness.converged()
+            assert harness.calls == ["add default/a", "update default/a", "add default/b"]
+            assert len(harness.requests) <= 7
 
 
 @pytest.mark.guarantee(8)
@@ -234,9 +240,9 @@ async def test_a_server_that_never_ends_its_initial_events_is_listed() -> None:
     async with running_harness(there=["a"]) as harness:
         harness.faults.hold_bookmarks()
         async with harness.informer:
-            await harness.settled()
-            assert harness.told == ["add default/a"]
-            assert harness.asked == ["watch-list", "list", "watch"]
+            await harness.converged()
+            assert harness.calls == ["add default/a"]
+            assert harness.requests == ["watch-list", "list", "watch"]
 
 
 @in_virtual_time
@@ -247,9 +253,9 @@ async def test_duplicate_bookmarks_change_nothing() -> None:
             await harness.write("b")
             await asyncio.sleep(200)
             await harness.write("a")
-            await harness.settled()
-            assert harness.told == ["add default/a", "add default/b", "update default/a"]
-            assert harness.asked == ["watch-list"]
+            await harness.converged()
+            assert harness.calls == ["add default/a", "add default/b", "update default/a"]
+            assert harness.requests == ["watch-list"]
 
 
 @pytest.mark.guarantee(1)
@@ -262,8 +268,8 @@ async def test_a_stale_list_does_not_move_the_cache_back() -> None:
         async with harness.informer:
             await harness.informer.wait_synced()
             await harness.write("a", "c")
-            await harness.settled()
-            assert harness.told[:3] == ["add default/a", "add default/b", "add default/c"]
+            await harness.converged()
+            assert harness.calls[:3] == ["add default/a", "add default/b", "add default/c"]
             assert harness.informer.health.relists == 1
 
 
@@ -271,25 +277,25 @@ async def test_a_stale_list_does_not_move_the_cache_back() -> None:
 @in_virtual_time
 async def test_a_server_that_rejects_watch_lists_gets_one_and_no_other() -> None:
     async with running_harness(there=["a"], has_watch_list=False) as harness, harness.informer:
-        await harness.settled()
-        assert harness.asked == ["watch-list", "list", "watch"]
+        await harness.converged()
+        assert harness.requests == ["watch-list", "list", "watch"]
         async with SharedInformer(harness.client.core_v1.config_maps()) as another:
             await another.wait_synced()
-            assert harness.asked[3:5] == ["list", "watch"] or harness.asked[3:] == ["list"]
+            assert harness.requests[3:5] == ["list", "watch"] or harness.requests[3:] == ["list"]
 
 
 @in_virtual_time
 async def _restarted_with_data(folder: Path) -> None:
     async with running_harness(there=["a", "b"], data=folder) as harness, harness.informer:
-        await harness.settled()
+        await harness.converged()
         await harness.cluster.stop()
         await asyncio.sleep(20)
         assert not harness.informer.health.is_healthy
         await harness.cluster.start(keeps_data=True)
         await harness.write("c")
-        await harness.settled()
-        assert harness.told == ["add default/a", "add default/b", "add default/c"]
-        assert harness.asked == ["watch-list", "proof", "watch"]
+        await harness.converged()
+        assert harness.calls == ["add default/a", "add default/b", "add default/c"]
+        assert harness.requests == ["watch-list", "proof", "watch"]
 
 
 def test_a_server_restarted_with_its_data_is_recognised_and_watched_again(tmp_path: Path) -> None:
@@ -300,13 +306,13 @@ def test_a_server_restarted_with_its_data_is_recognised_and_watched_again(tmp_pa
 @in_virtual_time
 async def test_a_server_restarted_without_its_data_is_relisted() -> None:
     async with running_harness(there=["a", "b"]) as harness, harness.informer:
-        await harness.settled()
+        await harness.converged()
         await harness.cluster.stop()
         await asyncio.sleep(1)
         await harness.cluster.start(keeps_data=False)
         await harness.write("b", "c")  # with the versions that a and b had
-        await harness.settled()
-        assert harness.told[2:] == [
+        await harness.converged()
+        assert harness.calls[2:] == [
             "delete default/a (missed)",
             "delete default/b (missed)",
             "add default/b",
@@ -320,12 +326,12 @@ async def test_a_server_that_is_down_for_an_hour_is_retried_with_backoff() -> No
         errors: list[Exception] = []
         harness.informer.set_watch_error_handler(errors.append)
         async with harness.informer:
-            await harness.settled()
+            await harness.converged()
             await harness.cluster.stop()
             await asyncio.sleep(3600)
             assert 60 <= len(errors) <= 130
             await harness.cluster.start(keeps_data=False)
-            assert await harness.settled() < 61
+            assert await harness.converged() < 61
 
 
 @in_virtual_time
@@ -333,25 +339,25 @@ async def test_an_informer_catches_up_after_a_suspend() -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     async with running_harness(there=["a"]) as harness, harness.informer:
-        await harness.settled()
+        await harness.converged()
         loop.advance(8 * 3600)
         await asyncio.sleep(0.01)
         await harness.write("b")
-        await harness.settled()
-        assert harness.told == ["add default/a", "add default/b"]
-        assert len(harness.asked) <= 4
+        await harness.converged()
+        assert harness.calls == ["add default/a", "add default/b"]
+        assert len(harness.requests) <= 4
 
 
 @in_virtual_time
 async def test_a_clock_that_is_set_back_changes_nothing() -> None:
     async with running_harness(there=["a"]) as harness, harness.informer:
-        await harness.settled()
+        await harness.converged()
         harness.cluster.clock.shift(-86_400)
         await harness.write("a", "b")
         await asyncio.sleep(200)
-        await harness.settled()
-        assert harness.told == ["add default/a", "update default/a", "add default/b"]
-        assert harness.asked == ["watch-list"]
+        await harness.converged()
+        assert harness.calls == ["add default/a", "update default/a", "add default/b"]
+        assert harness.requests == ["watch-list"]
 
 
 @pytest.mark.guarantee(12)
@@ -364,7 +370,7 @@ def test_a_stopped_informer_is_garbage_collected() -> None:
             harness.faults.drop_watch(after=2)
             harness.informer.set_watch_error_handler(lambda _: None)  # the log's records are kept by pytest
             async with harness.informer:
-                await harness.settled()
+                await harness.converged()
             left.append(weakref.ref(harness.informer))
             left.append(weakref.ref(harness.handler))
 

@@ -1,6 +1,6 @@
-"""Real threads, sockets and time: no deadlock, no leak, and everybody has what the server has.
+"""Real threads, sockets and time: no deadlock, no leak, and every cache equals the server.
 
-``MASTHEAD_HAMMER_SECONDS`` says for how long.
+``MASTHEAD_HAMMER_SECONDS`` sets for how long.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import masthead.server
 from masthead._cache.informer.dispatcher import ProcessorListener
 
 SECONDS: Final = float(os.environ.get("MASTHEAD_HAMMER_SECONDS", "15"))
-_TO_SETTLE: Final = 120
+_TO_CONVERGE: Final = 120
 
 
 @pytest.mark.guarantee(12)
-@pytest.mark.timeout(SECONDS + 2 * _TO_SETTLE)
+@pytest.mark.timeout(SECONDS + 2 * _TO_CONVERGE)
 def test_the_cache_stays_correct_and_leaks_nothing_under_concurrent_writers_readers_and_handlers(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -33,7 +33,7 @@ def test_the_cache_stays_correct_and_leaks_nothing_under_concurrent_writers_read
         pass  # the first loop of a process may open something for all that follow
     before = open_files(), set(threading.enumerate())
     with capfd.disabled():
-        faulthandler.dump_traceback_later(SECONDS + _TO_SETTLE)
+        faulthandler.dump_traceback_later(SECONDS + _TO_CONVERGE)
         try:
             played = hammer(SECONDS)
         finally:

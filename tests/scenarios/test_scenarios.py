@@ -1,6 +1,6 @@
 """Random mixtures of faults, through the whole stack: in the end, cache and handlers have what the server has.
 
-``MASTHEAD_SOAK_SCENARIOS`` says how many are played, ``MASTHEAD_SOAK_SEED`` plays a single one.
+``MASTHEAD_SOAK_SCENARIOS`` sets how many run, ``MASTHEAD_SOAK_SEED`` runs a single one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Requests that a server must refuse, and a way to record how the real one does.
 
-``python -m tests.server.bad_requests https://HOST:PORT TOKEN`` asks a real kube-apiserver, in a namespace of its own,
+``python -m tests.server.bad_requests https://HOST:PORT TOKEN`` sends them to a real kube-apiserver, in a namespace of its own,
 and writes the responses to ``bad_requests.json``.
 """
 
@@ -244,7 +244,7 @@ def prepare(caller: Caller) -> None:
     caller.call("POST", MAPS, config_map("there"))
 
 
-def said(response: CallResponse) -> dict[str, Any]:
+def summary_of(response: CallResponse) -> dict[str, Any]:
     """The part of a response that is compared."""
     is_json = response.content_type == JSON
     content_type = response.content_type.replace(" ", "").lower()
@@ -265,7 +265,7 @@ class _RealCaller(Caller):
 def _record(url: str, token: str) -> None:
     caller = _RealCaller(url, token)
     prepare(caller)
-    responses = {case.title: said(case.put_to(caller)) for case in all_cases()}
+    responses = {case.title: summary_of(case.put_to(caller)) for case in all_cases()}
     caller.call("DELETE", MAPS)
     caller.close()
     RECORDED.write_text(json.dumps(responses, indent=1, ensure_ascii=False) + "\n", "utf-8")

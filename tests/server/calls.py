@@ -94,8 +94,8 @@ class Caller:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         try:
             found = self._send(self._connection, method, path, data, content_type, headers or {})
-            said = {name.lower(): value for name, value in found.getheaders()}
-            return CallResponse(found.status, said, found.read())
+            headers = {name.lower(): value for name, value in found.getheaders()}
+            return CallResponse(found.status, headers, found.read())
         except BaseException:
             self._connection.close()  # the next call is to have a fresh one
             raise

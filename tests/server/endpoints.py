@@ -41,7 +41,7 @@ class Endpoint:
 
 
 def endpoints_of(caller: Caller) -> list[Endpoint]:
-    """Ask a server for all that it serves."""
+    """Discover all endpoints of a server."""
     groups = caller.call("GET", "/apis").json["groups"]
     prefixes = [
         "/api/v1",

@@ -96,7 +96,7 @@ class HostileRequests:
     """Makes them.
 
     Args:
-        endpoints: Where they go, and the class of what is there; None where there is none.
+        endpoints: Where they go, and the class of their objects, if any.
         seed: Decides them all.
     """
 
@@ -347,7 +347,7 @@ def json_patch(chance: random.Random, inflated: Inflated, size: int) -> bytes:
 
 
 def aliases(chance: random.Random, size: int) -> bytes:
-    """YAML that says little and means much."""
+    """Short YAML that expands to a large document."""
     levels = chance.choice((2, 5, 9, 30))
     width = chance.choice((2, 9, 50))
     seed = chance.choice(("x", "x" * min(size, 100_000), "[]", "{a: b}"))

@@ -1,6 +1,6 @@
 """A server in a process of its own that measures how long its event loop was blocked, and its memory.
 
-``python -m tests.server.metered_server`` runs one and answers on its own pipes: ``reset`` forgets, ``report`` tells what
+``python -m tests.server.metered_server`` runs one and answers on its own pipes: ``reset`` forgets, ``report`` prints what
 was measured since. Time is CPU time of the loop's thread, so that a busy machine does not count; memory is the peak of
 what is resident, which the kernel keeps.
 """
@@ -117,7 +117,7 @@ class _Meter:
         return measured
 
     def respond(self, trim: Callable[[int], int]) -> None:
-        """Do what the parent says, until it says nothing more."""
+        """Execute the commands of the parent until its pipe is closed."""
         for line in sys.stdin:
             if line.strip() == "reset":
                 trim(0)  # or memory that is free already would hide what the next request takes

@@ -24,7 +24,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer
 
 @dataclass(frozen=True)
 class Happening:
-    """One write: the object before and after it; after a deletion there is none."""
+    """One write: the object before and after it; after a deletion None."""
 
     version: int
     key: Key
@@ -128,12 +128,12 @@ class Model:
 
     def events(self, namespace: str, selector: str, version: int) -> list[tuple[str, Plain]]:
         """The events of a watch from a version."""
-        told = (
+        events = (
             event(each, selector)
             for each in self.history
             if each.version > version and each.key[0] == namespace
         )
-        return [each for each in told if each is not None]
+        return [each for each in events if each is not None]
 
     def _store(self, key: Key, made: Plain) -> Plain:
         self.version += 1

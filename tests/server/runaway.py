@@ -127,8 +127,8 @@ def _is_own_mistake(response: bytes) -> bool:
     if _code_of(response) != 500:
         return False
     message = re.search(rb'"message": ?"((?:[^"\\]|\\.)*)|message: [\'"]?(.*)', response)
-    said = message and (message[1] or message[2])
-    return not said or not KNOWN_500.match(said.decode("utf-8", "replace").replace('\\"', '"'))
+    text = message and (message[1] or message[2])
+    return not text or not KNOWN_500.match(text.decode("utf-8", "replace").replace('\\"', '"'))
 
 
 def run(seconds: float, *, seed: int, margin: float = 1.0, numbers: Iterable[int] | None = None) -> Run:
@@ -174,7 +174,7 @@ def _measure(sender: Sender, request: Hostile, seed: int, number: int, done: Run
 
 
 def _prepare(caller: Caller, endpoints: Sequence[Endpoint]) -> None:
-    """Have an object of as many kinds as possible to change and to read: whatever odd one is accepted."""
+    """Create an object of as many kinds as possible: the first odd one that is accepted."""
     assert caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": "fuzz"}}).code == 201
     caller.call("POST", "/api/v1/namespaces/fuzz/pods", _POD)
     for endpoint in endpoints:
@@ -187,12 +187,12 @@ def _prepare(caller: Caller, endpoints: Sequence[Endpoint]) -> None:
         ):
             continue
         odd = OddObjects(random.Random(endpoint.name))
-        said = {
+        identity = {
             "kind": endpoint.kind.kind,
             "apiVersion": endpoint.kind.api_version,
             "metadata": {"name": "a"},
         }
-        for body in (said, *({**odd.of(cls), **said} for _ in range(_ODD_ONES))):
+        for body in (identity, *({**odd.of(cls), **identity} for _ in range(_ODD_ONES))):
             if caller.call("POST", endpoint.path("fuzz", ""), body).code in {201, 409}:
                 break
 

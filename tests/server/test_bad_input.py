@@ -7,7 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.bad_requests import LIMIT, MAPS, RECORDED, Case, all_cases, prepare, said
+from tests.server.bad_requests import LIMIT, MAPS, RECORDED, Case, all_cases, prepare, summary_of
 from tests.server.calls import Caller, config_map
 
 import masthead.server
@@ -41,7 +41,7 @@ def test_a_bad_request_is_rejected_like_on_the_real_server(
     case: Case, caller: Caller, server: Server
 ) -> None:
     before = server.revision
-    assert said(case.put_to(caller)) == ANSWERS[case.title]
+    assert summary_of(case.put_to(caller)) == ANSWERS[case.title]
     assert server.revision == before
 
 
@@ -80,7 +80,7 @@ def test_a_chunked_body_has_the_same_limit(caller: Caller) -> None:
     assert (status["code"], status["reason"], status["message"]) == TOO_LARGE
 
 
-@pytest.mark.parametrize("ending", ["the client says that it is done", "the client vanishes"])
+@pytest.mark.parametrize("ending", ["the client shuts down its side", "the client vanishes"])
 def test_half_a_request_changes_nothing(caller: Caller, server: Server, ending: str) -> None:
     body = json.dumps(config_map("half")).encode()
     head = f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -45,41 +45,41 @@ def test_it_stands_still_until_it_is_advanced() -> None:
 
 
 def test_timers_fire_at_their_own_time_and_in_order() -> None:
-    clock, heard = VirtualClock(START), list[tuple[str, float]]()
+    clock, fired = VirtualClock(START), list[tuple[str, float]]()
 
     def note(name: str) -> None:
-        heard.append((name, (clock.now() - START).total_seconds()))
+        fired.append((name, (clock.now() - START).total_seconds()))
 
     for name, seconds in (("late", 3.0), ("early", 1.0), ("early too", 1.0), ("never", 9.0)):
         clock.call_later(seconds, functools.partial(note, name))
 
     clock.advance(5)
 
-    assert heard == [("early", 1.0), ("early too", 1.0), ("late", 3.0)]
+    assert fired == [("early", 1.0), ("early too", 1.0), ("late", 3.0)]
 
 
 def test_a_timer_may_schedule_another_that_is_due_within_the_same_advance() -> None:
-    clock, heard = VirtualClock(START), list[float]()
+    clock, fired = VirtualClock(START), list[float]()
 
     def again() -> None:
-        heard.append((clock.now() - START).total_seconds())
+        fired.append((clock.now() - START).total_seconds())
         clock.call_later(10, again)
 
     clock.call_later(10, again)
     clock.advance(35)
 
-    assert heard == [10.0, 20.0, 30.0]
+    assert fired == [10.0, 20.0, 30.0]
 
 
 def test_a_cancelled_timer_does_not_fire() -> None:
-    clock, heard = VirtualClock(START), list[str]()
-    timer = clock.call_later(1, lambda: heard.append("it"))
+    clock, fired = VirtualClock(START), list[str]()
+    timer = clock.call_later(1, lambda: fired.append("it"))
 
     timer.cancel()
     clock.advance(2)
     timer.cancel()
 
-    assert heard == []
+    assert fired == []
 
 
 def test_time_does_not_go_back() -> None:
@@ -91,9 +91,9 @@ def test_time_does_not_go_back() -> None:
 def test_the_same_timers_fire_in_the_same_order_however_it_is_advanced(
     calls: list[tuple[float, bool]], moves: list[float]
 ) -> None:
-    clock, heard = VirtualClock(START), list[int]()
+    clock, fired = VirtualClock(START), list[int]()
     for index, (seconds, is_cancelled) in enumerate(calls):
-        timer = clock.call_later(seconds, functools.partial(heard.append, index))
+        timer = clock.call_later(seconds, functools.partial(fired.append, index))
         if is_cancelled:
             timer.cancel()
 
@@ -107,7 +107,7 @@ def test_the_same_timers_fire_in_the_same_order_however_it_is_advanced(
         for index, (seconds, is_cancelled) in enumerate(calls)
         if not is_cancelled and START + timedelta(seconds=seconds) <= end
     ]
-    assert heard == [index for _, index in sorted(due)]
+    assert fired == [index for _, index in sorted(due)]
 
 
 def test_cancelled_timers_do_not_accumulate() -> None:

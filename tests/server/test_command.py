@@ -209,17 +209,17 @@ def test_it_rejects_impossible_settings_in_one_line(
             ("--data", str(tmp_path / "text")): "no data file",
             ("--kubeconfig-out", str(tmp_path / "no" / "folder")): "cannot write a kubeconfig",
         }
-        for arguments, said in cases.items():
+        for arguments, message in cases.items():
             assert main(arguments, name="masthead serve") == 2
             printed = capsys.readouterr()
-            assert said in printed.err
+            assert message in printed.err
             assert printed.err.count("\n") == 1
             assert printed.err.startswith("masthead serve: ")
             assert printed.out == ""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--port", "many"], "invalid int value"),
         (["--nonsense"], "unrecognized arguments"),
@@ -227,10 +227,10 @@ def test_it_rejects_impossible_settings_in_one_line(
     ],
 )
 def test_invalid_arguments_are_explained(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
 
     assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead.server import Server
 
 NAMESPACES = "/api/v1/namespaces"
-NOBODY = "00000000-0000-0000-0000-000000000000"
+MISSING = "00000000-0000-0000-0000-000000000000"
 
 
 def owned_by(owner: Any, *, blocks: bool = False, **rest: Any) -> Any:
@@ -227,9 +227,9 @@ def test_a_cycle_of_blocking_owners_is_broken(cluster: QuietCluster) -> None:
 @pytest.mark.parametrize(
     "reference",
     [
-        {"name": "never", "uid": NOBODY},
-        {"name": "other", "uid": NOBODY},
-        {"kind": "Pod", "name": "other", "uid": NOBODY},
+        {"name": "never", "uid": MISSING},
+        {"name": "other", "uid": MISSING},
+        {"kind": "Pod", "name": "other", "uid": MISSING},
     ],
     ids=["never there", "another of that name", "another kind"],
 )
@@ -242,7 +242,7 @@ def test_objects_of_owners_that_do_not_exist_are_collected(cluster: QuietCluster
 
 
 def test_owners_of_kinds_that_are_not_served_count_as_existing(cluster: QuietCluster) -> None:
-    reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": NOBODY}
+    reference = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": MISSING}
 
     cluster.create("child", owners=[reference])
 
@@ -356,7 +356,7 @@ def test_a_server_without_controllers_leaves_their_work_to_others(tmp_path: Path
         cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("DELETE", f"{NAMESPACES}/x")
-        cluster.create("child", owners=[owned_by({"name": "never", "uid": NOBODY})])
+        cluster.create("child", owners=[owned_by({"name": "never", "uid": MISSING})])
         assert cluster.is_there(f"{NAMESPACES}/x")
         assert cluster.meta("child")
         cluster.caller.close()
@@ -373,7 +373,7 @@ def test_a_server_runs_only_the_enabled_controllers() -> None:
         cluster = QuietCluster(server)
         cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
         cluster.call("DELETE", f"{NAMESPACES}/x")
-        cluster.create("child", owners=[owned_by({"name": "never", "uid": NOBODY})])
+        cluster.create("child", owners=[owned_by({"name": "never", "uid": MISSING})])
         server.wait_until_quiet()
         assert cluster.is_there(f"{NAMESPACES}/x")
         assert cluster.meta("child") is None

@@ -87,7 +87,7 @@ def test_all_faults_can_be_removed_at_once(server: Server, caller: Caller) -> No
 
 
 @pytest.mark.parametrize(
-    ("where", "error", "said"),
+    ("where", "error", "message"),
     [
         ({"verbs": "list"}, TypeError, "there is no filter 'verbs'"),
         ({"verb": "fetch"}, ValueError, "no verb 'fetch'"),
@@ -102,9 +102,9 @@ def test_all_faults_can_be_removed_at_once(server: Server, caller: Caller) -> No
     ],
 )
 def test_a_fault_that_can_never_match_is_rejected(
-    server: Server, where: dict[str, Any], error: type[Exception], said: str
+    server: Server, where: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         server.faults.fail(503, **where)
 
 

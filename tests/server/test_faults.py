@@ -188,12 +188,12 @@ def test_a_version_that_has_not_come_yet_is_named_with_the_newest(server: Server
     [event] = caller.events(f"{MAPS}?{WATCH_LIST}&resourceVersion=4", 9)
 
     newest = server.revision
-    said = "Timeout: Too large resource version:"
-    assert listed.failure == (504, "Timeout", f"{said} 3, current: {newest}")
+    message = "Timeout: Too large resource version:"
+    assert listed.failure == (504, "Timeout", f"{message} 3, current: {newest}")
     assert listed.headers["retry-after"] == "1"
-    assert read.failure == (504, "Timeout", f"{said} {newest + 1}, current: {newest}")
+    assert read.failure == (504, "Timeout", f"{message} {newest + 1}, current: {newest}")
     assert event["type"] == "ERROR"
-    assert event["object"]["message"] == f"{said} 4, current: {newest}"
+    assert event["object"]["message"] == f"{message} 4, current: {newest}"
     assert event["object"]["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
     assert fault.hits == 3
 

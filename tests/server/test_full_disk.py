@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._server.storage import Record
 
 NAMESPACES = "/api/v1/namespaces"
-NOBODY = {"name": "never", "uid": "00000000-0000-0000-0000-000000000000"}
+MISSING = {"name": "never", "uid": "00000000-0000-0000-0000-000000000000"}
 
 
 def owned_by(owner: Any) -> Any:
@@ -25,10 +25,10 @@ def owned_by(owner: Any) -> Any:
 
 
 class Disk:
-    """A journal that keeps nothing, and has room for so many writes only."""
+    """A journal that keeps nothing, and has space for so many writes only."""
 
     def __init__(self) -> None:
-        self.room: float = float("inf")
+        self.space: float = float("inf")
         self.refused: list[tuple[str, str]] = []
 
     def read(self) -> list[tuple[str, str, int, bool, bytes]]:
@@ -38,10 +38,10 @@ class Disk:
         return 0
 
     def append(self, table: str, record: Record) -> None:
-        if not self.room:
+        if not self.space:
             self.refused.append((table, record.key))
             raise JournalError("the disk is full")
-        self.room -= 1
+        self.space -= 1
 
     def compact(self, revision: int) -> None:
         pass
@@ -61,34 +61,34 @@ def advance(cluster: QuietCluster, seconds: float) -> None:
     cluster.server.wait_until_quiet()
 
 
-@pytest.mark.parametrize("room", range(1, 6))
+@pytest.mark.parametrize("space", range(1, 6))
 def test_a_namespace_terminates_once_the_disk_has_space_again(
-    cluster: QuietCluster, disk: Disk, room: int
+    cluster: QuietCluster, disk: Disk, space: int
 ) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     cluster.call("POST", f"{NAMESPACES}/x/configmaps", config_map("a"))
     cluster.call("POST", f"{NAMESPACES}/x/pods", pod("a", nodeName=""))
-    disk.room = room
+    disk.space = space
     cluster.call("DELETE", f"{NAMESPACES}/x")
     assert cluster.is_there(f"{NAMESPACES}/x")
 
-    disk.room = float("inf")
+    disk.space = float("inf")
     advance(cluster, 1)
 
     assert not cluster.is_there(f"{NAMESPACES}/x")
 
 
-@pytest.mark.parametrize("room", [0, 1])
+@pytest.mark.parametrize("space", [0, 1])
 def test_a_pod_whose_removal_could_not_be_stored_is_removed_later(
-    cluster: QuietCluster, disk: Disk, room: int
+    cluster: QuietCluster, disk: Disk, space: int
 ) -> None:
     cluster.call("POST", PODS, pod("a"))
     cluster.call("DELETE", f"{PODS}/a")
-    disk.room = room
+    disk.space = space
     advance(cluster, 30)
     assert cluster.is_there(f"{PODS}/a")
 
-    disk.room = float("inf")
+    disk.space = float("inf")
     advance(cluster, 1)
 
     assert not cluster.is_there(f"{PODS}/a")
@@ -100,11 +100,11 @@ def test_dependents_are_reconciled_once_the_disk_has_space_again(
 ) -> None:
     owner = cluster.create("owner")
     cluster.create("child", owners=[owned_by(owner)])
-    disk.room = 1
+    disk.space = 1
     cluster.delete("owner", policy)
     assert cluster.meta("child")["ownerReferences"]
 
-    disk.room = float("inf")
+    disk.space = float("inf")
     advance(cluster, 1)
 
     assert cluster.meta("owner") is None
@@ -112,20 +112,20 @@ def test_dependents_are_reconciled_once_the_disk_has_space_again(
 
 
 def test_writes_to_a_full_disk_back_off_until_a_success(cluster: QuietCluster, disk: Disk) -> None:
-    disk.room = 1
-    cluster.create("first", owners=[owned_by(NOBODY)])
+    disk.space = 1
+    cluster.create("first", owners=[owned_by(MISSING)])
     tries = [len(disk.refused)]
     for seconds in (1, 2, 4, 8, 16, 32, 60, 60, 600):
         advance(cluster, seconds)
         tries.append(len(disk.refused))
     assert tries == [1, 2, 3, 4, 5, 6, 7, 8, 9, 19]
 
-    disk.room = float("inf")
+    disk.space = float("inf")
     advance(cluster, 60)
     assert cluster.meta("first") is None
-    disk.room = 1
-    cluster.create("second", owners=[owned_by(NOBODY)])
-    disk.room = float("inf")
+    disk.space = 1
+    cluster.create("second", owners=[owned_by(MISSING)])
+    disk.space = float("inf")
     advance(cluster, 1)
 
     assert cluster.meta("second") is None

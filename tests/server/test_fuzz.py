@@ -1,4 +1,4 @@
-"""Whatever a client sends, the response is HTTP and a Status, nothing breaks, and nothing is lost."""
+"""Any request gets an HTTP response with a Status, nothing breaks, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -173,8 +173,8 @@ def test_any_query_gets_a_response(
     caller: Caller, request: tuple[str, str, object, str], query: dict[str, str]
 ) -> None:
     method, path, body, content_type = request
-    asked = urllib.parse.urlencode(query, errors="replace")
-    check(caller.call(method, f"{path}?{asked}", body, content_type=content_type))
+    parameters = urllib.parse.urlencode(query, errors="replace")
+    check(caller.call(method, f"{path}?{parameters}", body, content_type=content_type))
 
 
 @settings(max_examples=500, deadline=None)
@@ -321,7 +321,7 @@ def test_whatever_is_stored_can_be_read_back_and_written_back(
             assert again.code == 422 or (again.code, again.json) == (200, found.json)
 
 
-# What is no HTTP, or stops being any.
+# Bytes that are not HTTP, or stop being HTTP.
 
 HALVES = (
     b"",
@@ -335,7 +335,7 @@ HALVES = (
 
 
 def talk(caller: Caller, sent: bytes) -> bytes:
-    """Send bytes, say that there will be no more, and return all that comes back."""
+    """Send bytes, shut down the sending side, and return the whole response."""
     with caller.socket() as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)

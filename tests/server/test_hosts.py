@@ -38,8 +38,8 @@ def call(
         connection.putheader("Content-Length", str(len(body)))
     connection.endheaders(body)
     found = connection.getresponse()
-    said = {name.lower(): value for name, value in found.getheaders()}
-    response = type(caller.call("GET", "/version"))(found.status, said, found.read())
+    headers = {name.lower(): value for name, value in found.getheaders()}
+    response = type(caller.call("GET", "/version"))(found.status, headers, found.read())
     connection.close()
     caller.close()
     return response

@@ -49,9 +49,9 @@ def serving(data: Path, *, largest_file: int | None = None) -> Iterator[tuple[su
     assert process.stderr is not None
     with process, process.stdout, process.stderr:
         try:
-            said = process.stdout.readline()
-            assert said.startswith("Serving on "), process.stderr.read()
-            caller = Caller(said.removeprefix("Serving on ").strip())
+            line = process.stdout.readline()
+            assert line.startswith("Serving on "), process.stderr.read()
+            caller = Caller(line.removeprefix("Serving on ").strip())
             yield process, caller
             caller.close()
         finally:
@@ -177,8 +177,8 @@ def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         last = caller.call("POST", MAPS, config_map("last")).json
         events = caller.events(f"{MAPS}?watch=true&resourceVersion={first}", 3)
-        told = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
-        assert told == [("ADDED", "missed"), ("DELETED", "first"), ("ADDED", "last")]
+        received = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+        assert received == [("ADDED", "missed"), ("DELETED", "first"), ("ADDED", "last")]
         assert events[0]["object"] == missed
         assert events[2]["object"] == last
 
@@ -240,4 +240,4 @@ def test_a_write_to_a_full_disk_is_rejected_and_not_visible(tmp_path: Path) -> N
     with serving(tmp_path / "data") as (_, caller):
         listed = caller.call("GET", MAPS).json
         assert sorted(each["metadata"]["name"] for each in listed["items"]) == sorted(stored)
-        assert caller.call("POST", MAPS, config_map("room-again")).code == 201
+        assert caller.call("POST", MAPS, config_map("space-again")).code == 201

@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order, the server behaves as a model of a few dozen lines."""
+"""Under any sequence of requests, the server behaves like a model of a few dozen lines."""
 
 from __future__ import annotations
 
@@ -203,8 +203,8 @@ class ServerMachine(RuleBasedStateMachine):
     @rule(side=sides, selector=selectors, pick=st.integers(0, 100))
     def list_the_past(self, side: int, selector: str, pick: int) -> None:
         namespace, version = self.namespaces[side], self.versions[pick % len(self.versions)]
-        asked = query(labelSelector=selector, resourceVersion=version, resourceVersionMatch="Exact")
-        response = self.caller.call("GET", f"{maps(namespace)}?{asked}")
+        parameters = query(labelSelector=selector, resourceVersion=version, resourceVersionMatch="Exact")
+        response = self.caller.call("GET", f"{maps(namespace)}?{parameters}")
         if version < self.model.compacted:
             message = "The resourceVersion for the provided list is too old."
             assert response.failure == (410, "Expired", message)
@@ -288,7 +288,7 @@ class ServerMachine(RuleBasedStateMachine):
             self.pages.append(page._replace(token=meta["continue"]))
 
     def check_expired(self, response: CallResponse, page: Page) -> None:
-        """The refusal brings a token that goes on from there, whatever the version."""
+        """The error has a continue token for an inconsistent continuation at any version."""
         code, reason, message = response.failure
         assert (code, reason) == (410, "Expired")
         assert message.startswith(EXPIRED)
@@ -312,8 +312,8 @@ class ServerMachine(RuleBasedStateMachine):
 
     def check_stream(self, stream: Any, wanted: list[tuple[str, Plain]]) -> None:
         assert stream.status == 200
-        told = [json.loads(stream.readline()) for _ in wanted]
-        assert [(each["type"], each["object"]) for each in told] == wanted
+        events = [json.loads(stream.readline()) for _ in wanted]
+        assert [(each["type"], each["object"]) for each in events] == wanted
 
     def version_of(self, key: Key, which: str) -> dict[str, str]:
         present = self.model.objects.get(key)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# In processes of their own: what is registered stays registered. The program prints what the server says to each
+# In processes of their own: what is registered stays registered. The program prints the response of the server to each
 # request, so that the transcripts of processes with other registered classes can be compared.
 PROGRAM = """
 import http.client, json, sys

@@ -1,4 +1,4 @@
-"""No request holds the event loop for long, or takes far more memory than its own size; whatever it is.
+"""No request holds the event loop for long, or takes far more memory than its own size.
 
 Time is CPU time of the loop's thread, and what costs too much is sent again a few times, of which the least counts: so a
 busy machine does not matter. A slow one does, which is what the margin is for; ``make soak`` has none.
@@ -16,9 +16,7 @@ SECONDS = float(os.environ.get("MASTHEAD_FUZZ_SECONDS", "30"))
 SEED = int(os.environ.get("MASTHEAD_FUZZ_SEED", "20261116"))
 MARGIN = 4.0
 
-pytestmark = pytest.mark.skipif(
-    not can_measure(), reason="only Linux tells how much memory a process took at most"
-)
+pytestmark = pytest.mark.skipif(not can_measure(), reason="only Linux reports the peak memory of a process")
 
 
 @pytest.mark.timeout(SECONDS + 300)
@@ -30,7 +28,7 @@ def test_no_request_holds_the_loop_or_grows_memory_beyond_its_size() -> None:
 
 
 def test_the_meter_sees_what_a_request_costs() -> None:
-    """Or nothing that it says would mean anything."""
+    """Otherwise its measurements would mean nothing."""
     with metered() as server:
         sender = runaway.Sender(server)
         head = "POST /api/v1/namespaces/default/configmaps?dryRun=All HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

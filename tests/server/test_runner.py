@@ -92,7 +92,7 @@ def test_a_process_that_is_forked_off_while_a_server_runs_ends_as_any_other(host
 import os, sys, warnings
 import masthead.server
 
-warnings.simplefilter("ignore", DeprecationWarning)  # what newer Pythons say about fork is true
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn about fork
 with masthead.server.run(host="{host}") as server:
     child = os.fork()
     if child == 0:
@@ -213,7 +213,7 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"host": "0.0.0.0"}, "allow_remote=True"),
         ({"host": "::"}, "allow_remote=True"),
@@ -239,8 +239,8 @@ def test_a_port_in_use_is_named(server: Server, tmp_path: Path) -> None:
         ({"data": "/nowhere/to/be/found"}, "/nowhere/to/be/found"),
     ],
 )
-def test_invalid_settings_are_rejected(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_invalid_settings_are_rejected(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         masthead.server.run(**settings).__enter__()
 
 
@@ -449,7 +449,7 @@ def test_a_request_that_is_dropped_frees_its_body() -> None:
     gc.collect()
 
     assert [each() for each in forgotten] == [None] * 10
-    # What is left of the room for bodies is for those that are still there.
+    # The remaining memory for bodies is for the requests that are still recorded.
     requests.add(
         RecordedRequest("POST", "large", "", RequestInfo("create"), {}, bytes(8 * 1024 * 1024 - 9_999))
     )

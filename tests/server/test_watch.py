@@ -276,7 +276,7 @@ async def test_a_watch_ends_cleanly_at_its_timeout(server: Server, client: Clien
     server.advance(27)
     server.advance(3)
 
-    # Two seconds before the end there is a bookmark, so that whoever comes back need not read much again.
+    # Two seconds before the end there is a bookmark, so that a client that resumes need not read much again.
     assert await read(stream, 2) == [("ADDED", "a"), ("BOOKMARK", str(server.revision))]
     assert await stream.content.readline() == b""
     await server.quiesce()
@@ -355,7 +355,7 @@ async def test_a_silenced_watch_is_freed_when_its_client_disconnects(server: Ser
 
 
 async def open_and_do_not_read(server: Server, version: int | str) -> socket.socket:
-    """A watch whose client takes nothing from its socket, which has little room."""
+    """A watch whose client reads nothing from its socket, which has a small buffer."""
     address = urlsplit(server.url)
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -100,23 +100,23 @@ class EmbeddedCluster(Cluster):
 
 
 def state_of(informer: SharedInformer[ConfigMap]) -> dict[str, str]:
-    """What an informer's copy says, by name."""
+    """The values in an informer's cache, by name."""
     return {each.metadata.name: each.data.get("value", "") for each in informer.indexer.list()}
 
 
 async def reached(informer: SharedInformer[ConfigMap], version: str, *registrations: Registration) -> None:
-    """Wait until the copy has a version, and until these handlers have heard of it."""
+    """Wait until the cache has reached a resource version and these handlers have processed it."""
     await informer.wait_for(version, timeout=30)
-    await heard(*registrations)
+    await processed(*registrations)
 
 
-async def heard(*registrations: Registration) -> None:
+async def processed(*registrations: Registration) -> None:
     """Wait until handlers have processed everything."""
     await turns_until(lambda: not any(each.pending for each in registrations))
 
 
 async def turns_until(is_so: Callable[[], bool]) -> None:
-    """Let others have their turn until something is so that nobody tells."""
+    """Yield to other tasks until a condition holds that has no event to wait for."""
     async with asyncio.timeout(30):
-        while not is_so():  # noqa: ASYNC110 - nobody would set an event
+        while not is_so():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Worlds for informers."""
+"""Fixtures: clusters and sources of informers."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ class FakeListWatch:
 
     Attributes:
         namespace: Where they are.
-        supports_initial_events: Whether a watch may be asked to begin with what there is.
+        supports_initial_events: Whether a watch may request initial events.
         refuses: Whether such a watch is refused.
-        ends_initial_events: Whether the bookmark behind what there is comes.
-        is_silent: Whether open and new watches tell nothing more.
-        trouble: What the next requests meet, in this order; None for no trouble.
-        asked: All requests.
+        ends_initial_events: Whether a bookmark ends the initial events.
+        is_silent: Whether open and new watches send nothing more.
+        errors: The errors of the next requests, in this order; None for no error.
+        requests: All requests.
         version: The version of the last change.
     """
 
@@ -53,8 +53,8 @@ class FakeListWatch:
     refuses: bool = False
     ends_initial_events: bool = True
     is_silent: bool = False
-    trouble: deque[BaseException | None] = field(default_factory=deque)
-    asked: list[RecordedCall] = field(default_factory=list)
+    errors: deque[BaseException | None] = field(default_factory=deque)
+    requests: list[RecordedCall] = field(default_factory=list)
     version: int = 10
     item: type[ConfigMap] = ConfigMap
     resource: str = "configmaps"
@@ -84,14 +84,14 @@ class FakeListWatch:
         was = self._objects.pop(name)
         self.version += 1
         metadata = {**was["metadata"], "resourceVersion": str(self.version)}
-        self._tell("DELETED", {**was, "metadata": metadata})
+        self._send("DELETED", {**was, "metadata": metadata})
 
-    def say(self, kind: str, body: object) -> None:
-        """Tell a watch something, whatever it is."""
-        self._tell(kind, body)
+    def send(self, kind: str, body: object) -> None:
+        """Send any event to the open watches."""
+        self._send(kind, body)
 
     def bookmark(self) -> None:
-        self._tell("BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}})
+        self._send("BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}})
 
     def forget(self) -> None:
         """Forget all versions but the present one."""
@@ -111,7 +111,7 @@ class FakeListWatch:
 
     @property
     def state(self) -> dict[str, str]:
-        """What there is, by name."""
+        """The values of all objects, by name."""
         return {name: obj["data"]["value"] for name, obj in self._objects.items() if "data" in obj}
 
     @property
@@ -120,8 +120,8 @@ class FakeListWatch:
 
     @property
     def verbs(self) -> Words:
-        """What was asked for, in a word each: proofs are lists of one object."""
-        return [_word(each) for each in self.asked]
+        """The requests, in a word each: proofs are lists of one object."""
+        return [_word(each) for each in self.requests]
 
     # What an informer does with it.
 
@@ -184,8 +184,8 @@ class FakeListWatch:
         return [event for event in events if isinstance(event, WatchEvent)]
 
     def _meet(self, verb: str, options: ListWatchOptions) -> None:
-        self.asked.append(RecordedCall(verb, options))
-        if self.trouble and (error := self.trouble.popleft()) is not None:
+        self.requests.append(RecordedCall(verb, options))
+        if self.errors and (error := self.errors.popleft()) is not None:
             raise error
 
     def _page(self, options: ListWatchOptions) -> tuple[Plains, str]:
@@ -224,10 +224,10 @@ class FakeListWatch:
         }
         obj: Plain = {"metadata": {**about, **(metadata or {})}, **content}
         self._objects[name] = obj
-        self._tell(kind, obj)
+        self._send(kind, obj)
         return obj
 
-    def _tell(self, kind: str, body: object) -> None:
+    def _send(self, kind: str, body: object) -> None:
         line = _line(kind, body)
         self._log.append((self.version, line))
         if not self.is_silent:
@@ -239,9 +239,9 @@ def _line(kind: str, body: object) -> bytes:
     return json.dumps({"type": kind, "object": body}).encode()
 
 
-def _word(asked: RecordedCall) -> str:
-    options = asked.options
-    if asked.verb == "watch":
+def _word(call: RecordedCall) -> str:
+    options = call.options
+    if call.verb == "watch":
         return "watch-list" if options.send_initial_events else f"watch {options.resource_version}"
     if options.key:
         return "proof"

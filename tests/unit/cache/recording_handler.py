@@ -1,4 +1,4 @@
-"""What handlers were told, written down."""
+"""Handlers that record their notifications."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ if TYPE_CHECKING:
 
 
 class RecordingHandler(EventHandler[ConfigMap]):
-    """Writes down what it is told: ``initial a=1``, ``add a=1``, ``update a=1>2``, ``delete a=2``, ``lost a=2``.
+    """Records its notifications: ``initial a=1``, ``add a=1``, ``update a=1>2``, ``delete a=2``, ``lost a=2``.
 
     Attributes:
-        told: All of it.
-        on_told: Is called whenever something was told.
+        recorded: All notifications.
+        on_recorded: Is called after each notification.
     """
 
-    def __init__(self, on_told: Callable[[], object] = lambda: None) -> None:
-        self.told: list[str] = []
-        self.on_told = on_told
+    def __init__(self, on_recorded: Callable[[], object] = lambda: None) -> None:
+        self.recorded: list[str] = []
+        self.on_recorded = on_recorded
         self._more = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def on_add(self, obj: ConfigMap, is_initial: bool) -> object:
-        return self._tell(f"{'initial' if is_initial else 'add'} {_said(obj)}")
+        return self._record(f"{'initial' if is_initial else 'add'} {_described(obj)}")
 
     def on_update(self, old: ConfigMap, new: ConfigMap) -> object:
-        return self._tell(f"update {_said(old)}>{_value(new)}")
+        return self._record(f"update {_described(old)}>{_value(new)}")
 
     def on_delete(self, obj: ConfigMap, final_state_known: bool) -> object:
-        return self._tell(f"{'delete' if final_state_known else 'lost'} {_said(obj)}")
+        return self._record(f"{'delete' if final_state_known else 'lost'} {_described(obj)}")
 
-    def _tell(self, sentence: str) -> object:
-        self.told.append(sentence)
+    def _record(self, sentence: str) -> object:
+        self.recorded.append(sentence)
         self._loop.call_soon_threadsafe(self._more.set)  # from a thread of its own, with the blocking façade
-        return self.on_told()
+        return self.on_recorded()
 
     async def until(self, sentence: str, *, within: float = 30.0) -> list[str]:
-        """Everything that is told up to a sentence."""
+        """Wait for a notification; returns everything recorded up to it."""
         async with asyncio.timeout(within):
-            while sentence not in self.told:
+            while sentence not in self.recorded:
                 self._more.clear()
                 await self._more.wait()
-        return self.told[: self.told.index(sentence) + 1]
+        return self.recorded[: self.recorded.index(sentence) + 1]
 
     @property
     def state(self) -> dict[str, str]:
-        """What is there, for somebody who knows the recorder only; fails if it contradicts itself."""
+        """The state that follows from the notifications alone; fails if they contradict each other."""
         state: dict[str, str] = {}
-        for sentence in self.told:
+        for sentence in self.recorded:
             what, _, about = sentence.partition(" ")
             name, _, value = about.partition("=")
             if what in {"initial", "add"}:
-                assert name not in state, f"{sentence}, but it is there: {self.told}"
+                assert name not in state, f"{sentence}, but it is there: {self.recorded}"
                 state[name] = value
             elif what == "update":
                 old, _, new = value.partition(">")
-                assert state[name] == old, f"{sentence}, but it is {state[name]}: {self.told}"
+                assert state[name] == old, f"{sentence}, but it is {state[name]}: {self.recorded}"
                 state[name] = new
             else:
-                assert name in state, f"{sentence}, but it is not there: {self.told}"
+                assert name in state, f"{sentence}, but it is not there: {self.recorded}"
                 del state[name]
         return state
 
@@ -77,24 +77,24 @@ class AsyncRecordingHandler(RecordingHandler):
         self.inside = 0
         self.most_inside = 0
 
-    async def _heard(self, tell: Callable[[], object]) -> None:
+    async def _paused(self, record: Callable[[], object]) -> None:
         self.inside += 1
         self.most_inside = max(self.inside, self.most_inside)
         await self._pause()
-        tell()
+        record()
         self.inside -= 1
 
     async def on_add(self, obj: ConfigMap, is_initial: bool) -> None:
-        await self._heard(lambda: super(AsyncRecordingHandler, self).on_add(obj, is_initial))
+        await self._paused(lambda: super(AsyncRecordingHandler, self).on_add(obj, is_initial))
 
     async def on_update(self, old: ConfigMap, new: ConfigMap) -> None:
-        await self._heard(lambda: super(AsyncRecordingHandler, self).on_update(old, new))
+        await self._paused(lambda: super(AsyncRecordingHandler, self).on_update(old, new))
 
     async def on_delete(self, obj: ConfigMap, final_state_known: bool) -> None:
-        await self._heard(lambda: super(AsyncRecordingHandler, self).on_delete(obj, final_state_known))
+        await self._paused(lambda: super(AsyncRecordingHandler, self).on_delete(obj, final_state_known))
 
 
-def _said(obj: ConfigMap) -> str:
+def _described(obj: ConfigMap) -> str:
     return f"{obj.metadata.name}={_value(obj)}"
 
 

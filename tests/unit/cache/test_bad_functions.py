@@ -1,4 +1,4 @@
-"""Indexers, transforms, filters and handlers that raise, return rubbish or never return: isolated, and told."""
+"""Indexers, transforms, filters and handlers that raise, return invalid values or never return: isolated, and reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
-from tests.unit.cache.clusters import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.clusters import QUICK, processed, reached, state_of, turns_until
 from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
@@ -142,18 +142,18 @@ async def test_invalid_transforms_filters_and_error_handlers_are_rejected(
 async def test_a_failing_error_handler_does_no_harm(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source.trouble.extend([OSError("cable"), ValueError("odd")])
+    source.errors.extend([OSError("cable"), ValueError("odd")])
     informer = following(source)
-    told: list[Exception] = []
+    received: list[Exception] = []
 
     def fail(error: Exception) -> None:
-        told.append(error)
+        received.append(error)
         raise LookupError("no such shelf")
 
     informer.set_watch_error_handler(fail)
     async with informer:
         await informer.wait_synced(30)
-    assert [type(each) for each in told] == [OSError, ValueError]
+    assert [type(each) for each in received] == [OSError, ValueError]
     assert caplog.messages == ["configmaps: the handler of errors failed"] * 2
 
 
@@ -172,7 +172,7 @@ async def test_a_failing_filter_drops_only_that_notification_of_its_handler(
         for name in ("a", "bad", "b"):
             source.put(name)
         await reached(informer, str(source.version), handle)
-    assert recorder.told == ["add a=1", "add b=1"]
+    assert recorder.recorded == ["add a=1", "add b=1"]
     assert len(caplog.records) == 1
 
 
@@ -191,7 +191,7 @@ async def test_an_object_that_starts_to_pass_a_filter_is_added_and_one_that_stop
             source.put("a", value)
         source.remove("a")
         await reached(informer, str(source.version), handle)
-    assert recorder.told == ["add a=1", "update a=1>2", "delete a=2", "add a=3", "delete a=3"]
+    assert recorder.recorded == ["add a=1", "update a=1>2", "delete a=2", "add a=3", "delete a=3"]
 
 
 async def test_an_async_handler_behind_a_filter_is_awaited(source: FakeListWatch) -> None:
@@ -202,7 +202,7 @@ async def test_an_async_handler_behind_a_filter_is_awaited(source: FakeListWatch
         await informer.wait_synced(30)
         source.put("a")
         await reached(informer, str(source.version), handle)
-    assert recorder.told == ["add a=1"]
+    assert recorder.recorded == ["add a=1"]
 
 
 HANDLERS: dict[str, dict[str, Any]] = {
@@ -246,11 +246,11 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "said"), USELESS.values(), ids=USELESS.keys())
+@pytest.mark.parametrize(("given", "message"), USELESS.values(), ids=USELESS.keys())
 async def test_a_handler_that_can_never_be_called_is_rejected_when_it_is_added(
-    source: FakeListWatch, given: dict[str, Any], said: str
+    source: FakeListWatch, given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidValueError, match=said):
+    with pytest.raises(InvalidValueError, match=message):
         following(source).add_event_handler(**given)
 
 
@@ -305,7 +305,7 @@ class Outcome(BaseException):
 ODD: dict[str, type[BaseException]] = {
     "an error": LookupError,
     "a cancellation of something else": asyncio.CancelledError,
-    "what is no Exception": Outcome,
+    "a BaseException": Outcome,
 }
 
 
@@ -324,7 +324,7 @@ async def test_a_handler_continues_after_any_error(
         for value in "123":
             source.put("a", value)
         await reached(informer, str(source.version), handle)
-    assert recorder.told == ["add a=1", "update a=1>2", "update a=2>3"]
+    assert recorder.recorded == ["add a=1", "update a=1>2", "update a=2>3"]
     assert len(caplog.records) == 1
 
 
@@ -332,10 +332,10 @@ async def test_a_handler_continues_after_any_error(
 async def test_a_handler_in_a_thread_continues_after_any_error(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture, error: type[BaseException]
 ) -> None:
-    told: list[str] = []
+    received: list[str] = []
 
     def fail(obj: ConfigMap) -> None:
-        told.append(obj.metadata.name)
+        received.append(obj.metadata.name)
         raise error
 
     informer: ThreadedInformer[ConfigMap] = ThreadedInformer(source)
@@ -344,7 +344,7 @@ async def test_a_handler_in_a_thread_continues_after_any_error(
         source.put("a")
         source.put("b")
         await reached(informer, str(source.version), handle)
-    assert told == ["a", "b"]
+    assert received == ["a", "b"]
     assert len(caplog.records) == 1
 
 
@@ -363,7 +363,7 @@ async def test_a_blocking_handler_in_a_thread_delays_no_other(source: FakeListWa
         assert quick == ["a", "b", "c"]
         assert stuck.pending >= 3
         release.set()
-        await heard(stuck)
+        await processed(stuck)
 
 
 @pytest.mark.guarantee(12)
@@ -396,7 +396,7 @@ async def test_handlers_that_delay_the_stop_are_logged_after_a_second(
     await turns_until(lambda: recorder.inside == 1)
     await informer.stop()
     assert caplog.messages == ["stopping: handler busy is still busy; it has 9 s more"]
-    assert recorder.told == ["initial a=1"]
+    assert recorder.recorded == ["initial a=1"]
 
 
 @pytest.mark.guarantee(12)

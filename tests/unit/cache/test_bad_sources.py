@@ -1,4 +1,4 @@
-"""Broken objects, odd sources and lists: put aside or tried again, told, and nobody else's trouble."""
+"""Undecodable objects, invalid sources and lists: skipped or retried, reported, and isolated from other objects."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_many_undecodable_objects_are_logged_in_one_line(
         source.put("bad7")
         await reached(informer, str(source.version))
         assert len(informer.health.broken) == 299
-    assert len(caplog.messages) <= 2  # a list does not say quite the same of them as a watch
+    assert len(caplog.messages) <= 2  # the messages of a list and of a watch differ
 
 
 async def test_an_undecodable_change_keeps_the_last_known_object(
@@ -92,7 +92,7 @@ async def test_an_undecodable_change_keeps_the_last_known_object(
         source.put("bad", "3")
         await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
-    assert recorder.told == ["initial bad=1", "add a=1", "update bad=1>3"]
+    assert recorder.recorded == ["initial bad=1", "add a=1", "update bad=1>3"]
     assert caplog.messages[0].startswith("configmaps: 'shop/bad' is left as it was: ")
 
 
@@ -108,7 +108,7 @@ async def test_an_undecodable_object_is_added_once_it_can_be_decoded(source: Fak
         assert state_of(informer) == {"a": "1"}
         source.put("bad", "2")
         await reached(informer, str(source.version), handle)
-    assert recorder.told == ["add a=1", "add bad=2"]
+    assert recorder.recorded == ["add a=1", "add bad=2"]
 
 
 async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: FakeListWatch) -> None:
@@ -123,17 +123,17 @@ async def test_an_undecodable_deletion_is_dispatched_as_a_tombstone(source: Fake
         await reached(informer, str(source.version), handle)
         assert state_of(informer) == {}
         assert informer.health.broken == {}
-    assert recorder.told == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
+    assert recorder.recorded == ["initial bad=1", "lost bad=1"]  # what it was in the end, nobody could read
 
 
 async def test_an_undecodable_object_without_a_name_is_reported_and_skipped(source: FakeListWatch) -> None:
     informer = following(source)
     async with informer:
         await informer.wait_synced(30)
-        source.say("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
-        source.say("DELETED", {"metadata": ["what"]})
-        source.say("ADDED", "nothing")
-        source.say("EXPLODED", {"metadata": {"name": "odd", "namespace": "shop"}})
+        source.send("MODIFIED", {"metadata": {"name": 5, "resourceVersion": "11"}})
+        source.send("DELETED", {"metadata": ["what"]})
+        source.send("ADDED", "nothing")
+        source.send("EXPLODED", {"metadata": {"name": "odd", "namespace": "shop"}})
         source.put("a")
         await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1"}
@@ -163,7 +163,7 @@ async def test_a_relist_does_not_delete_an_undecodable_object(source: FakeListWa
         source.put("e")
         await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
-    assert recorder.told[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
+    assert recorder.recorded[3:] == ["lost c=1", "add d=1", "lost bad=1", "add e=1"]
 
 
 async def test_eager_decoding_finds_an_undecodable_section_at_once(
@@ -180,23 +180,23 @@ async def test_eager_decoding_finds_an_undecodable_section_at_once(
 ODD: dict[str, BaseException] = {
     "an error of the network's": OSError("cable"),
     "an error of its own": LookupError("no such shelf"),
-    "a cancellation of something else": asyncio.CancelledError("somebody else"),
+    "a cancellation of something else": asyncio.CancelledError("another task"),
     "a time that is over": TimeoutError("late"),
     "the end of an iteration": StopAsyncIteration("odd"),
     "a group of errors": ExceptionGroup("several", [OSError("a"), ValueError("b")]),
-    "an error that says too little": Exception(),
+    "an error without a message": Exception(),
 }
 
 
 @pytest.mark.parametrize("error", ODD.values(), ids=ODD.keys())
 async def test_a_source_is_retried_after_any_error(source: FakeListWatch, error: BaseException) -> None:
     source.put("a")
-    source.trouble.extend([error, error, error])
+    source.errors.extend([error, error, error])
     async with following(source) as informer:
         await informer.wait_synced(30)
         source.put("b")
         source.end(error)
-        source.trouble.append(error)
+        source.errors.append(error)
         source.put("c")
         await reached(informer, str(source.version))
         assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}
@@ -226,7 +226,7 @@ async def test_a_closed_source_stops_the_informer_with_an_error(
 
 
 class Versionless(FakeListWatch):
-    """Whose lists say no version."""
+    """A source whose lists have no resource version."""
 
     async def list(
         self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]
@@ -240,7 +240,7 @@ async def test_a_list_without_a_resource_version_is_an_error_and_is_retried() ->
     source = Versionless(supports_initial_events=False)
     source.put("a")
     async with following(source) as informer:
-        await turns_until(lambda: len(source.asked) >= 3)
+        await turns_until(lambda: len(source.requests) >= 3)
         assert not informer.has_synced
         assert "the list of configmaps has no version to watch from" in informer.health.last_error
         with pytest.raises(DeadlineError, match="no version to watch from"):
@@ -278,7 +278,7 @@ async def test_an_invalid_source_is_rejected_at_once(source: Any) -> None:
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "a way to hold that is none": {"hold": "tight"},
+    "an unknown storage": {"hold": "tight"},
     "a negative resync": {"resync": -1},
     "a resync that is no number": {"resync": float("nan")},
     "no time to stall": {"stall_after": 0},
@@ -341,20 +341,20 @@ async def test_objects_without_resource_versions_are_dispatched_on_every_event(
     metadata = {"name": "a", "namespace": "shop"}
     async with informer:
         await informer.wait_synced(30)
-        source.say("ADDED", {"metadata": metadata, "data": {"value": "1"}})
-        source.say("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
+        source.send("ADDED", {"metadata": metadata, "data": {"value": "1"}})
+        source.send("MODIFIED", {"metadata": metadata, "data": {"value": "2"}})
         await recorder.until("update a=1>2")
         await handle.remove()
 
 
 class Wordy(FakeListWatch):
-    """Whose events say their types in plain words."""
+    """A source whose event types are plain strings."""
 
     async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
-            yield [self.said(each) for each in events]
+            yield [self.altered(each) for each in events]
 
-    def said(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
+    def altered(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "".join(event.type)  # equal, but not the same
         return WatchEvent(word, event.object)
 
@@ -377,7 +377,7 @@ async def test_an_event_type_may_be_a_plain_string(watch_list: bool) -> None:
 class Inventive(Wordy):
     """Who invents a type for what happens to some."""
 
-    def said(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
+    def altered(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "PATCHED"
         is_odd = event.type == "MODIFIED" and event.object.metadata.name == "odd"
         return WatchEvent(word, event.object) if is_odd else event
@@ -412,7 +412,7 @@ async def test_an_invalid_list_is_an_error_that_names_the_expected_type() -> Non
 
 
 class Unwatched(FakeListWatch):
-    """Whose watch is whatever it is; what is no source at all is refused earlier."""
+    """A source whose watch returns anything; an invalid source is rejected earlier."""
 
     found: Any = None
 
@@ -459,19 +459,19 @@ async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(
     source.put("a")
     async with following(source) as informer:
         await informer.wait_synced(30)
-        source.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        source.send("BOOKMARK", {"metadata": {"resourceVersion": version}})
         source.spoil("bad")
         await turns_until(lambda: bool(informer.health.broken))
         await informer.wait_for("11", 5)
         assert informer.last_sync_resource_version == str(source.version)
-        source.say("BOOKMARK", {"metadata": {"resourceVersion": version}})
-        source.say("ADDED", {"metadata": {"name": 5}})
+        source.send("BOOKMARK", {"metadata": {"resourceVersion": version}})
+        source.send("ADDED", {"metadata": {"name": 5}})
         await turns_until(lambda: len(informer.health.broken) == 2)
         assert informer.last_sync_resource_version == str(source.version)
 
 
 async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
-    source.trouble.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
+    source.errors.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
     async with following(source, name="shelves") as informer:
         await informer.wait_synced(30)
         source.spoil("bad")

@@ -37,13 +37,13 @@ class Seen:
     """A process function that writes down what it is given."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.recorded: list[str] = []
 
     def __call__(self, changes: Sequence[Change[Any]], is_initial: bool) -> None:
-        self.told += [f"{'initial ' if is_initial else ''}{_said(each)}" for each in changes]
+        self.recorded += [f"{'initial ' if is_initial else ''}{_described(each)}" for each in changes]
 
 
-def _said(change: Change[Any]) -> str:
+def _described(change: Change[Any]) -> str:
     if isinstance(change, Delta):
         return f"{change.type.value} {change.key}"
     if isinstance(change, ReplacedAll):
@@ -74,11 +74,11 @@ async def test_changes_are_processed_in_order(source: FakeListWatch) -> None:
         source.put("a", "2")
         source.remove("b")
         source.bookmark()
-        await turns_until(lambda: "at 14" in seen.told)
+        await turns_until(lambda: "at 14" in seen.recorded)
         assert controller.last_sync_resource_version == "14"
         (status,) = controller.statuses
         assert status.state == "watching"
-    assert seen.told == [
+    assert seen.recorded == [
         "initial all of shop/a", "added shop/b", "updated shop/a", "deleted shop/b", "at 14",
     ]  # fmt: skip
     assert source.open_streams == 0
@@ -112,8 +112,8 @@ async def test_a_delta_fifo_groups_by_key(source: FakeListWatch) -> None:
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         source.put("b")
-        await turns_until(lambda: len(seen.told) == 2)
-    assert seen.told == ["initial replaced shop/a", "added shop/b"]
+        await turns_until(lambda: len(seen.recorded) == 2)
+    assert seen.recorded == ["initial replaced shop/a", "added shop/b"]
 
 
 async def test_a_failing_process_function_loses_only_those_changes(
@@ -123,24 +123,24 @@ async def test_a_failing_process_function_loses_only_those_changes(
 
     def process(changes: Sequence[Change[Any]], is_initial: bool) -> None:
         seen(changes, is_initial)
-        if "added shop/bad" in seen.told[-1:]:
+        if "added shop/bad" in seen.recorded[-1:]:
             raise LookupError("no such shelf")
 
     controller = InformerController(source, process)
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
         source.put("bad")
-        await turns_until(lambda: len(seen.told) == 2)
+        await turns_until(lambda: len(seen.recorded) == 2)
         source.put("a")
-        await turns_until(lambda: len(seen.told) == 3)
-    assert seen.told == ["initial all of ", "added shop/bad", "added shop/a"]
+        await turns_until(lambda: len(seen.recorded) == 3)
+    assert seen.recorded == ["initial all of ", "added shop/bad", "added shop/a"]
     assert caplog.messages == [
         "configmaps: the process function failed on some changes, which are lost to it"
     ]
 
 
 class Stubborn(ChangeQueue[Any]):
-    """A queue that keeps what it has, for as long as it is told to."""
+    """A queue that pops nothing while it is blocked."""
 
     is_stubborn = True
     raises = False
@@ -163,11 +163,11 @@ async def test_a_queue_that_pops_nothing_is_popped_again_with_the_next_change(
         await turns_until(lambda: len(queue) == 1)
         source.put("b")
         await turns_until(lambda: len(queue) == 2)
-        assert seen.told == []
+        assert seen.recorded == []
         queue.is_stubborn = False
         source.put("c")
         await turns_until(lambda: not len(queue))
-    assert seen.told == ["initial all of shop/a", "added shop/b", "added shop/c"]
+    assert seen.recorded == ["initial all of shop/a", "added shop/b", "added shop/c"]
 
 
 class Losing(ChangeQueue[Any]):
@@ -199,7 +199,7 @@ async def test_a_list_that_the_queue_fails_to_take_is_requested_again(
         source.forget()
         queue.losses = losses
         source.end(ExpiredError("too old", code=410, reason="Expired"))
-        await turns_until(lambda: "all of shop/a,shop/b" in seen.told)
+        await turns_until(lambda: "all of shop/a,shop/b" in seen.recorded)
         assert controller.last_sync_resource_version == str(source.version)
         assert controller.statuses[0].failures == 0
 
@@ -229,7 +229,7 @@ async def test_failing_metrics_lose_no_list(source: FakeListWatch) -> None:
         source.end(OSError("cable"))
         await turns_until(lambda: "no buffer space" in controller.statuses[0].error)
         meter.relisted = lambda: None  # type: ignore[method-assign]
-        await turns_until(lambda: "all of shop/a" in seen.told)
+        await turns_until(lambda: "all of shop/a" in seen.recorded)
 
 
 async def test_events_before_an_invalid_one_are_processed() -> None:
@@ -246,7 +246,7 @@ async def test_events_before_an_invalid_one_are_processed() -> None:
         await turns_until(lambda: controller.has_synced)
         rude.is_rude = True
         rude.put("a")
-        await turns_until(lambda: "added shop/a" in seen.told)
+        await turns_until(lambda: "added shop/a" in seen.recorded)
         await turns_until(lambda: "among its events" in controller.statuses[0].error)
 
 
@@ -254,7 +254,7 @@ async def test_log_lines_name_the_controller_and_the_source(
     source: FakeListWatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = FakeListWatch(namespace="bank")
-    other.trouble.append(ProtocolError("cable"))
+    other.errors.append(ProtocolError("cable"))
     controller = InformerController(
         {"shop": source, "bank": other}, Seen(), InformerOptions(backoff=QUICK, name="maps")
     )
@@ -283,29 +283,29 @@ async def test_it_has_synced_once_every_source_has(source: FakeListWatch) -> Non
     other = FakeListWatch(namespace="bank")
     other.put("a")
     source.put("a")
-    other.trouble.extend([OSError("cable")] * 3)
+    other.errors.extend([OSError("cable")] * 3)
     seen = Seen()
     controller = InformerController({"shop": source, "bank": other}, seen, InformerOptions(backoff=QUICK))
     async with running(controller):
-        await turns_until(lambda: bool(seen.told))
-        assert seen.told == ["initial all of shop/a"]
+        await turns_until(lambda: bool(seen.recorded))
+        assert seen.recorded == ["initial all of shop/a"]
         assert not controller.has_synced
         await turns_until(lambda: controller.has_synced)
-    assert seen.told == ["initial all of shop/a", "initial all of bank/a"]
+    assert seen.recorded == ["initial all of shop/a", "initial all of bank/a"]
 
 
 async def test_errors_are_reported_with_the_delay_before_the_retry(source: FakeListWatch) -> None:
-    told: list[tuple[str, bool]] = []
-    source.trouble.extend([OSError("cable"), OSError("plug")])
+    received: list[tuple[str, bool]] = []
+    source.errors.extend([OSError("cable"), OSError("plug")])
     controller = InformerController(
         source,
         Seen(),
         InformerOptions(backoff=QUICK),
-        on_error=lambda error, after: told.append((str(error), after > 0)),
+        on_error=lambda error, after: received.append((str(error), after > 0)),
     )
     async with running(controller):
         await turns_until(lambda: controller.has_synced)
-    assert told == [("cable", True), ("plug", True)]
+    assert received == [("cable", True), ("plug", True)]
 
 
 async def test_a_controller_runs_once(source: FakeListWatch) -> None:
@@ -317,7 +317,7 @@ async def test_a_controller_runs_once(source: FakeListWatch) -> None:
 
 
 async def test_a_closed_source_ends_it(source: FakeListWatch) -> None:
-    source.trouble.append(ClosedError("the client is closed"))
+    source.errors.append(ClosedError("the client is closed"))
     with pytest.raises(ClosedError, match="the client is closed"):
         await InformerController({"shop": source, "bank": FakeListWatch()}, Seen()).run()
 
@@ -334,20 +334,20 @@ async def test_it_requires_a_storage(source: FakeListWatch) -> None:
 async def test_a_resync_happens_when_it_is_due() -> None:
     source = FakeListWatch()
     source.put("a")
-    seen, asked = Seen(), list[float]()
+    seen, checks = Seen(), list[float]()
 
     def is_due(now: float) -> bool:
-        asked.append(now)
-        return len(asked) != 2
+        checks.append(now)
+        return len(checks) != 2
 
     controller = InformerController(
         source, seen, InformerOptions(resync=60, stall_after=10_000), is_due=is_due
     )
     async with running(controller):
         await asyncio.sleep(190)
-    assert asked == [pytest.approx(60), pytest.approx(120), pytest.approx(180)]
-    assert seen.told == ["initial all of shop/a", "again", "again"]
+    assert checks == [pytest.approx(60), pytest.approx(120), pytest.approx(180)]
+    assert seen.recorded == ["initial all of shop/a", "again", "again"]
 
 
 def test_a_bookmark_is_shown_with_its_resource_version() -> None:
-    assert _said(Bookmark("7")) == "at 7"
+    assert _described(Bookmark("7")) == "at 7"

@@ -1,4 +1,4 @@
-"""Factories: which informer is meant, when it is made, started and stopped, and what is said when something is wrong."""
+"""Factories: identity, creation, start and stop of informers, and the messages of errors."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class TestWhich:
         self, factory: SharedInformerFactory
     ) -> None:
         class OtherMap(ConfigMap):
-            """The same resource, to somebody else."""
+            """Another class of the same resource."""
 
         one, other = factory.informer(ConfigMap), factory.informer(OtherMap)
 
@@ -299,13 +299,13 @@ class TestLife:
     ) -> None:
         await embedded.put("a", "1")
         maps = factory.core_v1.config_maps
-        heard: list[str] = []
-        maps.informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name))
+        received: list[str] = []
+        maps.informer.add_event_handler(on_add=lambda each: received.append(each.metadata.name))
 
         async with factory:
             await factory.wait_for_cache_sync(30, handlers=True)
             assert maps.lister.namespace("default").get("a").data == {"value": "1"}
-            assert heard == ["a"]
+            assert received == ["a"]
             assert factory.health["configmaps"].is_healthy
 
     async def test_accessing_a_lister_creates_its_informer(self, factory: SharedInformerFactory) -> None:
@@ -443,11 +443,11 @@ class TestLife:
     async def test_concurrent_threads_get_the_same_informer(self, factory: SharedInformerFactory) -> None:
         together = threading.Barrier(4)
 
-        def ask() -> SharedInformer[Pod]:
+        def access() -> SharedInformer[Pod]:
             together.wait(30)
             return factory.core_v1.pods.informer
 
-        found = await asyncio.gather(*(asyncio.to_thread(ask) for _ in range(4)))
+        found = await asyncio.gather(*(asyncio.to_thread(access) for _ in range(4)))
 
         assert len(set(found)) == 1
 

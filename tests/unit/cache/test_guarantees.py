@@ -1,4 +1,4 @@
-"""The numbered contract of informers, without trouble: each test says which number it is about.
+"""The numbered contract of informers, without failures: each test names its number.
 
 Every one runs before a source in memory, too, which is no client's resource.
 """
@@ -11,7 +11,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.cache.clusters import heard, reached, state_of
+from tests.unit.cache.clusters import processed, reached, state_of
 from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
@@ -51,7 +51,7 @@ async def test_changes_of_an_object_are_dispatched_in_the_servers_order(cluster:
             await cluster.put("a", value)
         await cluster.remove("a")
         await reached(informer, await cluster.put("a", "6"), handle)
-    assert recorder.told == [
+    assert recorder.recorded == [
         "add a=1", "update a=1>2", "update a=2>3", "update a=3>4", "update a=4>5", "delete a=5", "add a=6",
     ]  # fmt: skip
 
@@ -82,11 +82,11 @@ async def test_a_slow_handler_delays_no_other(cluster: Cluster) -> None:
         for value in "123":
             await cluster.put("a", value)
         await quick.until("update a=2>3")
-        assert slow.told == []
+        assert slow.recorded == []
         assert waiting.pending >= 3
         release.set()
-        await heard(waiting)
-    assert slow.told == quick.told
+        await processed(waiting)
+    assert slow.recorded == quick.recorded
 
 
 @pytest.mark.guarantee(2)
@@ -104,7 +104,7 @@ async def test_a_failing_handler_delays_no_other_and_gets_the_remaining_changes(
         await cluster.put("a")
         await reached(informer, await cluster.put("a", "2"), *handles)
         assert informer.health.handler_failures == {"configmaps-1": 2, "configmaps-2": 0}
-    assert failing.told == sound.told == ["add a=1", "update a=1>2"]
+    assert failing.recorded == sound.recorded == ["add a=1", "update a=1>2"]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "failed on the add of" in caplog.messages[0]
 
@@ -128,7 +128,7 @@ async def test_a_quick_handler_keeps_up_with_a_busy_watch() -> None:
         for number in range(4000):
             source.put("a", str(number))
         await reached(informer, str(source.version), handle)
-    assert len(recorder.told) == 4000  # and nothing is folded
+    assert len(recorder.recorded) == 4000  # and nothing is folded
 
 
 @pytest.mark.guarantee(3)
@@ -176,15 +176,15 @@ async def test_a_late_handler_gets_initial_adds_and_then_every_change(cluster: C
         handle = informer.add_event_handler(late)
         await cluster.put("a", "2")
         await reached(informer, await cluster.put("c"), handle)
-    assert sorted(late.told[:2]) == ["initial a=1", "initial b=1"]
-    assert late.told[2:] == ["update a=1>2", "add c=1"]
+    assert sorted(late.recorded[:2]) == ["initial a=1", "initial b=1"]
+    assert late.recorded[2:] == ["update a=1>2", "add c=1"]
 
 
 @pytest.mark.guarantee(4)
 async def test_handlers_added_at_any_moment_have_no_gap_and_no_duplicate(cluster: Cluster) -> None:
-    stories = [RecordingHandler()]
+    recorders = [RecordingHandler()]
     informer = cluster.informer()
-    handles = [informer.add_event_handler(stories[0])]
+    handles = [informer.add_event_handler(recorders[0])]
     version = ""
     async with informer:
         for number in range(40):
@@ -193,12 +193,12 @@ async def test_handlers_added_at_any_moment_have_no_gap_and_no_duplicate(cluster
                 await cluster.remove(name)
             version = await cluster.put(name, str(number))
             if number % 4 == 0:
-                stories.append(RecordingHandler())
-                handles.append(informer.add_event_handler(stories[-1]))
+                recorders.append(RecordingHandler())
+                handles.append(informer.add_event_handler(recorders[-1]))
         await reached(informer, version, *handles)
     assert state_of(informer) == await cluster.state()
-    for recorder in stories:
-        assert recorder.state == state_of(informer)  # which fails on a change of what it was never told
+    for recorder in recorders:
+        assert recorder.state == state_of(informer)  # fails on a change of an object that was never added
 
 
 @pytest.mark.guarantee(5)
@@ -267,12 +267,14 @@ async def test_pending_notifications_are_bounded_and_countable(cluster: Cluster)
         for number in range(100):
             version = await cluster.put("abc"[number % 3], str(number))
         await informer.wait_for(version, timeout=30)
-        assert 1 <= handle.pending <= 10 + 2 * 3 + 2  # the limit, two notices a key, and what it has in hand
+        assert (
+            1 <= handle.pending <= 10 + 2 * 3 + 2
+        )  # the limit, two notifications a key, and those in progress
         assert informer.health.pending == {"stuck": handle.pending}
         release.set()
-        await heard(handle)
+        await processed(handle)
     assert stuck.state == state_of(informer)
-    assert len(stuck.told) < 30
+    assert len(stuck.recorded) < 30
 
 
 @pytest.mark.guarantee(12)
@@ -287,11 +289,11 @@ async def test_stopping_leaves_no_task_and_no_reference(cluster: Cluster) -> Non
         assert asyncio.all_tasks() > before
     assert informer.is_stopped
     assert asyncio.all_tasks() == before
-    informer_ref, story_ref = weakref.ref(informer), weakref.ref(recorder)
+    informer_ref, recorder_ref = weakref.ref(informer), weakref.ref(recorder)
     del informer, recorder
     gc.collect()
     assert informer_ref() is None
-    assert story_ref() is None
+    assert recorder_ref() is None
 
 
 @pytest.mark.guarantee(12)
@@ -308,7 +310,7 @@ async def test_a_removed_handler_is_not_called_again_and_is_released(cluster: Cl
         assert len(asyncio.all_tasks()) == len(tasks) - 1
         assert informer.health.pending == {}
         await reached(informer, await cluster.put("b"))
-        assert recorder.told == ["add a=1"]
+        assert recorder.recorded == ["add a=1"]
         gone = weakref.ref(recorder)
         del recorder, handle
         gc.collect()

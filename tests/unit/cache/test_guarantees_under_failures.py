@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAPS: Any = {"resource": "configmaps"}
 READS: Any = {**MAPS, "verb": ("list", "watch")}
 FIRST = 5
-"""So many events come before trouble does: three objects, the bookmark behind them, and one change."""
+"""How many events precede the failure: three objects, the bookmark after them, and one change."""
 
 STREAMS: dict[str, Callable[[Faults], object]] = {
     "a dropped connection": lambda faults: faults.drop_watch(after=FIRST, **MAPS),
@@ -72,9 +72,9 @@ async def test_failures_lose_no_change_and_invent_none(
         await reached(informer, await embedded.put("e"), handle)
         assert state_of(informer) == await embedded.state() == {"a": "2", "c": "3", "d": "1", "e": "1"}
     assert recorder.state == state_of(informer)
-    assert sorted(recorder.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    assert sorted(recorder.recorded[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
     # ListenerStatus once each, whether it was followed or listed anew.
-    assert len(recorder.told) == 8
+    assert len(recorder.recorded) == 8
 
 
 @pytest.mark.guarantee(6)
@@ -93,7 +93,7 @@ async def test_failures_during_the_initial_list_invent_no_change(
     handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-    assert sorted(recorder.told) == [f"initial {name}=1" for name in "abcdef"]
+    assert sorted(recorder.recorded) == [f"initial {name}=1" for name in "abcdef"]
 
 
 def at(server: Server) -> Config:
@@ -124,7 +124,7 @@ async def test_an_informer_survives_a_restart_of_the_server(tmp_path: Path, keep
         await recorder.until("add d=1")
         assert state_of(informer) == await cluster.state()
         assert recorder.state == state_of(informer)
-        gone = [each for each in recorder.told if each.startswith("lost")]
+        gone = [each for each in recorder.recorded if each.startswith("lost")]
         # Another object of the same name is another object.
         assert sorted(gone) == ([] if keeps_its_data else ["lost a=2", "lost b=1", "lost c=1"])
         await informer.stop()
@@ -155,9 +155,9 @@ async def test_a_relist_replaces_everything_at_once_and_dispatches_deletes_first
         outage.remove()
         await reached(informer, version, handle)
         assert informer.health.relists >= 1
-    heard = recorder.told[4:]
-    assert sorted(heard[:2]) == ["lost a=1", "lost b=1"]
-    assert sorted(heard[2:]) == ["add d=1", "update c=2>3"]
+    received = recorder.recorded[4:]
+    assert sorted(received[:2]) == ["lost a=1", "lost b=1"]
+    assert sorted(received[2:]) == ["add d=1", "update c=2>3"]
     assert seen[4:] == [{"c": "3", "d": "1"}] * 4
 
 
@@ -176,7 +176,7 @@ async def test_a_recreated_object_is_dispatched_as_a_delete_and_an_add(embedded:
         version = await embedded.put("a", "2")
         outage.remove()
         await reached(informer, version, handle)
-    assert recorder.told == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
+    assert recorder.recorded == ["initial a=1", "add trigger=1", "lost a=1", "add a=2"]
 
 
 class Restorable(FakeListWatch):
@@ -234,10 +234,10 @@ async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: E
     await embedded.put("a")
     async with embedded.informer() as informer:
         await informer.wait_synced(30)
-    asked = [each for each in embedded.server.requests if each.info.verb in {"list", "watch"}]
-    assert [each.info.verb for each in asked] == ["watch"]
-    assert "sendInitialEvents=true" in asked[0].query
-    assert "allowWatchBookmarks=true" in asked[0].query
+    requests = [each for each in embedded.server.requests if each.info.verb in {"list", "watch"}]
+    assert [each.info.verb for each in requests] == ["watch"]
+    assert "sendInitialEvents=true" in requests[0].query
+    assert "allowWatchBookmarks=true" in requests[0].query
 
 
 @pytest.mark.guarantee(8)
@@ -252,10 +252,10 @@ async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_rememb
                 await informer.wait_for(await cluster.put("b"), timeout=30)
             async with cluster.informer() as another:
                 await another.wait_synced(30)
-        asked = [each for each in server.requests if each.info.verb in {"list", "watch"}]
-    begun = [each for each in asked if "sendInitialEvents" in each.query]
+        requests = [each for each in server.requests if each.info.verb in {"list", "watch"}]
+    begun = [each for each in requests if "sendInitialEvents" in each.query]
     assert len(begun) == 1
-    assert [each.info.verb for each in asked[:3]] == ["watch", "list", "watch"]
+    assert [each.info.verb for each in requests[:3]] == ["watch", "list", "watch"]
 
 
 @pytest.mark.guarantee(9)
@@ -272,5 +272,5 @@ async def test_a_relist_does_not_dispatch_unchanged_objects(embedded: EmbeddedCl
         await embedded.put("e")
         await reached(informer, await embedded.put("f"), handle)
         assert informer.health.relists == 1
-    assert sorted(recorder.told[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
-    assert sorted(recorder.told[3:]) == ["add d=1", "add e=1", "add f=1"]
+    assert sorted(recorder.recorded[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
+    assert sorted(recorder.recorded[3:]) == ["add d=1", "add e=1", "add f=1"]

@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.clusters import QUICK, heard, reached, state_of, turns_until
+from tests.unit.cache.clusters import QUICK, processed, reached, state_of, turns_until
 from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
@@ -40,7 +40,7 @@ async def test_before_the_start_the_cache_is_readable_and_empty(source: FakeList
     assert [informer.has_synced, informer.is_stopped] == [False, False]
     assert informer.last_sync_resource_version == ""
     assert informer.health.state == "new"
-    assert source.asked == []
+    assert source.requests == []
     for waiting in (informer.wait_synced(), informer.wait_for("5")):
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await waiting
@@ -110,7 +110,7 @@ async def test_an_informer_stopped_before_its_start_never_starts(source: FakeLis
     with pytest.raises(ClosedError):
         await informer.wait_synced(30)
     await handle.remove()
-    assert source.asked == []
+    assert source.requests == []
 
 
 @pytest.mark.guarantee(12)
@@ -143,14 +143,14 @@ async def test_stopping_leaves_no_socket(embedded: EmbeddedCluster) -> None:
 
 @pytest.mark.guarantee(12)
 async def test_waiters_get_an_error_when_the_informer_stops(source: FakeListWatch) -> None:
-    source.trouble.extend([OSError("cable")] * 1000)
+    source.errors.extend([OSError("cable")] * 1000)
     informer = following(source)
     handle = informer.add_event_handler(RecordingHandler())
     await informer.start()
     waiting = [informer.wait_synced(), informer.wait_for("99"), handle.wait_synced()]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_outcome(each)) for each in waiting]
-        await turns_until(lambda: len(source.asked) > 1)
+        await turns_until(lambda: len(source.requests) > 1)
         await informer.stop()
     assert [type(task.result()) for task in tasks] == [ClosedError] * 3
 
@@ -211,7 +211,7 @@ async def test_a_stopping_informer_rejects_handlers(source: FakeListWatch) -> No
         informer.add_event_handler(late)
     release.set()
     await running
-    assert late.told == []
+    assert late.recorded == []
 
 
 @pytest.mark.guarantee(12)
@@ -294,16 +294,16 @@ async def test_a_handler_may_stop_its_informer(source: FakeListWatch) -> None:
     source.put("a")
     source.put("b")
     informer = following(source)
-    told: list[str] = []
+    received: list[str] = []
 
     async def stop(obj: ConfigMap) -> None:
-        told.append(obj.metadata.name)
+        received.append(obj.metadata.name)
         await informer.stop()
 
     informer.add_event_handler(on_add=stop)
     await informer.run()
     assert informer.is_stopped
-    assert told == ["a"]
+    assert received == ["a"]
 
 
 async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
@@ -311,10 +311,10 @@ async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
     source.put("b")
     informer = following(source)
     handles: list[Registration] = []
-    told: list[str] = []
+    received: list[str] = []
 
     async def leave(obj: ConfigMap) -> None:
-        told.append(obj.metadata.name)
+        received.append(obj.metadata.name)
         await handles[0].remove()
 
     handles.append(informer.add_event_handler(on_add=leave))
@@ -324,8 +324,8 @@ async def test_a_handler_may_remove_itself(source: FakeListWatch) -> None:
         await handles[1].wait_synced(30)
         source.put("c")
         await reached(informer, str(source.version), handles[1])
-    assert told == ["a"]
-    assert len(other.told) == 3
+    assert received == ["a"]
+    assert len(other.recorded) == 3
 
 
 async def test_a_handler_may_add_another_which_gets_every_object(source: FakeListWatch) -> None:
@@ -343,7 +343,7 @@ async def test_a_handler_may_add_another_which_gets_every_object(source: FakeLis
         await first.wait_synced(30)
         source.put("b")
         await reached(informer, str(source.version), *handles)
-    assert added.told == ["initial a=1", "add b=1"]
+    assert added.recorded == ["initial a=1", "add b=1"]
 
 
 async def test_a_handler_can_be_added_only_in_the_informers_event_loop(source: FakeListWatch) -> None:
@@ -380,7 +380,7 @@ async def test_the_same_handler_may_be_added_twice(source: FakeListWatch) -> Non
         await handles[0].remove()
         source.put("b")
         await reached(informer, str(source.version), handles[1])
-    assert recorder.told == ["initial a=1", "initial a=1", "add b=1"]
+    assert recorder.recorded == ["initial a=1", "initial a=1", "add b=1"]
     assert len({handle.name for handle in handles}) == 2
 
 
@@ -479,5 +479,5 @@ async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> Non
     assert repr(second) == "<Registration of 'audit', 0 pending>"
     async with informer:
         await informer.wait_synced(30)
-        await heard(first, second)
+        await processed(first, second)
         assert informer.health.pending == {"settings-1": 0, "audit": 0}

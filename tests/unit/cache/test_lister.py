@@ -1,4 +1,4 @@
-"""Listers and indexers, where something is not as it should be: what they say, and what they leave out."""
+"""Errors of listers and indexers: messages, and objects that are left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from masthead._sansio.store import IndexedStore
 from masthead.api.core.v1 import ConfigMap, ConfigMapList, Namespace
 from masthead.errors import InvalidValueError, NotFoundError
 
-Asking: TypeAlias = Callable[[], ConfigMap]
+Lookup: TypeAlias = Callable[[], ConfigMap]
 
 BROKEN_LABELS = b"""{"metadata": {"resourceVersion": "3"}, "items": [
     {"metadata": {"name": "good", "namespace": "shop", "labels": {"app": "web"}}},
@@ -45,12 +45,12 @@ def test_an_object_with_undecodable_labels_matches_no_selector(caplog: pytest.Lo
 
 def test_a_missing_object_is_reported_as_not_in_the_cache() -> None:
     lister: Lister[ConfigMap] = Lister(maps_of("a"), "configmaps")
-    asks: list[Asking] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
-    for ask in asks:
+    lookups: list[Lookup] = [lambda: lister.namespace("shop").get("z"), lambda: lister.get("shop/z")]
+    for lookup in lookups:
         with pytest.raises(
             NotFoundError, match=r'"z" not found in the cache .*\. It is not in the store'
         ) as caught:
-            ask()
+            lookup()
         assert "definition" not in str(caught.value)  # the advice of a server
         assert (caught.value.code, caught.value.reason, caught.value.namespace) == (404, "NotFound", "shop")
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
@@ -68,10 +68,10 @@ def test_a_namespaced_object_is_not_found_without_its_namespace() -> None:
 def test_before_the_sync_a_missing_object_is_an_error_that_advises_to_wait() -> None:
     synced: list[bool] = []
     lister: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
-    asks: list[Asking] = [lambda: lister.namespace("shop").get("a"), lambda: lister.get("a")]
-    for ask in asks:
+    lookups: list[Lookup] = [lambda: lister.namespace("shop").get("a"), lambda: lister.get("a")]
+    for lookup in lookups:
         with pytest.raises(NotFoundError, match=r"has not synced yet; wait_synced\(\) first"):
-            ask()
+            lookup()
     synced.append(True)
     with pytest.raises(NotFoundError, match="It is not in the store"):
         lister.namespace("shop").get("a")

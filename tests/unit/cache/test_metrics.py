@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Instrument:
-    """Remembers all that it was told."""
+    """Records all values."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -37,7 +37,7 @@ class Instrument:
 
 
 class Recording:
-    """Metrics of a test's own: what was told, by metric."""
+    """Recording metrics: the values, by metric."""
 
     def __init__(self) -> None:
         self.instruments: dict[str, Instrument] = defaultdict(Instrument)
@@ -163,14 +163,14 @@ async def test_failing_metrics_lose_no_notification(
         def set(self, value: float) -> None:
             raise LookupError(f"no gauge for {value}")
 
-    heard: list[str] = []
+    received: list[str] = []
     informer = counting(source, Failing())
-    handle = informer.add_event_handler(on_add=lambda each: heard.append(each.metadata.name), name="ear")
+    handle = informer.add_event_handler(on_add=lambda each: received.append(each.metadata.name), name="ear")
     async with informer:
         await informer.wait_synced(30)
         source.put("a")
         await reached(informer, str(source.version), handle)
-    assert heard == ["a"]
+    assert received == ["a"]
     assert caplog.text.count("metrics of handler ear failed") == 1
 
 

@@ -100,19 +100,20 @@ def test_an_object_created_locally_is_checked_once_it_is_stored(way: Hold) -> No
 
 
 @pytest.mark.parametrize(
-    ("said", "on"), [("1", True), ("true", True), ("TRUE", True), ("0", False), ("false", False), ("", False)]
+    ("value", "on"),
+    [("1", True), ("true", True), ("TRUE", True), ("0", False), ("false", False), ("", False)],
 )
-def test_the_environment_variable_enables_it(said: str, on: bool) -> None:
-    assert is_on(environment={VARIABLE: said}) is on
+def test_the_environment_variable_enables_it(value: str, on: bool) -> None:
+    assert is_on(environment={VARIABLE: value}) is on
 
 
 def test_it_is_off_by_default() -> None:
     assert is_on(environment={}) is False
 
 
-@pytest.mark.parametrize("wish", [True, False])
-def test_an_explicit_argument_wins(wish: bool) -> None:
-    assert is_on(wish, {VARIABLE: "0" if wish else "1"}) is wish
+@pytest.mark.parametrize("explicit", [True, False])
+def test_an_explicit_argument_wins(explicit: bool) -> None:
+    assert is_on(explicit, {VARIABLE: "0" if explicit else "1"}) is explicit
 
 
 def test_an_invalid_value_is_rejected() -> None:

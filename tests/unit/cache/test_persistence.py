@@ -47,7 +47,7 @@ async def seeded(
 
 @dataclass
 class Refusing:
-    """A transform that fails on some values; the same one, for those who compare, whatever it fails on."""
+    """A transform that fails on some values; all of them compare equal."""
 
     values: set[str] = field(repr=False)
 
@@ -69,9 +69,9 @@ async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_d
     for each in "abc":
         source.put(each)
     path = await saved(source, tmp_path / name, hold=hold)
-    source.asked.clear()
+    source.requests.clear()
     informer, recorder = await seeded(source, path, hold=hold)
-    assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}  # before anything is asked
+    assert state_of(informer) == {"a": "1", "b": "1", "c": "1"}  # before any request
     async with informer:
         await informer.wait_synced(30)
         source.put("a", "2")
@@ -79,8 +79,8 @@ async def test_a_seeded_informer_of_an_unchanged_server_dispatches_nothing_and_d
         await recorder.until("update a=1>2")
         late = RecordingHandler()
         await informer.add_event_handler(late).wait_synced(30)
-    assert recorder.told == ["update a=1>2"]
-    assert sorted(late.told) == ["initial a=2", "initial b=1", "initial c=1"]
+    assert recorder.recorded == ["update a=1>2"]
+    assert sorted(late.recorded) == ["initial a=2", "initial b=1", "initial c=1"]
     assert source.verbs == ["proof", "watch 13"]
 
 
@@ -95,7 +95,7 @@ async def test_only_changes_since_the_snapshot_are_dispatched(source: FakeListWa
     async with informer:
         await reached(informer, str(source.version))
         await recorder.until("add d=1")
-    assert recorder.told == ["update a=1>2", "delete b=1", "add d=1"]
+    assert recorder.recorded == ["update a=1>2", "delete b=1", "add d=1"]
     assert state_of(informer) == source.state
 
 
@@ -112,7 +112,7 @@ async def test_an_expired_snapshot_version_causes_a_relist(source: FakeListWatch
         await reached(informer, str(source.version))
         await recorder.until("add d=1")
         assert state_of(informer) == source.state
-    assert recorder.told == ["lost b=1", "update a=1>2", "add d=1"]
+    assert recorder.recorded == ["lost b=1", "update a=1>2", "add d=1"]
 
 
 async def test_a_server_that_lost_its_data_is_detected_and_relisted(
@@ -129,8 +129,8 @@ async def test_a_server_that_lost_its_data_is_detected_and_relisted(
         await informer.wait_synced(30)
         assert state_of(informer) == source.state
         await recorder.until("initial f=new")
-    assert sorted(recorder.told[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
-    assert sorted(each.partition(" ")[2] for each in recorder.told[3:]) == [
+    assert sorted(recorder.recorded[:3]) == ["lost a=1", "lost b=1", "lost c=1"]
+    assert sorted(each.partition(" ")[2] for each in recorder.recorded[3:]) == [
         f"{each}=new" for each in "abcdef"
     ]
 
@@ -140,7 +140,7 @@ async def test_a_seeded_informer_has_synced_only_after_a_response_of_the_server(
 ) -> None:
     source.put("a")
     path = await saved(source, tmp_path / "maps")
-    source.trouble.extend([OSError("cable")] * 2)
+    source.errors.extend([OSError("cable")] * 2)
     informer, _ = await seeded(source, path)
     async with informer:
         assert not informer.has_synced
@@ -154,8 +154,8 @@ async def test_an_empty_cache_can_be_saved_and_seeded(source: FakeListWatch, tmp
     async with informer:
         await informer.wait_synced(30)
         await reached(informer, str(source.version))
-        await recorder.until(recorder.told[0] if recorder.told else "initial a=1")
-    assert [each.partition(" ")[2] for each in recorder.told] == ["a=1"]
+        await recorder.until(recorder.recorded[0] if recorder.recorded else "initial a=1")
+    assert [each.partition(" ")[2] for each in recorder.recorded] == ["a=1"]
 
 
 BROKEN: dict[str, Any] = {
@@ -181,7 +181,7 @@ async def test_a_missing_or_damaged_snapshot_makes_a_cold_start(
     handle = informer.add_event_handler(recorder)
     async with informer:
         await handle.wait_synced(30)
-    assert recorder.told == ["initial a=1"]
+    assert recorder.recorded == ["initial a=1"]
 
 
 async def test_a_snapshot_of_another_cache_is_rejected(embedded: EmbeddedCluster, tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ async def test_objects_that_were_undecodable_when_saved_are_listed_again(
 
     transform.values.clear()  # as the next release does
     informer, recorder = await seeded(source, path, transform=transform)
-    assert state_of(informer) == {"good": "3", "stale": "1"}  # what can be told at once is
+    assert state_of(informer) == {"good": "3", "stale": "1"}  # readable objects are there at once
     async with informer:
         await informer.wait_synced(30)
         assert state_of(informer) == source.state
         await recorder.until("initial missing=2")
-    assert recorder.told == ["update stale=1>2", "initial missing=2"]
+    assert recorder.recorded == ["update stale=1>2", "initial missing=2"]
 
 
 async def test_only_the_namespace_with_undecodable_objects_is_listed_again(
@@ -298,11 +298,11 @@ async def test_a_start_from_a_snapshot_sends_two_requests_to_a_server(
         await informer.wait_synced(30)
         await reached(informer, await embedded.remove("c"))
         await recorder.until("delete c=1")
-    assert recorder.told == ["update b=1>2", "delete c=1"]
-    asked = [each for each in embedded.server.requests[before:] if each.method == "GET"]
-    assert [each.info.verb for each in asked] == ["list", "watch"]
-    assert "fieldSelector=metadata.name" in asked[0].query  # one object, to recognise the server by
-    assert "sendInitialEvents" not in asked[1].query
+    assert recorder.recorded == ["update b=1>2", "delete c=1"]
+    requests = [each for each in embedded.server.requests[before:] if each.method == "GET"]
+    assert [each.info.verb for each in requests] == ["list", "watch"]
+    assert "fieldSelector=metadata.name" in requests[0].query  # one object, to recognise the server by
+    assert "sendInitialEvents" not in requests[1].query
 
 
 async def test_several_namespaces_are_seeded_each_with_its_resource_version(
@@ -320,4 +320,4 @@ async def test_several_namespaces_are_seeded_each_with_its_resource_version(
         await informer.wait_synced(30)
         await recorder.until("add b=1")
         assert informer.indexer.index_keys("namespace", "kube-system") == ["kube-system/a", "kube-system/b"]
-    assert recorder.told == ["add b=1"]
+    assert recorder.recorded == ["add b=1"]

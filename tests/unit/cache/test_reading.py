@@ -80,14 +80,14 @@ def test_a_standalone_store_can_be_changed(hold: str) -> None:
 
 def test_an_unknown_index_is_an_error_that_names_the_existing_ones() -> None:
     store = filled(app=lambda _: ["x"])
-    for ask in (
+    for lookup in (
         lambda: store.by_index("node", "x"),
         lambda: store.index_keys("node", "x"),
         lambda: store.list_index_values("node"),
         lambda: store.index("node", config_map("a")),
     ):
         with pytest.raises(UnknownIndexError, match=r"app.*namespace"):
-            ask()
+            lookup()
     with pytest.raises(IndexConflictError):
         store.add_indexers({"namespace": lambda _: []})
     wrong: Any = "labels"
@@ -145,7 +145,7 @@ def test_a_lister_raises_not_found_for_a_missing_object() -> None:
         lister.namespace("shop").get("z")
     assert (caught.value.namespace, caught.value.name, caught.value.code) == ("shop", "z", 404)
     with pytest.raises(NotFoundError):
-        lister.get("a")  # it lives in a namespace, which is not said
+        lister.get("a")  # it is namespaced, and no namespace is given
     assert lister.namespace("nowhere").list() == []
 
 

@@ -1,4 +1,4 @@
-"""What concerns many objects is done in slices: others get their turn, and nobody sees half of it."""
+"""Steps over many objects run in slices: other tasks run in between, and no reader sees a partial state."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ async def test_stopping_in_the_middle_leaves_no_partial_state(
     assert informer.indexer.by_index("value", "1") == []
     assert informer.last_sync_resource_version == ""
     assert not informer.has_synced
-    assert handler.told == []
+    assert handler.recorded == []
 
 
 @pytest.mark.parametrize("after", [1, 2 * SLICE, MANY - 1])

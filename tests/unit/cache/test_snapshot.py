@@ -124,12 +124,12 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
 def test_objects_are_written_and_read_one_by_one(tmp_path: Path) -> None:
     recorder: list[str] = []
 
-    def told() -> Iterator[Pod]:
+    def produced() -> Iterator[Pod]:
         for pod in pods():
             recorder.append(pod.metadata.name)
             yield pod
 
-    write(tmp_path / "pods", HEADER, told())
+    write(tmp_path / "pods", HEADER, produced())
     with read(tmp_path / "pods", HEADER, Pod) as (_, objects):
         assert next(objects).metadata.name == "web-0"
         assert iter(objects) is objects
@@ -145,7 +145,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "problem"),
     [
         ({"resource": "v1/services"}, "resource is 'v1/pods' there, not 'v1/services'"),
         ({"label_selector": ""}, "label_selector is 'app=web' there, not ''"),
@@ -155,9 +155,11 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
         ({"scopes": {"shop": ""}}, r"scopes is \[''\] there, not \['shop'\]"),
     ],
 )
-def test_a_snapshot_of_another_cache_is_rejected(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
+def test_a_snapshot_of_another_cache_is_rejected(
+    tmp_path: Path, changed: dict[str, Any], problem: str
+) -> None:
     write(tmp_path / "pods", HEADER, pods())
-    with pytest.raises(SnapshotError, match=f"is of another cache: {told}.*delete it"):
+    with pytest.raises(SnapshotError, match=f"is of another cache: {problem}.*delete it"):
         read_all(tmp_path / "pods", msgspec.structs.replace(HEADER, **changed))
 
 
@@ -168,7 +170,7 @@ def test_resource_versions_are_returned_and_not_compared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("first_line", "told"),
+    ("first_line", "problem"),
     [
         (b"", "is no snapshot"),
         (b"\n", "is no snapshot"),
@@ -180,9 +182,9 @@ def test_resource_versions_are_returned_and_not_compared(tmp_path: Path) -> None
         (b"x" * (1 << 21), "is no snapshot"),
     ],
 )
-def test_a_file_that_is_not_a_snapshot_is_rejected(tmp_path: Path, first_line: bytes, told: str) -> None:
+def test_a_file_that_is_not_a_snapshot_is_rejected(tmp_path: Path, first_line: bytes, problem: str) -> None:
     (tmp_path / "pods").write_bytes(first_line)
-    with pytest.raises(SnapshotError, match=f"{told}.*delete it"):
+    with pytest.raises(SnapshotError, match=f"{problem}.*delete it"):
         read_all(tmp_path / "pods")
 
 
@@ -191,7 +193,7 @@ def test_a_snapshot_truncated_anywhere_is_rejected(tmp_path: Path, name: str) ->
     path = tmp_path / name
     write(path, HEADER, pods(2))
     whole = path.read_bytes()
-    # Without its last byte, a plain one lacks the end of its last line, and nothing of what it says.
+    # Without its last byte, an uncompressed snapshot lacks only the end of its last line.
     for length in range(0, len(whole) - 1, 7 if name == "pods.zst" else 37):
         path.write_bytes(whole[:length])
         with pytest.raises(SnapshotError, match="delete it"):
@@ -217,7 +219,7 @@ def test_a_changed_byte_is_detected(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "problem"),
     [
         (b"not json", r"a broken object in line 2: Pod: not JSON"),
         (
@@ -228,11 +230,11 @@ def test_a_changed_byte_is_detected(tmp_path: Path, name: str) -> None:
         (b"", "a broken object in line 2"),
     ],
 )
-def test_an_invalid_object_is_reported_with_its_line(tmp_path: Path, line: bytes, told: str) -> None:
+def test_an_invalid_object_is_reported_with_its_line(tmp_path: Path, line: bytes, problem: str) -> None:
     write(tmp_path / "pods", HEADER, pods(1))
     header, _, end = (tmp_path / "pods").read_bytes().splitlines()
     (tmp_path / "pods").write_bytes(b"\n".join([header, line, end, b""]))
-    with pytest.raises(SnapshotError, match=f"{told}.*delete it"):
+    with pytest.raises(SnapshotError, match=f"{problem}.*delete it"):
         read_all(tmp_path / "pods")
 
 

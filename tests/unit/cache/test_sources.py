@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.clusters import QUICK, heard, reached, state_of
+from tests.unit.cache.clusters import QUICK, processed, reached, state_of
 from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import RecordingHandler
 
@@ -49,12 +49,12 @@ async def test_several_namespaces_share_one_cache(embedded: EmbeddedCluster) -> 
         await informer.wait_for(made, 30)
         made = await shop.create(ConfigMap.new("d", data={"value": "1"}))
         await informer.wait_for(made, 30)
-        await heard(handle)
+        await processed(handle)
         assert sorted(informer.indexer.list_keys()) == ["bank/a", "bank/c", "shop/b", "shop/d"]
         assert informer.lister.namespace("bank").get("c").data == {"value": "1"}
         with pytest.raises(NotFoundError, match='configmaps "a" not found in the cache'):
             informer.lister.namespace("shop").get("a")
-    assert len([each for each in recorder.told if "a=1" in each]) == 3  # two that came, and one that went
+    assert len([each for each in recorder.recorded if "a=1" in each]) == 3  # two that came, and one that went
 
 
 async def test_several_sources_must_have_distinct_namespaces(embedded: EmbeddedCluster) -> None:
@@ -87,9 +87,9 @@ async def test_informers_with_different_selectors_are_independent(embedded: Embe
         await embedded.maps.patch("a", Patch.merge({"metadata": {"labels": {"app": "db"}}}))
         await web.wait_for(await put("c", "web"), 30)
         await others.wait_for(await put("d", "db"), 30)
-        await heard(handle)
+        await processed(handle)
         assert [sorted(state_of(each)) for each in (web, others, by_name)] == [["c"], ["a", "b", "d"], ["b"]]
-    assert recorder.told == ["initial a=web", "delete a=web", "add c=web"]
+    assert recorder.recorded == ["initial a=web", "delete a=web", "add c=web"]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ async def test_a_selector_that_the_server_rejects_is_reported(embedded: Embedded
         assert informer.health.state in {"waiting", "listing"}
         assert not informer.health.is_healthy
     before = len(embedded.server.requests)
-    async with following(embedded.maps) as informer:  # nobody else has to suffer for it
+    async with following(embedded.maps) as informer:  # other informers are not affected
         await informer.wait_synced(30)
-    # What the first has asked last may have come in only now.
-    asked = [each.query for each in embedded.server.requests[before:] if "colour" not in each.query]
-    assert ["sendInitialEvents=true" in each for each in asked] == [True]
+    # The last request of the first informer may arrive only now.
+    requests = [each.query for each in embedded.server.requests[before:] if "colour" not in each.query]
+    assert ["sendInitialEvents=true" in each for each in requests] == [True]
 
 
 @pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])
@@ -129,11 +129,11 @@ async def test_unstructured_kinds_are_cached_too(embedded: EmbeddedCluster, form
         "metadata": client.metadata("v1", "configmaps", namespace="default"),
     }
     await embedded.put("a")
-    told: list[str] = []
+    received: list[str] = []
     informer = following(sources[form], indexers={"name": lambda obj: [obj.metadata.name]})
     handle = informer.add_event_handler(
-        on_add=lambda obj: told.append(f"add {obj.metadata.name}"),
-        on_delete=lambda obj: told.append(f"delete {obj.metadata.name}"),
+        on_add=lambda obj: received.append(f"add {obj.metadata.name}"),
+        on_delete=lambda obj: received.append(f"delete {obj.metadata.name}"),
     )
     async with informer:
         await handle.wait_synced(30)
@@ -145,7 +145,7 @@ async def test_unstructured_kinds_are_cached_too(embedded: EmbeddedCluster, form
             assert isinstance(found, Unstructured)
             assert found["data"] == {"value": "1"}
             assert found.kind == "ConfigMap"
-    assert told == ["add a", "add b", "delete a"]
+    assert received == ["add a", "add b", "delete a"]
 
 
 async def test_cluster_scoped_kinds_are_cached_too(embedded: EmbeddedCluster) -> None:
@@ -161,7 +161,7 @@ async def test_cluster_scoped_kinds_are_cached_too(embedded: EmbeddedCluster) ->
         await informer.wait_synced(30)
         made = await namespaces.patch("default", Patch.merge({"metadata": {"labels": {"x": "1"}}}))
         await informer.wait_for(made, 30)
-        await heard(handle)
+        await processed(handle)
         assert informer.lister.get("default").metadata.labels["x"] == "1"
         assert informer.indexer.get_by_key("default") is not None
         with pytest.raises(NotFoundError):
@@ -181,7 +181,7 @@ async def test_a_delta_fifo_may_be_the_queue(cluster: Cluster) -> None:
         await cluster.remove("b")
         await reached(informer, await cluster.put("c"), handle)
         assert state_of(informer) == await cluster.state()
-    assert sorted(recorder.told[:2]) == ["initial a=1", "initial b=1"]
+    assert sorted(recorder.recorded[:2]) == ["initial a=1", "initial b=1"]
     assert recorder.state == {"a": "2", "c": "1"}
 
 
@@ -191,14 +191,14 @@ class Blank:
 
 async def test_an_invalid_source_is_rejected_with_what_to_use_instead(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
-    for wrong, said in (
+    for wrong, message in (
         (core.config_maps, r"a method can be neither listed nor watched; call it, .*: config_maps\(\)"),
         (ConfigMap, r"the class ConfigMap can .*, or ask a factory: factory\.informer\(ConfigMap\)"),
         (FakeListWatch, r"the class FakeListWatch can .*; give an object: FakeListWatch\(\.\.\.\)"),
         ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
         (Blank(), r"a Blank can be .* or a ListerWatcher, which has item, resource"),
     ):
-        with pytest.raises(InvalidValueError, match=said):
+        with pytest.raises(InvalidValueError, match=message):
             following(wrong)
 
 

@@ -1,4 +1,4 @@
-"""Informers and time, which does not pass unless everybody waits."""
+"""Informers under a virtual clock, which advances only while every task waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.clusters import heard, reached, state_of, turns_until
+from tests.unit.cache.clusters import processed, reached, state_of, turns_until
 from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import RecordingHandler
 
@@ -41,12 +41,12 @@ async def test_an_expired_continue_token_loses_nothing() -> None:
     recorder = RecordingHandler()
     handle = informer.add_event_handler(recorder)
     async with informer:
-        await turns_until(lambda: len(source.asked) == 2)
+        await turns_until(lambda: len(source.requests) == 2)
         source.forget_pages()
         await handle.wait_synced(30)
     assert source.verbs == ["list", "page", "list", "watch 15"]
-    assert source.asked[2].options.limit == 0  # in one piece, of which nothing can expire
-    assert sorted(recorder.told) == [f"initial {name}=1" for name in "abcde"]
+    assert source.requests[2].options.limit == 0  # in one piece, of which nothing can expire
+    assert sorted(recorder.recorded) == [f"initial {name}=1" for name in "abcde"]
 
 
 @pytest.mark.guarantee(6)
@@ -54,7 +54,7 @@ async def test_an_expired_continue_token_loses_nothing() -> None:
 async def test_retry_after_is_respected() -> None:
     source = FakeListWatch()
     source.put("a")
-    source.trouble.extend([busy(40), None])
+    source.errors.extend([busy(40), None])
     async with following(source) as informer:
         await informer.wait_synced(120)
         assert 40 <= now() < 80
@@ -64,13 +64,13 @@ async def test_retry_after_is_respected() -> None:
 @in_virtual_time
 async def test_a_failing_server_is_retried_for_ever_with_growing_delays() -> None:
     source = FakeListWatch()
-    source.trouble.extend([InternalError("no etcd", code=500, reason="InternalError")] * 100)
+    source.errors.extend([InternalError("no etcd", code=500, reason="InternalError")] * 100)
     async with following(source) as informer:
         with pytest.raises(DeadlineError, match=r"has not synced within 600 s; the last error was .*no etcd"):
             await informer.wait_synced(600)
-        assert 10 <= len(source.asked) <= 40
-        assert informer.health.failures == len(source.asked) - informer.health.state.count("listing")
-        source.trouble.clear()
+        assert 10 <= len(source.requests) <= 40
+        assert informer.health.failures == len(source.requests) - informer.health.state.count("listing")
+        source.errors.clear()
         await informer.wait_synced(120)
         assert informer.health.failures == 0
         assert "no etcd" in informer.health.last_error
@@ -83,7 +83,7 @@ async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
     source.put("a")
     async with following(source) as informer:
         await informer.wait_synced(30)
-        began = len(source.asked)
+        began = len(source.requests)
 
         async def end_each() -> None:
             while True:
@@ -93,7 +93,7 @@ async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(300):
                 await end_each()
-        assert len(source.asked) - began < 60
+        assert len(source.requests) - began < 60
 
 
 class Unwatchable(FakeListWatch):
@@ -157,7 +157,7 @@ async def test_only_a_resumed_watch_may_expire(
     async with following(source) as informer:
         await informer.wait_synced(30)
         gone = ExpiredError("too old resource version", code=410, reason="Expired")
-        source.trouble.extend([gone] * 100)
+        source.errors.extend([gone] * 100)
         source.end(gone)
         await asyncio.sleep(0)
         assert caplog.records == []
@@ -196,7 +196,7 @@ async def test_health_reports_the_current_state() -> None:
     informer = following(source, backoff=lambda: Backoff(first=10, cap=10, jitter=0))
     assert (informer.health.state, informer.health.staleness) == ("new", float("inf"))
     assert not informer.health.is_healthy
-    source.trouble.append(InternalError("no etcd", code=500, reason="InternalError"))
+    source.errors.append(InternalError("no etcd", code=500, reason="InternalError"))
     async with informer:
         await asyncio.sleep(1)
         health = informer.health
@@ -231,7 +231,7 @@ async def test_a_server_that_ignores_send_initial_events_is_listed_after_some_se
         await informer.wait_synced(60)
         assert now() <= 30
     assert source.verbs == ["watch-list", "list", "watch 11"]
-    assert not source.supports_initial_events  # whoever asks next lists at once
+    assert not source.supports_initial_events  # the next informer lists at once
     async with following(source) as informer:
         await informer.wait_synced(1)
     assert source.verbs[3:] == ["list", "watch 11"]
@@ -283,11 +283,11 @@ async def test_resyncs_follow_each_handlers_period_and_send_no_request() -> None
         informer.add_event_handler(recorder, resync=period)
     async with informer:
         await asyncio.sleep(310)
-        asked = len(source.asked)
-    assert often.told == ["initial a=1"] + ["update a=1>1"] * 5
-    assert seldom.told == ["initial a=1", "update a=1>1"]
-    assert never.told == ["initial a=1"]
-    assert asked <= 2
+        requests = len(source.requests)
+    assert often.recorded == ["initial a=1"] + ["update a=1>1"] * 5
+    assert seldom.recorded == ["initial a=1", "update a=1>1"]
+    assert never.recorded == ["initial a=1"]
+    assert requests <= 2
 
 
 @pytest.mark.guarantee(9)
@@ -300,7 +300,7 @@ async def test_an_impossible_resync_period_is_logged(caplog: pytest.LogCaptureFi
     informer.add_event_handler(recorder, resync=30, name="eager")
     async with informer:
         await asyncio.sleep(40)
-    assert recorder.told == ["initial a=1"]
+    assert recorder.recorded == ["initial a=1"]
     assert caplog.messages == [
         "handler eager: a resync every 30 s was asked for, but the informer has no resync period: never"
     ]
@@ -339,7 +339,7 @@ async def test_without_errors_only_the_sync_is_logged(
             if number % 20 == 19:
                 source.end()
         await reached(informer, str(source.version), handle)
-    await heard(handle)
+    await processed(handle)
     assert recorder.state == {"a": "59"}
     assert caplog.record_tuples == [
         ("masthead.cache", logging.INFO, "informer configmaps has synced: 1 object in 0.00 s")

@@ -46,7 +46,7 @@ def of(cls: type[Object], data: object = DATA) -> Object:
 
 
 def bytes_behind(obj: Object) -> dict[str, Any]:
-    """What the bytes of an object say."""
+    """The decoded bytes of an object."""
     return cast("dict[str, Any]", json.loads(obj.wire_bytes or b"null"))
 
 
@@ -226,7 +226,7 @@ def renamed(pod: Pod) -> Pod:
 
 
 @pytest.mark.parametrize(
-    ("transform", "told"),
+    ("transform", "problem"),
     [
         (lambda _: None, "a NoneType"),
         (lambda pod: pod.to_json(), "a bytes"),
@@ -235,8 +235,8 @@ def renamed(pod: Pod) -> Pod:
         (lambda _: Pod.new("web", namespace="shop"), "something else"),
     ],
 )
-def test_a_transform_that_returns_another_object_is_rejected(transform: Any, told: str) -> None:
-    with pytest.raises(InvalidValueError, match=f'the transform of Pod "shop/web" returned {told}'):
+def test_a_transform_that_returns_another_object_is_rejected(transform: Any, problem: str) -> None:
+    with pytest.raises(InvalidValueError, match=f'the transform of Pod "shop/web" returned {problem}'):
         apply(transform, of(Pod))
 
 

@@ -34,9 +34,9 @@ async def test_waiting_for_an_invalid_resource_version_is_rejected(
     async with following(source) as informer:
         with pytest.raises(
             InvalidValueError, match="wait for an object that a server has answered with"
-        ) as told:
+        ) as caught:
             await informer.wait_for(version, 30)
-        assert str(told.value).startswith(f"{version!r} is no resource version")
+        assert str(caught.value).startswith(f"{version!r} is no resource version")
 
 
 @pytest.mark.guarantee(10)

@@ -1,4 +1,4 @@
-"""Does what the list-watch machine says, as a reflector would, in a time that is only a number; and checks each step."""
+"""Drives the list-watch machine as a reflector does, with a simulated clock, and checks each step."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ QUIET: Final = 10.0
 
 
 class Driver:
-    """Keeps a copy as the machine says, and checks that what it says makes sense.
+    """Maintains a cache by the steps of the machine, and checks each step.
 
     Attributes:
         now: The time.
         copy: The objects, as they are believed to be.
         requests: When each request was sent.
-        states: How many new states were asked for.
-        story: What was done, and what came of it.
+        states: How many new states were requested.
+        history: The steps and their outcomes.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Driver:
         self.copy: dict[str, Thing] = copy or {}
         self.requests: list[float] = []
         self.states = 0
-        self.story: list[tuple[float, Step, object]] = []
+        self.history: list[tuple[float, Step, object]] = []
         self._collected: dict[str, Thing] = {}
         self._known: tuple[int, int] = (server.life, int(version or 0))
         self._failures = 0
@@ -77,7 +77,7 @@ class Driver:
             following, outcome = self._prove(step)
         if self.now > was:
             self._chain = 0
-        self.story.append((was, step, outcome))
+        self.history.append((was, step, outcome))
         self._step = self._checked(following, outcome)
         return outcome == "time is up"
 
@@ -143,7 +143,7 @@ class Driver:
         return self.machine.closed(self.now), ending
 
     def _note_fruitless(self, ending: Failure | str, lasted: float) -> None:
-        """Count the streams in a row that told nothing, but for those of a busy server."""
+        """Count consecutive watches without events, except those of a throttling server."""
         if self.machine.phase is Phase.FOLLOWING:
             if isinstance(ending, Failure):
                 is_quiet = ending.silent and self._is_open
@@ -201,7 +201,7 @@ class Driver:
 
     def _change(self, kind: str, thing: Thing) -> None:
         """Apply a change, which must be the next one of its object."""
-        assert thing.version >= self._known[1], "told out of order"
+        assert thing.version >= self._known[1], "dispatched out of order"
         self._known = self.server.life, thing.version
         if kind == "BOOKMARK":
             return
@@ -211,14 +211,14 @@ class Driver:
         else:
             assert known is not None, "changed, but never added"
             assert known.uid == thing.uid, "another object of this name"
-            assert known.version < thing.version, "told twice"
+            assert known.version < thing.version, "dispatched twice"
         if kind == "DELETED":
             del self.copy[thing.name]
         else:
             self.copy[thing.name] = thing
 
     def _compare(self, life: int) -> None:
-        """Whatever the copy says, the server said at that version."""
+        """Check that the cache equals the state of the server at its version."""
         assert self.copy == self.server.lives[life][int(self.machine.version)], "a state that never was"
 
     # The steps
@@ -238,14 +238,14 @@ class Driver:
 
     def _check_that_a_new_state_is_due(self, step: List | Stream, outcome: object) -> None:
         if self._phase in {Phase.STREAMING, Phase.LISTING} and self.machine.phase is not Phase.FOLLOWING:
-            return  # the one that was asked for is not there yet
+            return  # the requested state is not complete yet
         if isinstance(step, List) and self._fruitless >= 2:
-            return  # watches tell nothing
+            return  # watches send nothing
         if isinstance(outcome, Failure):
             due = outcome.is_expired or outcome.too_large or (outcome.is_refusal and not self._is_open)
             assert due, f"a new state because of {outcome}"
             assert not outcome.too_large or step.version == "", (
-                "asked again for what the server does not have"
+                "requested again a version that the server does not have"
             )
         else:
             assert outcome == "another", f"a new state although {outcome}"
@@ -260,4 +260,4 @@ class Driver:
         assert least <= step.after <= max(2 * least, min(retry_after, 300.0)), (
             f"{step.after} s, not {least} to {2 * least} s"
         )
-        assert step.after >= min(retry_after, 300.0), "came back before it was asked to"
+        assert step.after >= min(retry_after, 300.0), "retried before Retry-After"

@@ -1,6 +1,6 @@
 """A collection as an API server keeps it, with its history and its troubles: no sockets, no clock.
 
-All chances come from one `random.Random`, so that a seed is a whole story.
+All randomness comes from one `random.Random`, so that a seed determines a scenario.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Server:
     """Objects, one version for all of them, and a history that does not reach back for ever.
 
     Attributes:
-        trouble: How likely a request, or a stream, is to fail.
+        failure_rate: The probability that a request or a watch fails.
         answers: How requests fail.
         endings: How streams fail.
         patience: After how many batches, at the most, they do.
@@ -111,10 +111,12 @@ class Server:
         lives: For each life, the objects at each of its versions.
     """
 
-    def __init__(self, rng: Random, habits: ServerBehaviour | None = None, trouble: float = 0.0) -> None:
+    def __init__(
+        self, rng: Random, behaviour: ServerBehaviour | None = None, failure_rate: float = 0.0
+    ) -> None:
         self.rng = rng
-        self.habits = habits or ServerBehaviour()
-        self.trouble = trouble
+        self.behaviour = behaviour or ServerBehaviour()
+        self.failure_rate = failure_rate
         self.answers = ANSWERS
         self.endings = ENDINGS
         self.patience = 2
@@ -144,7 +146,7 @@ class Server:
     # What happens to it
 
     def change(self) -> None:
-        """Somebody writes something: here, or elsewhere, which moves the version alone."""
+        """Write an object: here, or in another resource, which advances the version alone."""
         rng = self.rng
         self.version += 1
         name = rng.choice(NAMES)
@@ -170,7 +172,7 @@ class Server:
     def breathe(self) -> None:
         """What can happen between two requests of which one follows the other at once."""
         self.change_often(2)
-        if not self.trouble:
+        if not self.failure_rate:
             return
         chance = self.rng.random()
         if chance < 0.06:
@@ -185,10 +187,10 @@ class Server:
     def live(self) -> None:
         """What can happen while time passes, and only then.
 
-        A server that loses its data between two requests without a pause could be noticed by nobody.
+        The loss of all data between two requests without a pause cannot be detected.
         """
         self.breathe()
-        if not self.trouble:
+        if not self.failure_rate:
             return
         chance = self.rng.random()
         if chance < 0.05:
@@ -205,7 +207,7 @@ class Server:
             self.tokens.clear()
 
     def lose_everything(self) -> None:
-        """Come back empty; others may write enough until somebody asks that its versions overtake the old ones."""
+        """Restart empty; before the next request, other writes may make its versions overtake the old ones."""
         self.boots += 1
         self._begin_life()
         self.change_often(8)
@@ -225,14 +227,14 @@ class Server:
         self.change_often(3)
 
     def heal(self) -> None:
-        self.trouble = 0.0
+        self.failure_rate = 0.0
         self.behind = None
 
     # What it answers
 
     def failure(self) -> Failure | None:
         """How a request fails, if it does."""
-        if self.answers and self.rng.random() < self.trouble:
+        if self.answers and self.rng.random() < self.failure_rate:
             return self.rng.choice(self.answers)
         return None
 
@@ -249,7 +251,7 @@ class Server:
                 return TOO_LARGE
             version = self.seen if step.version else self.version
             rest = list(self.lives[-1][version].values())
-        if step.limit and (not step.version or not self.habits.has_memory):
+        if step.limit and (not step.version or not self.behaviour.has_memory):
             size = min(step.limit, LARGEST_PAGE)
             if len(rest) > size:
                 token = f"{version}/{len(rest)}/{len(self.tokens)}"
@@ -260,9 +262,9 @@ class Server:
     def watch(self, step: Stream) -> Watch | Failure:
         if failure := self.failure():
             return failure
-        if step.initial_events and self.habits.initial_events == "refused":
+        if step.initial_events and self.behaviour.initial_events == "refused":
             return Failure(code=self.rng.choice((400, 422)), reason="Invalid")
-        is_initial = step.initial_events and self.habits.initial_events == "known"
+        is_initial = step.initial_events and self.behaviour.initial_events == "known"
         if is_initial or not step.version:
             if step.version and int(step.version) > self.seen:
                 return TOO_LARGE
@@ -270,7 +272,7 @@ class Server:
         since = int(step.version)
         if since < self.forgotten:
             return EXPIRED
-        if since > self.seen and not self.habits.accepts_future:
+        if since > self.seen and not self.behaviour.accepts_future:
             return TOO_LARGE
         return Watch(self, [], since)
 
@@ -280,14 +282,14 @@ class Server:
         base = old if self.forgotten <= old <= version else version
         first = [StreamEvent("ADDED", thing) for thing in self.lives[-1][base].values()]
         self.rng.shuffle(first)
-        first += [told for told in self.log if base < told.thing.version <= version]
+        first += [event for event in self.log if base < event.thing.version <= version]
         if is_marked:
             first.append(bookmark(version, ends_initial=True))
         return Watch(self, first, version)
 
     def ending(self) -> tuple[Failure | None, int] | None:
         """How, and after how many batches, a stream ends too early; None if it does not."""
-        if self.rng.random() < self.trouble:
+        if self.rng.random() < self.failure_rate:
             return self.rng.choice(self.endings), self.rng.randint(0, self.patience)
         return None
 
@@ -301,7 +303,7 @@ class Watch:
         self._told = version
 
     def batch(self) -> list[StreamEvent]:
-        """What there is to send now."""
+        """The events to send now."""
         first, self._first = self._first, []
         if first:
             return first
@@ -310,7 +312,7 @@ class Watch:
         if seen < since:
             return []
         self._told = seen
-        batch = [told for told in server.log if since < told.thing.version <= seen]
+        batch = [event for event in server.log if since < event.thing.version <= seen]
         if server.rng.random() < 0.3:
             batch.append(bookmark(seen))
         return batch

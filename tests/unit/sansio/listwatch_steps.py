@@ -24,7 +24,7 @@ UNAVAILABLE = Failure(code=503)
 FORBIDDEN = Failure(code=403, reason="Forbidden")
 
 MADE_UP = 300
-"""The seconds of a stream, when chance says 0."""
+"""The timeout of a watch in seconds, without jitter."""
 
 Make = Callable[[], ListWatchMachine]
 
@@ -36,7 +36,7 @@ def watching(version: str = "", *, initial_events: bool = True, page_size: int =
 
 
 def state_at(version: str, after: float = 0.0) -> Stream:
-    """The request for a stream that begins with what there is."""
+    """The request for a watch with initial events."""
     return Stream(version, initial_events=True, seconds=MADE_UP, after=after, restarts=True)
 
 

@@ -1,4 +1,4 @@
-"""What a handler has yet to hear, and what becomes of it when that is too much."""
+"""Pending notifications of a handler, and how they are folded beyond the limit."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TestFolding:
         assert buffer.take() == []
 
     @pytest.mark.parametrize(
-        ("came", "told"),
+        ("came", "expected"),
         [
             ([add("a", 1), update("a", 1, 2)], [add("a", 2)]),
             ([add("a", 1), update("a", 1, 2), update("a", 2, 3)], [add("a", 3)]),
@@ -131,9 +131,9 @@ class TestFolding:
         ],
     )
     def test_the_pending_notifications_of_a_key_are_folded(
-        self, came: list[Notification[int]], told: list[Notification[int]]
+        self, came: list[Notification[int]], expected: list[Notification[int]]
     ) -> None:
-        assert folded(*came) == told
+        assert folded(*came) == expected
 
     def test_contradictory_notifications_are_limited_to_three_a_key(self) -> None:
         assert folded(add("a", 1), add("a", 2)) == [add("a", 2)]

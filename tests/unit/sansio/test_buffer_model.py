@@ -1,4 +1,4 @@
-"""A handler that is slow, beside one that hears everything: both end up knowing the same."""
+"""A slow handler beside one that gets every notification: both end with the same state."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SlowHandlers(RuleBasedStateMachine):
 
     @precondition(lambda self: self.store)
     @rule()
-    def everything_is_told_again(self) -> None:
+    def everything_is_resynced(self) -> None:
         self.push(
             *(Notification(NotificationType.UPDATE, key, value, value) for key, value in self.store.items())
         )
@@ -81,9 +81,9 @@ class SlowHandlers(RuleBasedStateMachine):
         taken = self.buffer.take(limit)
         assert len(taken) <= limit
         for notification in taken:
-            self.hear(notification)
+            self.handle(notification)
 
-    def hear(self, notification: Notification[int]) -> None:
+    def handle(self, notification: Notification[int]) -> None:
         self.taken.append(notification)
         match notification.type:
             case NotificationType.ADD:
@@ -92,7 +92,7 @@ class SlowHandlers(RuleBasedStateMachine):
                 assert notification.old is None
                 self.known[notification.key] = notification.new
             case NotificationType.UPDATE:
-                # What it was is exactly what this handler was told last.
+                # The old state is exactly the last one that this handler got.
                 assert notification.old == self.known[notification.key]
                 assert notification.new is not None
                 assert notification.new >= self.known[notification.key]
@@ -100,7 +100,7 @@ class SlowHandlers(RuleBasedStateMachine):
             case NotificationType.DELETE:
                 assert notification.old is not None
                 assert notification.new is None
-                # The last state may be one that this handler was not told, but never an older one.
+                # The last state may be one that this handler did not get, but never an older one.
                 assert notification.old >= self.known.pop(notification.key)
             case NotificationType.SYNC_MARKER:
                 self.check_mark(self.marks.pop(0))
@@ -115,7 +115,7 @@ class SlowHandlers(RuleBasedStateMachine):
         assert len(self.pushed) == len(self.taken) + len(self.buffer) + self.buffer.folded
 
     @invariant()
-    def below_the_limit_everything_is_told_in_order(self) -> None:
+    def below_the_limit_everything_is_dispatched_in_order(self) -> None:
         if not self.has_folded:
             assert self.taken == self.pushed[: len(self.taken)]
 
@@ -136,20 +136,20 @@ class SlowHandlers(RuleBasedStateMachine):
             )
 
     @invariant()
-    def what_a_key_was_told_to_be_is_told_in_order(self) -> None:
+    def deltas_of_a_key_are_popped_in_order(self) -> None:
         for key in KEYS:
-            told = [
+            received = [
                 notification.new
                 for notification in self.taken
                 if notification.key == key and notification.new is not None
             ]
-            assert told == sorted(told)
+            assert received == sorted(received)
 
     def teardown(self) -> None:
-        """Once the handler catches up, it knows what one knows who heard everything."""
+        """Once the slow handler catches up, it has the state of the other."""
         while len(self.buffer):
             for notification in self.buffer.take(3):
-                self.hear(notification)
+                self.handle(notification)
         assert self.known == self.store
         assert self.marks == []
         assert not self.buffer.is_folding

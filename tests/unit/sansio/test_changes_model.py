@@ -34,7 +34,7 @@ class BrokenProcessError(Exception):
 
 
 def apply(changes: Sequence[Change[int]], store: dict[str, int]) -> None:
-    """What whoever pops does: a store in a few lines."""
+    """A consumer of the queue: a store in a few lines."""
     for change in changes:
         if isinstance(change, ReplacedAll):
             for key in [key for key in store if key.startswith(f"{change.scope}/")]:
@@ -60,7 +60,7 @@ class Changes(RuleBasedStateMachine):
         self.there: dict[str, int] = {}
         """What the server has."""
         self.mirrored: dict[str, int] = {}
-        """What somebody has who has heard all that was put in."""
+        """The state after every change that was added."""
         self.put: list[Change[int]] = []
         self.popped: list[Change[int]] = []
         self.store: dict[str, int] = {}
@@ -187,7 +187,7 @@ class Changes(RuleBasedStateMachine):
         assert self.queue.has_synced is self.should_be_synced()
 
     def teardown(self) -> None:
-        """Once all is popped, the store is what was told; once all is listed, it is what the server has."""
+        """Once all is popped, the store has every change; once all is listed, it equals the server."""
         if not hasattr(self, "queue"):
             return
         if not self.is_closed:

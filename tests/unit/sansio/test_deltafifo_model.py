@@ -26,7 +26,7 @@ class BrokenProcessError(Exception):
 
 
 def apply(deltas: Sequence[Delta[int]], store: dict[str, int]) -> None:
-    """What whoever pops does: a store in a few lines."""
+    """A consumer of the queue: a store in a few lines."""
     for delta in deltas:
         if delta.type is DELETED:
             store.pop(delta.key, None)
@@ -57,7 +57,7 @@ class Gathering(RuleBasedStateMachine):
         self.there = dict(self.store)
         """What the server has."""
         self.mirrored = dict(self.store)
-        """What somebody has who has heard all that was put in."""
+        """The state after every delta that was added."""
         self.waiting: list[Delta[int]] = []
         """Everything that was put in, less what was popped."""
         self.first = ""
@@ -125,9 +125,9 @@ class Gathering(RuleBasedStateMachine):
         for key, value in items.items():
             self.was_put(Delta(REPLACED, key, value, version))
         for key in vanished:
-            # Deletions in a row are one, so what it was last is told by the one that was kept.
-            told = collapsed([delta for delta in before if delta.key == key])
-            last = told[-1].value if told else self.store[key]
+            # Consecutive deletions are one, so the one that was kept has the last state.
+            deltas = collapsed([delta for delta in before if delta.key == key])
+            last = deltas[-1].value if deltas else self.store[key]
             self.was_put(Delta(DELETED, key, last, version, final_state_known=False))
         if not self.first:
             self.first = "list"
@@ -200,7 +200,7 @@ class Gathering(RuleBasedStateMachine):
         assert self.queue.has_synced is self.should_be_synced()
 
     def teardown(self) -> None:
-        """Once all is popped, the store is what was told; once all is listed, it is what the server has."""
+        """Once all is popped, the store has every delta; once all is listed, it equals the server."""
         if not hasattr(self, "queue"):
             return
         if not self.is_closed:

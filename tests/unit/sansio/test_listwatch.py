@@ -1,4 +1,4 @@
-"""How a state is asked for: one rule each. What follows from them together is in test_listwatch_model."""
+"""The rules by which a state is requested, one test each. test_listwatch_model tests them in combination."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_server_that_never_ends_its_initial_events_is_listed_at_once() -> None
     machine.event("ADDED", "5")
 
     assert machine.failed(10, SILENCE) == list_at("0")
-    assert machine.initial_events  # it may have been the connection; whoever knows better says so
+    assert machine.initial_events  # it may have been the connection; only a rejection disables them
     machine.disable_initial_events()
     assert not machine.initial_events
 

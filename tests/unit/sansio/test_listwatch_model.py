@@ -1,6 +1,6 @@
-"""Random stories of a server and its driver: whatever happens, the copy is true in the end, and never a lie before.
+"""Random scenarios of a server and its driver: the cache is always consistent, and finally up to date.
 
-``MASTHEAD_SOAK_SCENARIOS`` says how many are played, ``MASTHEAD_SOAK_SEED`` plays a single one.
+``MASTHEAD_SOAK_SCENARIOS`` sets how many run, ``MASTHEAD_SOAK_SEED`` runs a single one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
 
 
 def a_server(rng: Random) -> Server:
-    habits = ServerBehaviour(
+    behaviour = ServerBehaviour(
         initial_events=rng.choice(("known", "known", "known", "refused", "ignored")),
         has_memory=rng.random() < 0.7,
         accepts_future=rng.random() < 0.5,
     )
-    server = Server(rng, habits, trouble=rng.choice((0.1, 0.3, 0.6, 0.9)))
+    server = Server(rng, behaviour, failure_rate=rng.choice((0.1, 0.3, 0.6, 0.9)))
     server.change_often(20)
     return server
 
@@ -50,7 +50,7 @@ def a_driver(server: Server) -> Driver:
 
 
 def run_seed(seed: int) -> Driver:
-    """One story, from the first request to the happy end."""
+    """Run one scenario, from the first request until the cache is up to date."""
     rng = Random(seed)
     server = a_server(rng)
     driver = a_driver(server)
@@ -58,22 +58,22 @@ def run_seed(seed: int) -> Driver:
         for _ in range(rng.randrange(5, 40)):
             driver.do()
         server.heal()
-        settle(driver)
+        converge(driver)
         states, requests = driver.states, len(driver.requests)
         assert driver.do()
         assert driver.copy == server.objects
         assert (driver.states, len(driver.requests)) == (states, requests + 1), (
-            "more was asked for than one stream"
+            "more than one watch was requested"
         )
     except Exception as error:
         error.add_note(f"scenario {seed}; to play it alone: MASTHEAD_SOAK_SEED={seed}")
-        for line in driver.story:
+        for line in driver.history:
             error.add_note(str(line))
         raise
     return driver
 
 
-def settle(driver: Driver) -> None:
+def converge(driver: Driver) -> None:
     """The server is well again: within a few steps, the copy is what the server has."""
     for _ in range(20):
         if driver.do():
@@ -91,11 +91,11 @@ def test_the_cache_is_always_consistent_and_finally_equals_the_state_of_the_serv
 
 
 def test_a_scenario_is_determined_by_its_seed() -> None:
-    assert run_seed(7).story == run_seed(7).story
+    assert run_seed(7).history == run_seed(7).history
 
 
 class Hopeless(Server):
-    """One where nobody writes, and whatever may fail does."""
+    """A server without writes where everything fails that can."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Hopeless(Server):
         super().__init__(Random(1))
         for _ in range(size):
             self.change()
-        self.trouble = 1.0
+        self.failure_rate = 1.0
         self.answers, self.endings = answers, endings
         self.patience = 0
         self.dying = (0.0,)
@@ -186,7 +186,7 @@ def test_a_server_whose_watches_end_after_a_second_gets_a_few_requests_a_second(
 )
 def test_a_server_that_refuses_watches_is_listed_every_minute_or_two(answer: Failure) -> None:
     driver = an_hour_with(Unwatchable(answer))
-    lists = [time for time, step, _ in driver.story if isinstance(step, List)]
+    lists = [time for time, step, _ in driver.history if isinstance(step, List)]
 
     assert 20 <= len(lists) <= 90
     assert driver.copy == driver.server.objects

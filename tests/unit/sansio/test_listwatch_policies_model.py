@@ -1,4 +1,4 @@
-"""A watch and a server that does what servers do: nothing is lost, and nothing is told twice."""
+"""A watch and a model of a server: no event is lost or delivered twice."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Stream:
 
 
 def replay(events: list[Event]) -> dict[str, int]:
-    """The objects that somebody knows of who has heard all of these."""
+    """The objects that result from these events."""
     known: dict[str, int] = {}
     for event in events:
         if event.kind == "DELETED":
@@ -158,8 +158,8 @@ class Drops(RuleBasedStateMachine):
         )
 
     @invariant()
-    def what_is_told_is_a_state_that_the_server_had(self) -> None:
-        """Nothing lost, nothing twice: what was told since the beginning replays to the objects of that version."""
+    def popped_objects_are_states_that_the_server_had(self) -> None:
+        """No event is lost or repeated: all events since the start replay to the objects of that version."""
         if self.machine.version in {"", "0"}:
             return
         told_to = int(self.machine.version)
@@ -174,20 +174,20 @@ class Drops(RuleBasedStateMachine):
         assert replay(self.delivered) == then
 
     @invariant()
-    def changes_are_told_once_and_in_order(self) -> None:
+    def changes_are_popped_once_and_in_order(self) -> None:
         versions = [event.version for event in self.delivered if event.kind in {"MODIFIED", "DELETED"}]
         assert versions == sorted(set(versions))
         changes = [event for event in self.delivered if event.kind != "BOOKMARK"]
         assert len({(event.version, event.name) for event in changes}) == len(changes)
 
     @invariant()
-    def from_the_first_change_on_the_servers_history_is_told_without_a_gap(self) -> None:
+    def from_the_first_change_the_servers_history_is_received_without_a_gap(self) -> None:
         first = next((event for event in self.delivered if event.kind in {"MODIFIED", "DELETED"}), None)
         if first is None:
             return
         changes = [event for event in self.delivered if event.kind != "BOOKMARK"]
-        told = changes[changes.index(first) :]
-        assert told == self.server.since(first.version - 1)[: len(told)]
+        received = changes[changes.index(first) :]
+        assert received == self.server.since(first.version - 1)[: len(received)]
 
     def teardown(self) -> None:
         """Once the server behaves, everything arrives."""

@@ -1,4 +1,4 @@
-"""Which handlers are told again what they know, and when."""
+"""Which handlers are due for a resync, and when."""
 
 from __future__ import annotations
 

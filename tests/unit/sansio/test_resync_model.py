@@ -13,36 +13,36 @@ HANDLERS = st.sampled_from("abcd")
 PERIODS = st.integers(0, 40)
 
 
-def granted(asked: int, check: int) -> int:
-    """What a handler gets that asks for a period, if an informer looks so often."""
-    if asked == 0 or check == 0:
+def granted(requested: int, check: int) -> int:
+    """The period granted to a handler, for a check period of the informer."""
+    if requested == 0 or check == 0:
         return 0
-    return max(asked, check)
+    return max(requested, check)
 
 
 class Clockwork:
-    """The rules as they are told, in whole numbers; nothing is remembered that can be worked out."""
+    """The documented rules, in whole numbers, without derived state."""
 
     def __init__(self, default: int) -> None:
         self.default = max(default, QUARTERS) if default else 0
-        self.asked: dict[str, int] = {}
+        self.requested: dict[str, int] = {}
         self.since: dict[str, int] = {}
-        """When a handler was told last, or joined."""
+        """When a handler was last due, or added."""
         self.check = self.default
         self.looked: int | None = None
 
-    def join(self, handler: str, asked: int | None, now: int) -> int:
-        wanted = self.default if asked is None else asked
+    def join(self, handler: str, requested: int | None, now: int) -> int:
+        wanted = self.default if requested is None else requested
         if 0 < wanted < QUARTERS:
             wanted = QUARTERS
         if 0 < wanted < self.check and self.looked is None:
             self.check = wanted
-        self.asked[handler] = wanted
+        self.requested[handler] = wanted
         self.since[handler] = now
         return granted(wanted, self.check)
 
     def leave(self, handler: str) -> None:
-        self.asked.pop(handler, None)
+        self.requested.pop(handler, None)
 
     def start(self, now: int) -> None:
         if self.looked is None and self.check:
@@ -53,8 +53,8 @@ class Clockwork:
             return set()
         self.looked = now
         due: set[str] = set()
-        for handler, asked in self.asked.items():
-            period = granted(asked, self.check)
+        for handler, requested in self.requested.items():
+            period = granted(requested, self.check)
             if period and now - self.since[handler] >= period:
                 self.since[handler] = now
                 due.add(handler)
@@ -71,18 +71,20 @@ class Schedules(RuleBasedStateMachine):
 
     @rule(handler=HANDLERS, period=st.none() | PERIODS)
     def join(self, handler: str, period: int | None) -> None:
-        before = {name: granted(asked, self.model.check) for name, asked in self.model.asked.items()}
+        before = {
+            name: granted(requested, self.model.check) for name, requested in self.model.requested.items()
+        }
         expected = self.model.join(handler, period, self.now)
-        asked = None if period is None else period / QUARTERS
+        requested = None if period is None else period / QUARTERS
 
-        assert self.schedule.join(handler, asked, self.now / QUARTERS) == expected / QUARTERS
+        assert self.schedule.join(handler, requested, self.now / QUARTERS) == expected / QUARTERS
 
         is_other = period is not None and period != expected
         assert bool(self.schedule.adjustment) == is_other
         assert self.schedule.check_period == self.model.check / QUARTERS
         # However the check period shrinks, working all periods out anew changes none of them.
         for name in before.keys() - {handler}:
-            assert granted(self.model.asked[name], self.model.check) == before[name]
+            assert granted(self.model.requested[name], self.model.check) == before[name]
 
     @rule(handler=HANDLERS)
     def leave(self, handler: str) -> None:
@@ -102,19 +104,19 @@ class Schedules(RuleBasedStateMachine):
             self.look()
 
     @rule(quarters=st.integers(1, 200))
-    def nobody_looks_for_a_while(self, quarters: int) -> None:
+    def no_check_happens_for_a_while(self, quarters: int) -> None:
         self.now += quarters
         self.look()
 
     @precondition(lambda self: self.has_started)
     @rule(count=st.integers(1, 10))
-    def somebody_looks_exactly_when_told_to(self, count: int) -> None:
+    def a_check_happens_exactly_when_scheduled(self, count: int) -> None:
         for _ in range(count):
             at = self.schedule.next_check
             if at is None:
                 assert self.model.check == 0
                 return
-            # Never in the past: nobody looks without pause.
+            # Never in the past: there is no busy loop.
             assert at * QUARTERS > self.now
             self.now = int(at * QUARTERS)
             self.look()

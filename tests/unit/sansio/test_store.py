@@ -27,7 +27,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class Held(Generic[T]):
-    """Stands for an object, so that nobody can mistake the one for the other."""
+    """Stands for an object, so that the two types cannot be confused."""
 
     obj: T
 
@@ -197,15 +197,15 @@ class TestByIndex:
 
     def test_an_unknown_index_is_an_error_that_names_the_existing_ones(self) -> None:
         store = store_of(node=node_of, label=labels_of)
-        asked: list[Callable[[], object]] = [
+        lookups: list[Callable[[], object]] = [
             lambda: store.by_index("nod", "n1"),
             lambda: store.index_keys("nod", "n1"),
             lambda: store.index_values("nod"),
             lambda: store.index("nod", WEB),
         ]
-        for ask in asked:
+        for lookup in lookups:
             with pytest.raises(UnknownIndexError, match=r'"nod".*"label", "node"'):
-                ask()
+                lookup()
         with pytest.raises(UnknownIndexError, match="none at all"):
             store_of().by_index("node", "n1")
 
@@ -253,39 +253,39 @@ class TestHeldValues:
 
 class TestIndexErrors:
     def broken(self, give: Callable[[Pod], Any]) -> tuple[IndexedStore[Pod, Pod], list[tuple[str, str, str]]]:
-        told: list[tuple[str, str, str]] = []
+        reported: list[tuple[str, str, str]] = []
 
-        def tell(index: str, key: str, error: Exception) -> None:
-            told.append((index, key, f"{type(error).__name__}: {error}"))
+        def report(index: str, key: str, error: Exception) -> None:
+            reported.append((index, key, f"{type(error).__name__}: {error}"))
 
         indexers = {"bad": give, "node": node_of}
-        return IndexedStore(indexers, opened=plain, on_index_error=tell), told
+        return IndexedStore(indexers, opened=plain, on_index_error=report), reported
 
     def test_a_failing_index_function_is_reported_and_counts_as_no_values(self) -> None:
-        store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
+        store, reported = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
         store.put("web", WEB)
         store.put("job", JOB)
 
-        assert told == [("bad", "job", "KeyError: 'job'")]
+        assert reported == [("bad", "job", "KeyError: 'job'")]
         assert store.by_index("bad", "fine") == [WEB]
         assert store.get("job") is JOB
         assert store.by_index("node", "n2") == [JOB]
 
     def test_an_object_whose_index_function_fails_later_leaves_its_bucket(self) -> None:
-        store, told = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
+        store, reported = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
         store.put("web", WEB)
         assert store.by_index("bad", "1") == [WEB]
 
         store.put("web", Pod("web", generation=1))
-        assert len(told) == 1
+        assert len(reported) == 1
         assert store.index_values("bad") == []
 
     @pytest.mark.parametrize("rubbish", ["text", None, 7, [1], ["a", None], b"ab", [["a"]]], ids=repr)
     def test_an_invalid_index_value_is_reported_and_counts_as_no_values(self, rubbish: object) -> None:
-        store, told = self.broken(lambda _: rubbish)
+        store, reported = self.broken(lambda _: rubbish)
         store.put("web", WEB)
 
-        [(index, key, message)] = told
+        [(index, key, message)] = reported
         assert (index, key) == ("bad", "web")
         assert message.startswith("InvalidValueError: the index function gave a value of type ")
         assert store.index_values("bad") == []
@@ -296,14 +296,14 @@ class TestIndexErrors:
             yield pod.node
             raise OSError("gone")
 
-        store, told = self.broken(give)
+        store, reported = self.broken(give)
         store.replace({"web": WEB}, "1")
 
-        assert told == [("bad", "web", "OSError: gone")]
+        assert reported == [("bad", "web", "OSError: gone")]
         assert store.index_values("bad") == []
 
     def test_a_value_that_cannot_be_loaded_is_stored_and_reported_for_every_index(self) -> None:
-        told: list[tuple[str, str]] = []
+        reported: list[tuple[str, str]] = []
 
         def open_(held: str) -> Pod:
             if held == "broken":
@@ -313,12 +313,12 @@ class TestIndexErrors:
         store = IndexedStore(
             {"node": node_of, "label": labels_of},
             opened=open_,
-            on_index_error=lambda index, key, _: told.append((index, key)),
+            on_index_error=lambda index, key, _: reported.append((index, key)),
         )
         store.put("a", "n1")
         store.put("a", "broken")
 
-        assert told == [("node", "a"), ("label", "a")]
+        assert reported == [("node", "a"), ("label", "a")]
         assert store.get("a") == "broken"
         assert store.index_values("node") == []
 
@@ -328,13 +328,13 @@ class TestIndexErrors:
         assert store.get("web") is WEB
 
     def test_a_lookup_by_object_raises_the_error_of_the_index_function(self) -> None:
-        store, told = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
+        store, reported = self.broken(lambda pod: [{"web": "fine"}[pod.name]])
         with pytest.raises(KeyError):
             store.index("bad", JOB)
         rubbish, _ = self.broken(lambda _: "text")
         with pytest.raises(InvalidValueError, match="must return a list"):
             rubbish.index("bad", WEB)
-        assert told == []
+        assert reported == []
 
 
 class TestAddingIndices:

@@ -23,7 +23,7 @@ VERSIONS = st.integers(1, 2000).map(str)
 
 @dataclass(frozen=True, eq=False)
 class Thing:
-    """An object; no two are equal, so that a stale one is told from its successor."""
+    """An object; no two are equal, so that a stale one is distinct from its successor."""
 
     node: str
     tags: list[str]
@@ -185,7 +185,7 @@ class Stores(RuleBasedStateMachine):
         return next(key for key, (_, stored) in self.model.items() if stored is held)
 
     @invariant()
-    def every_failure_was_told_once(self) -> None:
+    def every_failure_was_reported_once(self) -> None:
         assert sorted(self.failures) == sorted(self.expected_failures)
 
     @invariant()

@@ -1,4 +1,4 @@
-"""Several scopes in one store: each is replaced by itself, and nobody looks at the others."""
+"""Several scopes in one store: each is replaced by itself, independently of the others."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class WhoMayGo(RuleBasedStateMachine):
         self.bucket.cancel(place)
 
     @invariant()
-    def nobody_overtakes(self) -> None:
+    def no_request_overtakes(self) -> None:
         times = [place.at for place in self.kept]
         assert times == sorted(times)
 
