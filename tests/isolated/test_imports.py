@@ -1,4 +1,4 @@
-"""What an import loads, in a fresh interpreter."""
+"""The modules that an import loads, in a fresh interpreter."""
 
 from __future__ import annotations
 

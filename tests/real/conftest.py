@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
-    """A server of its own for this run, empty but for what every server has."""
+    """A new server for this run."""
     if missing := missing_programs():
         pytest.skip(f"there is no {' and no '.join(missing)} in {ASSETS}")
     with real_server_in(tmp_path_factory.mktemp("real-server")) as server:

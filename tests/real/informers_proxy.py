@@ -66,7 +66,7 @@ class Proxy:
         self._passes = True
 
     def stall(self) -> None:
-        """Pass nothing more on to the clients of the connections that there are, which stay. New ones are whole."""
+        """Forward nothing more to the clients of the open connections, which stay open. New ones work."""
         for wire in self._wires:
             wire.flows.clear()
 
@@ -75,7 +75,7 @@ class Proxy:
         self._stall_next = after
 
     def tear(self, *, after: int) -> None:
-        """Break each connection that there is as soon as so many more bytes have come for its client."""
+        """Break each open connection after so many more bytes for its client."""
         for wire in self._wires:
             wire.left = after
 

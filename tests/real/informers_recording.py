@@ -49,7 +49,7 @@ class RecordingHandler(EventHandler[T]):
 
     Attributes:
         state: The objects by key, derived from the notifications.
-        recorded: All notifications in order: ``add``, ``initial``, ``update``, ``delete`` or ``tombstone``, and the key.
+        recorded: All notifications: ``add``, ``initial``, ``update``, ``delete`` or ``tombstone``, and the key.
         contradictions: Notifications that contradict previous ones.
         errors: What went wrong meanwhile.
     """
@@ -113,7 +113,7 @@ class ThreadRecordingHandler(RecordingHandler[T]):
             self._condition.notify_all()
 
     def wait_until(self, is_so: Callable[[], bool]) -> bool:
-        """Wait until something is so; returns whether it is."""
+        """Wait until a condition holds; returns whether it does."""
         with self._condition:
             return self._condition.wait_for(is_so, PATIENCE)
 

@@ -1,4 +1,4 @@
-"""Those who change what informers mirror."""
+"""Writers of the objects that informers cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead.aio import Client
 
 INSISTENT = Attempts(count=1200, first=0.05, factor=1.0, jitter=0.0)
-"""For who does not care whether the server is there, or knows of it already."""
+"""Errors of a server that is down or starting, for callers that ignore them."""
 PASSING = (
     TransportError,
     NotFoundError,
@@ -38,7 +38,7 @@ PASSING = (
     TooManyRequestsError,
     InternalError,
 )
-"""What a server answers that is about to go, away, or not quite there yet."""
+"""Errors of a server that is stopping, down or starting."""
 GROUP = "informed.example.com"
 
 

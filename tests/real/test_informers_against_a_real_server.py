@@ -1,4 +1,4 @@
-"""Informers against a real server: how they begin, how they follow it, and what they make of its refusals."""
+"""Informers against a real server: initial events, watches, and rejected requests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-informers")]
 
 @pytest.fixture
 async def client(real_server: RealServer) -> AsyncIterator[Client]:
-    """A client that nothing comes between."""
+    """A client without a proxy."""
     async with Client(config_of(real_server)) as made:
         yield made
 
@@ -261,7 +261,7 @@ async def test_a_connection_that_breaks_during_initial_events_does_not_disable_t
 async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
     configs: ResourceClient[ConfigMap],
 ) -> None:
-    """A list or stream that must be newer is refused after three seconds. A watch is not: it just stays silent."""
+    """A list or watch-list that must be newer is rejected after three seconds. A watch stays silent."""
     await fill(configs, range(3))
 
     def exaggerating(wanted: str) -> RecordingListWatch[ConfigMap]:
@@ -312,7 +312,7 @@ async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
     source, is_done = RecordingListWatch(configs), asyncio.Event()
 
     async def once(verb: str, options: ListWatchOptions) -> ListWatchOptions:
-        """Begin the first watch at a version that is older than everything, while an object goes."""
+        """Start the first watch at an expired version, while an object is deleted."""
         if verb != "watch" or is_done.is_set():
             return options
         is_done.set()
@@ -334,7 +334,7 @@ async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
 
 
 async def test_a_write_can_be_waited_for(configs: ResourceClient[ConfigMap]) -> None:
-    """What the selector leaves out is reached with the next bookmark: within a minute, or just before a watch ends."""
+    """Versions of unselected objects are reached with the next bookmark: within a minute, or at the end of a watch."""
     await fill(configs, range(3), app="web")
     source = RecordingListWatch(configs, label_selector="app=web")
 
@@ -394,7 +394,7 @@ async def test_a_forbidden_resource_is_cached_as_soon_as_it_is_allowed(
                 assert is_healthy(informer)
 
                 await bindings.delete("reader")
-                await until_refused(mirrored)
+                await until_rejected(mirrored)
                 proxy.cut()
                 seen = len(recorder.errors)
                 await recorder.until(
@@ -415,7 +415,7 @@ def is_healthy(informer: SharedInformer[ConfigMap]) -> bool:
     return informer.health.is_healthy
 
 
-async def until_refused(configs: ResourceClient[ConfigMap]) -> None:
+async def until_rejected(configs: ResourceClient[ConfigMap]) -> None:
     """Wait until the server rejects the request."""
     async with asyncio.timeout(PATIENCE):
         try:

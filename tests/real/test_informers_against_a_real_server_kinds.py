@@ -30,7 +30,7 @@ NAMESPACE = "default"
 
 @pytest.fixture
 async def client(real_server: RealServer) -> AsyncIterator[Client]:
-    """A client that nothing comes between."""
+    """A client without a proxy."""
     async with Client(config_of(real_server)) as made:
         yield made
 
@@ -120,7 +120,7 @@ async def comes(client: Client, way: str) -> None:
 
 
 async def test_objects_are_kept_while_their_state_is_unknown(real_server: RealServer, client: Client) -> None:
-    """Their kind goes while the wire is cut: there is nothing to compare them with, until it is back."""
+    """The kind is removed while the connection is cut: there is nothing to compare with until it is back."""
     group = "unseen.example.com"
     await define(client, group)
     await make(client, group, "a", "bb")

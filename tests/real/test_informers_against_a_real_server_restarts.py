@@ -1,4 +1,4 @@
-"""Informers against a real server that goes, comes back, forgets, or has lost everything."""
+"""Informers against a real server that restarts, compacts, or loses its data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENDS_WATCHES = {"shutdown-watch-termination-grace-period": "1s"}
 
 @pytest.fixture(scope="module")
 def restartable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableServer]:
-    """A server that these tests may do anything to."""
+    """A server that these tests may restart."""
     if missing := missing_programs():
         pytest.skip(f"there is no {' and no '.join(missing)} in {ASSETS}")
     with RestartableServer(tmp_path_factory.mktemp("restartable"), ENDS_WATCHES) as made:
@@ -51,7 +51,7 @@ def restartable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restartabl
 
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableServer]:
-    """A server that keeps nothing in its memory, so that it forgets what its storage forgets."""
+    """A server without a watch cache, so that versions expire when etcd is compacted."""
     if missing := missing_programs():
         pytest.skip(f"there is no {' and no '.join(missing)} in {ASSETS}")
     with RestartableServer(tmp_path_factory.mktemp("forgetful"), {"watch-cache": "false"}) as made:
@@ -75,7 +75,7 @@ async def forgetful_client(forgetful: RestartableServer) -> AsyncIterator[Client
 
 
 async def prepare(client: Client) -> ResourceClient[ConfigMap]:
-    """Make sure that there is our namespace, and that nothing is in it."""
+    """Make sure that our namespace exists and is empty."""
     try:
         await client.core_v1.namespaces().create({"metadata": {"name": NAMESPACE}})
     except AlreadyExistsError:

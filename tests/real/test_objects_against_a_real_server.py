@@ -102,7 +102,7 @@ def test_a_deployment_is_created_read_changed_and_updated(real_server: RealServe
     assert again.metadata.resource_version == updated.metadata.resource_version
 
 
-def test_a_lease_takes_our_times_to_the_microsecond(real_server: RealServer) -> None:
+def test_a_lease_keeps_times_to_the_microsecond(real_server: RealServer) -> None:
     lease = Lease.new("l", namespace="default", spec={"holderIdentity": "me"})
     lease.spec.renew_time = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -120,7 +120,7 @@ def test_null_for_a_list_comes_from_the_server_itself(real_server: RealServer) -
     assert ClusterRole.from_wire(answer).rules == []
 
 
-def test_status_times_are_taken_and_bytes_come_back(real_server: RealServer) -> None:
+def test_status_times_are_accepted_and_bytes_are_returned(real_server: RealServer) -> None:
     pods = "/api/v1/namespaces/default/pods"
     pod = Pod.new("p", namespace="default", spec={"containers": [{"name": "c", "image": "i"}]})
     made = Pod.from_wire(real_server.fetch("POST", pods, pod.to_json()))

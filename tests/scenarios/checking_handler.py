@@ -19,7 +19,7 @@ Plain = dict[str, Any]
 
 
 class OnPurposeError(Exception):
-    """What handlers raise that are to fail."""
+    """The error of handlers that must fail."""
 
 
 def plain(obj: Object) -> Plain:

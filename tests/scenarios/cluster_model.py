@@ -1,4 +1,4 @@
-"""A server that can be stopped and started, and those who write to it."""
+"""A server that can be stopped and started, and its writers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from masthead.server import RecordedRequest, Server, ServerRunner
 
 _FIRST_PORT, _PROCESSES, _PORTS = 20_000, 120, 100
-"""Ports that no system gives to those who name none, a hundred for each process of a run: or somebody else could have one
+"""Ports outside the ephemeral range, a hundred for each process of a run: otherwise another process could take one
 while its server restarts."""
-_worlds = itertools.count()
+_cluster_numbers = itertools.count()
 _KINDS: Final = {"configmaps": "ConfigMap", "pods": "Pod"}
 _SPECS: Final[Mapping[str, Plain]] = {
     "configmaps": {"data": {"text": "some"}},
@@ -134,7 +134,7 @@ class ClusterModel:
             await self.rest.delete(self._path(namespace, name))
 
     async def state(self) -> dict[str, Plain]:
-        """All that there is, by key, as the server lists it."""
+        """All objects by key, as the server lists them."""
         answer = await self.rest.get(f"/api/v1/{self.resource}")
         kind = {"apiVersion": "v1", "kind": _KINDS[self.resource]}
         items: list[Plain] = [{**kind, **each} for each in json.loads(answer.body)["items"]]
@@ -152,7 +152,7 @@ class ClusterModel:
 
     async def _start_anywhere(self) -> None:
         mine = _FIRST_PORT + os.getpid() % _PROCESSES * _PORTS
-        for number in _worlds:
+        for number in _cluster_numbers:
             self._port = mine + number % _PORTS
             with contextlib.suppress(ConfigError):  # the port is in use
                 await self._start()

@@ -80,7 +80,7 @@ class ThreadCheckingHandler(CheckingHandler):
 
 
 class Hammer:
-    """A server, a client and an informer, and all who use them.
+    """A server, a client and an informer, and the threads that use them.
 
     Attributes:
         problems: What was wrong.

@@ -1,4 +1,4 @@
-"""One informer and one handler before a server that misbehaves: for faults one at a time."""
+"""One informer and one handler of a faulty server: for tests of single faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WITHIN: Final = 300.0
 
 
 class Harness:
-    """What such a test sees, and does.
+    """The observations and actions of such a test.
 
     Attributes:
         cluster: The server, and who writes to it.
@@ -45,7 +45,7 @@ class Harness:
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong with the server that runs now."""
+        """The faults of the running server."""
         return self.cluster.server.faults
 
     @property
@@ -74,7 +74,7 @@ class Harness:
             await asyncio.sleep(0)
 
     async def converged(self) -> float:
-        """Wait until cache, indices and handler have what the server has; returns for how many seconds.
+        """Wait until cache, indices and handler equal the server; returns the seconds that this took.
 
         The informer must be healthy, and the handler must have found no problem.
         """

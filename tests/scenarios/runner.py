@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from masthead.aio import Client
 
 CONVERGED_WITHIN: Final = 300.0
-"""Virtual seconds in which everything is as it should be once nothing goes wrong any more: a silent stream is given up
+"""Virtual seconds in which everything converges once all faults are removed: a silent watch is abandoned
 after 90, the longest wait for another attempt is 60, and a slow handler has to process everything."""
 _LOOK_EVERY: Final = 3.0
 _MANY: Final = 1000
@@ -59,7 +59,7 @@ _A_MOMENT: Final = 0.01
 
 
 class InformerUnderTest:
-    """An informer, and those who listen to it."""
+    """An informer and its handlers."""
 
     def __init__(self, plan: Informer, client: Client, cluster: ClusterModel) -> None:
         self.plan = plan
@@ -107,7 +107,7 @@ class InformerUnderTest:
         return handler.problems
 
     def add_index(self) -> None:
-        """Index by another thing."""
+        """Add an index."""
         self.informer.add_indexers({f"color{self.indices}": by_color})
         self.indices += 1
 
@@ -122,7 +122,7 @@ class InformerUnderTest:
         }
 
     def differences(self, state: Mapping[str, Plain]) -> list[str]:
-        """How the cache, and what handlers know, differ from the server's objects."""
+        """How the cache and the states of handlers differ from the server's objects."""
         wanted = self.expected(state)
         indexer, lister = self.informer.indexer, self.informer.lister
         found = {key: indexer.get_by_key(key) for key in indexer.list_keys()}
@@ -168,7 +168,7 @@ class InformerUnderTest:
 
 
 class ScenarioRunner:
-    """One scenario, being played."""
+    """One run of a scenario."""
 
     def __init__(self, scenario: Scenario, cluster: ClusterModel, client: Client) -> None:
         self.scenario = scenario
@@ -178,7 +178,7 @@ class ScenarioRunner:
         self.faults = 0
 
     async def perform(self) -> list[str]:
-        """Run it to its end; returns what was wrong."""
+        """Run it to its end; returns the problems."""
         for step in self.scenario.before:
             await self._do(step)
         async with contextlib.AsyncExitStack() as stack:
@@ -278,7 +278,7 @@ class ScenarioRunner:
 
 
 def run_scenario(scenario: Scenario) -> list[str]:
-    """Run a scenario; returns what was wrong, and nothing if all is well."""
+    """Run a scenario; returns the problems, if any."""
     before = open_files(), set(threading.enumerate())
     random.seed(scenario.seed)
     with contextlib.ExitStack() as stack:

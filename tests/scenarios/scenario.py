@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 NAMESPACES: Final = ("default", "kube-public", "kube-system")
-"""Those that every server has from its beginning."""
+"""The namespaces of every new server."""
 COLORS: Final = ("red", "blue", "green")
 MATCHED: Final = "red"
 """The color that every selector selects."""
@@ -85,7 +85,7 @@ class Recreate:
 
 @dataclass(frozen=True)
 class Fail:
-    """Something will go wrong: a method of `masthead.server.Faults`, and its arguments."""
+    """Inject a fault: a method of `masthead.server.Faults`, and its arguments."""
 
     fault: str
     how: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -93,7 +93,7 @@ class Fail:
 
 @dataclass(frozen=True)
 class Heal:
-    """Nothing goes wrong any more."""
+    """Remove all faults."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class Compact:
 class Restart:
     """The server stops, and comes back on the same port.
 
-    One that loses its data is away for a while: if another took its place between the answer of a list and the watch
-    behind it, that could not be detected.
+    One that loses its data is away for a while: if another took its place between the response of a list and the watch
+    after it, that could not be detected.
     """
 
     keeps_data: bool
@@ -283,7 +283,7 @@ _FAULTS: Final[Mapping[str, Callable[[Random], dict[str, object]]]] = {
     "repeat_bookmarks": lambda chance: {"count": chance.randint(2, 3), "times": None},
     "stale_lists": lambda chance: {"by": chance.randint(1, 6), "times": None},
 }
-"""What can go wrong, and how much is left to chance."""
+"""The faults, with their random arguments."""
 
 
 def _fault(chance: Random) -> Fail:

@@ -1,4 +1,4 @@
-"""The judge of all scenarios finds what is wrong."""
+"""The checking handler of all scenarios detects wrong notifications."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ async def test_a_correct_sequence_of_notifications_has_no_problems() -> None:
         ([("add", some(1)), ("delete", some(2, uid="v"), True)], "of another object"),
         ([("add", some(3)), ("update", some(3), some(2))], "went back from 3 to 2"),
         ([("add", some(9))], "never had like that"),
-        ([("add", some(1)), ("add", some(1, uid="w", name="other")), ("delete", some(1), False)], "behind"),
+        (
+            [("add", some(1)), ("add", some(1, uid="w", name="other")), ("delete", some(1), False)],
+            "dispatched after its adds",
+        ),
     ],
 )
 def test_wrong_notifications_are_reported(calls: list[tuple[str, *tuple[object, ...]]], problem: str) -> None:

@@ -100,7 +100,7 @@ async def test_a_quiet_watch_is_renewed_regularly() -> None:
     async with running_harness(replace(PLAIN, stall_after=5.0), there=["a"]) as harness, harness.informer:
         for _ in range(40):
             await asyncio.sleep(7.3)
-            assert harness.informer.health.since_error < 7  # it was given up, and opened anew
+            assert harness.informer.health.since_error < 7  # it was abandoned, and reopened
             assert harness.informer.health.is_healthy
         await harness.write("b")
         assert await harness.converged() < 2

@@ -1,4 +1,4 @@
-"""Random mixtures of faults, through the whole stack: in the end, cache and handlers have what the server has.
+"""Random mixtures of faults, through the whole stack: in the end, cache and handlers equal the server.
 
 ``MASTHEAD_SOAK_SCENARIOS`` sets how many run, ``MASTHEAD_SOAK_SEED`` runs a single one.
 """
@@ -24,7 +24,7 @@ FIRSTS: Final = range(0, SCENARIOS, AT_ONCE) if ONLY is None else [int(ONLY)]
 
 @pytest.fixture(autouse=True)
 def in_silence() -> Iterator[None]:
-    """What is logged about faults that are there on purpose is of no use, and takes its time."""
+    """Disable logging: lines about intended faults are useless and slow."""
     logger = logging.getLogger("masthead")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)

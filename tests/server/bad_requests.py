@@ -1,7 +1,7 @@
-"""Requests that a server must refuse, and a way to record how the real one does.
+"""Requests that a server must reject, and a command that records the responses of a real one.
 
-``python -m tests.server.bad_requests https://HOST:PORT TOKEN`` sends them to a real kube-apiserver, in a namespace of its own,
-and writes the responses to ``bad_requests.json``.
+``python -m tests.server.bad_requests https://HOST:PORT TOKEN`` sends them to a real kube-apiserver,
+in a namespace of its own, and writes the responses to ``bad_requests.json``.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class CallResponse:
 
 
 class Caller:
-    """Sends requests over one connection, which is made anew when the server closed it."""
+    """Sends requests over one connection, which is reopened when the server closed it."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         address = urllib.parse.urlsplit(url)

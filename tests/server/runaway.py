@@ -114,7 +114,7 @@ class Sender:
                     if b"Transfer-Encoding: chunked" in response[:_ENOUGH]:
                         break
             except (BrokenPipeError, ConnectionResetError):
-                pass  # it was refused before it was sent
+                pass  # it was rejected before it was sent
         return response
 
 

@@ -1,4 +1,4 @@
-"""Bad requests are refused with the Status that a real kube-apiserver gave."""
+"""Bad requests are rejected with the Status that a real kube-apiserver gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server as a command: what it prints, what it refuses, and how it ends."""
+"""The server as a command: output, rejected arguments, and shutdown."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_token_seed_history_and_bookmarks_can_be_chosen() -> None:
     assert len(uids) == 1
 
 
-def test_a_kubeconfig_takes_the_place_of_the_token(tmp_path: Path) -> None:
+def test_a_kubeconfig_replaces_the_token(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with running("--kubeconfig-out", str(path), "--tls") as (process, url):
         assert process.stdout is not None

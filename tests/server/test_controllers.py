@@ -249,7 +249,7 @@ def test_owners_of_kinds_that_are_not_served_count_as_existing(cluster: QuietClu
     assert cluster.meta("child")
 
 
-def test_an_owner_is_looked_for_in_the_namespace_of_what_it_owns(cluster: QuietCluster) -> None:
+def test_an_owner_is_looked_up_in_the_namespace_of_its_dependent(cluster: QuietCluster) -> None:
     cluster.call("POST", NAMESPACES, {"metadata": {"name": "x"}})
     owner = cluster.create("owner")
     body = config_map("child")

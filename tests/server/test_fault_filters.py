@@ -1,4 +1,4 @@
-"""Which requests a fault hits, how often, and which faults are refused because they could never hit one."""
+"""Which requests a fault hits, how often, and faults that are rejected because they can never match."""
 
 from __future__ import annotations
 

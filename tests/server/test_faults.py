@@ -145,7 +145,7 @@ def test_an_expired_list_gets_a_410(server: Server, caller: Caller) -> None:
     assert response.failure == (410, "Expired", "The resourceVersion for the provided list is too old.")
 
 
-def test_an_expired_page_brings_a_token_to_go_on_with(server: Server, caller: Caller) -> None:
+def test_an_expired_page_has_a_token_to_continue_with(server: Server, caller: Caller) -> None:
     create(caller, "a", "b", "c")
     token = caller.call("GET", f"{MAPS}?limit=1").json["metadata"]["continue"]
     server.faults.expire()

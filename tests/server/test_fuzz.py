@@ -303,9 +303,7 @@ def test_odd_objects_of_every_kind_are_stored_or_rejected(caller: Caller, endpoi
     assert {200, 201, 400, 404, 409, 422} <= codes
 
 
-def test_whatever_is_stored_can_be_read_back_and_written_back(
-    caller: Caller, endpoints: list[Endpoint]
-) -> None:
+def test_stored_objects_can_be_read_back_and_written_back(caller: Caller, endpoints: list[Endpoint]) -> None:
     for endpoint in endpoints:
         if "/" in endpoint.name or "list" not in endpoint.verbs:
             continue

@@ -28,7 +28,7 @@ def open_server() -> Iterator[Server]:
 def call(
     server: Server, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
 ) -> CallResponse:
-    """Send a request with a Host of one's own, or none."""
+    """Send a request with a given Host, or none."""
     caller = Caller(server.url)
     connection = caller.connect()
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)

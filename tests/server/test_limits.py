@@ -113,7 +113,7 @@ def test_the_total_size_of_heads_is_limited_and_small_ones_are_still_accepted(
         connections = [other.socket() for _ in range(8)]
         for connection in connections:
             send(connection, b"GET /version HTTP/1.1\r\nHost: localhost\r\nX: ", b"x" * 1_000_000)
-        # Those that are too many are refused; the others are waited for, and small heads are served.
+        # Those above the limit are rejected; the others are waited for, and small heads are served.
         waiting = set(connections)
         for _ in range(4):
             ready, _, _ = select.select(waiting, [], [], PATIENCE)
@@ -203,7 +203,7 @@ def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) ->
         connections = [caller.socket() for _ in range(2)]
         for connection in connections:
             send(connection, begun, b" " * 2_990_000)
-        # The one that came too late is refused; the other keeps its budget.
+        # The one that came too late is rejected; the other keeps its budget.
         ready, _, _ = select.select(connections, [], [], PATIENCE)
         assert len(ready) == 1
         response = ready[0].recv(65536)

@@ -27,7 +27,7 @@ def test_no_request_holds_the_loop_or_grows_memory_beyond_its_size() -> None:
     assert not done.found, "\n".join(map(str, done.found))
 
 
-def test_the_meter_sees_what_a_request_costs() -> None:
+def test_the_meter_measures_the_cost_of_a_request() -> None:
     """Otherwise its measurements would mean nothing."""
     with metered() as server:
         sender = runaway.Sender(server)

@@ -105,7 +105,7 @@ with masthead.server.run(host="{host}") as server:
     assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)
 
 
-def test_a_host_is_listened_to_on_one_port_whatever_its_addresses() -> None:
+def test_all_addresses_of_a_host_listen_on_one_port() -> None:
     with masthead.server.run(host="localhost") as server:
         port = urlsplit(server.url).port or 0
         with pytest.raises(ConfigError, match=r"cannot listen on localhost:.* in use"):
@@ -338,7 +338,7 @@ def test_a_kubeconfig_is_not_written_through_a_symbolic_link(server: Server, tmp
     assert [each.name for each in tmp_path.iterdir()] == ["elsewhere"]
 
 
-def test_a_kubeconfig_replaces_a_file_and_not_what_else_that_file_is(server: Server, tmp_path: Path) -> None:
+def test_a_kubeconfig_replaces_a_file_and_not_its_links(server: Server, tmp_path: Path) -> None:
     """A second name of the file keeps its content: the new file is another one, put in its place."""
     path, other = tmp_path / "kubeconfig", tmp_path / "other"
     path.write_text("before")
@@ -471,7 +471,7 @@ def test_history_has_every_write_to_an_object(server: Server, caller: Caller) ->
     assert len({each.object.metadata.uid for each in changes}) == 2
 
 
-def test_history_takes_typed_and_untyped_objects_with_and_without_a_namespace(server: Server) -> None:
+def test_history_accepts_typed_and_unstructured_objects_with_and_without_a_namespace(server: Server) -> None:
     typed = server.history(Namespace(metadata=ObjectMeta(name="default")))
     untyped = server.history(
         Unstructured.from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})

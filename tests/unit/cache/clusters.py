@@ -1,4 +1,4 @@
-"""Where informers of tests live: before a source in memory, or before the embedded server."""
+"""Clusters of informer tests: a source in memory, or the embedded server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Cluster(ABC):
     @property
     @abstractmethod
     def source(self) -> Any:
-        """What an informer mirrors."""
+        """The source of an informer."""
 
     @abstractmethod
     async def put(self, name: str, value: str = "1") -> str:

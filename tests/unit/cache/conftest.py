@@ -31,7 +31,7 @@ async def embedded() -> AsyncIterator[EmbeddedCluster]:
 
 @pytest.fixture(params=["scripted", "embedded"])
 def cluster(request: pytest.FixtureRequest) -> Cluster:
-    """Each cluster in turn: what is promised is promised of anything that can be listed and watched."""
+    """Each cluster in turn: the guarantees hold for every source that can be listed and watched."""
     if request.param == "scripted":
         return FakeCluster()
     found: EmbeddedCluster = request.getfixturevalue("embedded")

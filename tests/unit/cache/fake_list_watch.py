@@ -75,7 +75,7 @@ class FakeListWatch:
         return ConfigMap.from_wire(json.dumps(obj).encode())
 
     def spoil(self, name: str) -> None:
-        """Make of an object what cannot be read, but for its name and version."""
+        """Make an object undecodable, except for its name and resource version."""
         was = self._objects.get(name)
         metadata = {"generation": "many"}
         self._write("MODIFIED" if was else "ADDED", name, f"uid-{name}", {}, metadata)
@@ -103,7 +103,7 @@ class FakeListWatch:
         for stream in streams:
             stream.put_nowait(error)
 
-    def begin_anew(self) -> None:
+    def lose_data(self) -> None:
         """Lose everything, as a server that is started without its data."""
         self.version, self._forgotten, self.incarnation = 10, 0, self.incarnation + 1
         self._objects.clear()

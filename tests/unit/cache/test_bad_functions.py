@@ -28,7 +28,7 @@ def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap
 
 
 async def asynchronous(*_: object) -> Any:
-    """What has to be awaited."""
+    """An awaitable."""
 
 
 def raise_lookup_error(*_: object) -> Any:
@@ -219,7 +219,7 @@ class Watcher(EventHandler[ConfigMap]):
 
 
 class Deaf(EventHandler[ConfigMap]):
-    """Whose method has another name than it should."""
+    """A handler with a misspelt method."""
 
     def on_added(self, obj: ConfigMap, is_initial: bool) -> None: ...
 

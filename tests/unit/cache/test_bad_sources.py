@@ -248,14 +248,14 @@ async def test_a_list_without_a_resource_version_is_an_error_and_is_retried() ->
 
 
 class Returning(FakeListWatch):
-    """Whose watch returns what it should give."""
+    """A source whose watch returns events instead of yielding them."""
 
     async def watch(self, options: ListWatchOptions) -> Any:  # type: ignore[override]
         return super().watch(options)
 
 
 class Nameless:
-    """Which can be listed, and nothing else."""
+    """A source that can only be listed."""
 
     async def list(self) -> None: ...
 
@@ -265,8 +265,8 @@ SOURCES: dict[str, Any] = {
     "a name": "pods",
     "an empty list": [],
     "a list of names": ["pods", "nodes"],
-    "what cannot be watched": Nameless(),
-    "what cannot be iterated": Returning(),
+    "a source that cannot be watched": Nameless(),
+    "a watch that cannot be iterated": Returning(),
     "a number": 5,
 }
 
@@ -294,7 +294,7 @@ async def test_invalid_options_are_rejected_at_once(source: FakeListWatch, optio
 
 
 class Rude(FakeListWatch):
-    """Whose watch gives rubbish in place of events."""
+    """A source whose watch yields invalid values instead of events."""
 
     rubbish: Any = None
 
@@ -375,7 +375,7 @@ async def test_an_event_type_may_be_a_plain_string(watch_list: bool) -> None:
 
 
 class Inventive(Wordy):
-    """Who invents a type for what happens to some."""
+    """A source with an unknown event type for some objects."""
 
     def altered(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "PATCHED"
@@ -398,7 +398,7 @@ async def test_an_unknown_event_type_deletes_nothing_and_is_reported(
 
 
 class Listless(FakeListWatch):
-    """Whose lists are plain ones."""
+    """A source whose lists are plain Python lists."""
 
     async def list(self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]) -> Any:
         return (await super().list(options, on_broken)).items
@@ -433,7 +433,7 @@ async def test_an_invalid_watch_is_an_error_that_names_the_expected_type(found: 
 
 
 class Circular(FakeListWatch):
-    """Whose pages lead back to each other."""
+    """A source whose continue tokens repeat."""
 
     async def list(
         self, options: ListWatchOptions, on_broken: Callable[[DecodeError], None]

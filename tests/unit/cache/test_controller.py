@@ -1,4 +1,4 @@
-"""The pump by itself, for those who build their own."""
+"""The controller below informers, by itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Seen:
-    """A process function that writes down what it is given."""
+    """A process function that records its changes."""
 
     def __init__(self) -> None:
         self.recorded: list[str] = []

@@ -328,7 +328,7 @@ class TestLife:
             informer = await asyncio.to_thread(lambda: factory.core_v1.namespaces.informer)
             await informer.wait_synced(30)
 
-    async def test_starting_again_starts_only_what_is_new(self, factory: SharedInformerFactory) -> None:
+    async def test_starting_again_starts_only_new_informers(self, factory: SharedInformerFactory) -> None:
         informer = factory.core_v1.namespaces.informer
         await informer.start()
         await factory.start()
@@ -348,7 +348,9 @@ class TestLife:
             with pytest.raises(ClosedError, match="namespaces"):
                 await factory.wait_for_cache_sync(30)
 
-    async def test_waiting_without_a_start_says_what_to_do(self, factory: SharedInformerFactory) -> None:
+    async def test_waiting_without_a_start_is_an_error_with_advice(
+        self, factory: SharedInformerFactory
+    ) -> None:
         with pytest.raises(InformerStateError, match=r"start\(\) it first"):
             await factory.wait_for_cache_sync()
 

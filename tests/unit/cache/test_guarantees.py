@@ -110,7 +110,7 @@ async def test_a_failing_handler_delays_no_other_and_gets_the_remaining_changes(
 
 
 class Busy(FakeListWatch):
-    """Whose events come in pieces, one right after the other, as they come out of a socket that is always full."""
+    """A source whose events arrive without a pause, as from a socket that always has data."""
 
     async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):

@@ -73,7 +73,7 @@ async def test_failures_lose_no_change_and_invent_none(
         assert state_of(informer) == await embedded.state() == {"a": "2", "c": "3", "d": "1", "e": "1"}
     assert recorder.state == state_of(informer)
     assert sorted(recorder.recorded[:3]) == ["initial a=1", "initial b=1", "initial c=1"]
-    # ListenerStatus once each, whether it was followed or listed anew.
+    # Each change is dispatched once, whether it came from the watch or from a relist.
     assert len(recorder.recorded) == 8
 
 
@@ -180,13 +180,13 @@ async def test_a_recreated_object_is_dispatched_as_a_delete_and_an_add(embedded:
 
 
 class Restorable(FakeListWatch):
-    """Which can be set back to what it was."""
+    """A source that can be restored from a backup."""
 
     def back_up(self) -> None:
         self._backup = copy.deepcopy(self._objects)
 
     def restore(self) -> None:
-        """As it was, without its history; but its versions have gone on already."""
+        """Restore the objects without the history; the versions have already advanced."""
         self.version += 50
         self._objects, self._forgotten = self._backup, 0
         self._log.clear()

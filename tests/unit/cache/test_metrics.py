@@ -1,4 +1,4 @@
-"""What informers count, and for whom."""
+"""Metrics of informers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding those who change what a cache shares."""
+"""Detection of mutations of shared objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A start from a snapshot: only what has changed since is announced, and nothing is read twice."""
+"""A start from a snapshot: only later changes are dispatched, and nothing is read twice."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_a_server_that_lost_its_data_is_detected_and_relisted(
     for each in "abc":
         source.put(each)
     path = await saved(source, tmp_path / "maps")
-    source.begin_anew()
+    source.lose_data()
     for each in "abcdef":  # the versions of which have been there before
         source.put(each, "new")
     informer, recorder = await seeded(source, path)

@@ -70,7 +70,7 @@ def test_a_standalone_store_can_be_changed(hold: str) -> None:
     store.add(config_map("d", version="8"))
     store.update(config_map("a", version="9", app="db"))
     store.delete(config_map("b", version="10"))
-    store.delete(config_map("nobody", version="10"))
+    store.delete(config_map("missing", version="10"))
     store.resync()
     assert sorted(store.list_keys()) == ["bank/c", "shop/a", "shop/d"]
     assert store.version == "10"

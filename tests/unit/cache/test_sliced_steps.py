@@ -28,7 +28,7 @@ EXPIRED = ExpiredError("too old resource version", code=410, reason="Expired")
 
 
 class Turns:
-    """Looks at something at each turn of the loop, until it is stopped."""
+    """Calls a function at each iteration of the event loop, until it is stopped."""
 
     def __init__(self, look: Callable[[], object]) -> None:
         self._look = look

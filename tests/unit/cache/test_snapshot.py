@@ -1,4 +1,4 @@
-"""Snapshots: what is written is read back, and nothing else is."""
+"""Snapshots: writing, reading, and detection of damage."""
 
 from __future__ import annotations
 

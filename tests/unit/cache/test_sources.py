@@ -1,4 +1,4 @@
-"""What an informer may mirror: namespaces, selections, kinds without types, and through which queue."""
+"""Sources of informers: namespaces, selectors, unstructured kinds, and queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ObjectStorage objects: what goes in comes out, in each of the three ways."""
+"""Object storages: each of the three returns the objects that were stored."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ async def test_watches_that_end_at_once_are_reopened_with_backoff() -> None:
 
 
 class Unwatchable(FakeListWatch):
-    """Which can be listed, and which begins no watch any more."""
+    """A source that can be listed and rejects every watch."""
 
     is_ill = False
 

@@ -1,4 +1,4 @@
-"""Transforms: what is left of an object, how small it is, and what a transform may not do."""
+"""Transforms: the remaining fields of an object, its size, and invalid transforms."""
 
 from __future__ import annotations
 

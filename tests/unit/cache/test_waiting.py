@@ -1,4 +1,4 @@
-"""Waiting for a copy: for a version, for something to be true of it, and in vain."""
+"""Waiting for a resource version or a condition of the cache, and timeouts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_a_condition_on_the_cache_can_be_waited_for(source: FakeListWatch)
     with pytest.raises(InformerStateError, match=r"start\(\) it first"):
         await informer.wait_until(lambda _: True)
     async with informer:
-        await informer.wait_until(lambda copy: len(copy) == 1, 30)  # not before there is a copy
+        await informer.wait_until(lambda copy: len(copy) == 1, 30)  # not before the cache has synced
         async with asyncio.TaskGroup() as group:
             group.create_task(informer.wait_until(lambda copy: copy.get_by_key("shop/a") is None, 30))
             source.put("b")

@@ -58,7 +58,7 @@ class Driver:
         self._step = self._checked(self.machine.start(), None)
 
     def do(self) -> bool:
-        """One step; returns whether it was a stream that stayed until its time was up."""
+        """Execute one step; returns whether it was a watch that lasted until its timeout."""
         step = self._step
         if step.after:
             self.now += step.after
@@ -251,7 +251,7 @@ class Driver:
             assert outcome == "another", f"a new state although {outcome}"
 
     def _check_delay(self, step: Step, outcome: object) -> None:
-        """Each failure waits longer than the one before, until a stream brings something, or lasts."""
+        """Check that delays grow with each failure, until a watch has events or lasts."""
         if not step.after or (outcome == "closed" and step.after <= 1.0 and self._has_news):
             return
         least = min(30.0, 0.8 * 2.0**self._failures)

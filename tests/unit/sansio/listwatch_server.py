@@ -140,7 +140,7 @@ class Server:
 
     @property
     def seen(self) -> int:
-        """Up to where the replica knows what happened that answers all but requests for the newest."""
+        """The version of the replica that serves all requests except most recent ones."""
         return self.version if self.behind is None else self.behind
 
     # What happens to it
@@ -170,7 +170,7 @@ class Server:
             self.change()
 
     def breathe(self) -> None:
-        """What can happen between two requests of which one follows the other at once."""
+        """Events between two consecutive requests."""
         self.change_often(2)
         if not self.failure_rate:
             return
@@ -185,7 +185,7 @@ class Server:
             self.tokens.clear()
 
     def live(self) -> None:
-        """What can happen while time passes, and only then.
+        """Events that happen only while time passes.
 
         The loss of all data between two requests without a pause cannot be detected.
         """
@@ -198,7 +198,7 @@ class Server:
         elif chance < 0.10:
             self.lose_everything()
         elif chance < 0.13:
-            self.define_anew()
+            self.redefine()
 
     def compact(self) -> None:
         """Forget all of the history, or some; streams that are open are not affected."""
@@ -215,7 +215,7 @@ class Server:
             self.version += 1000
             self.change()
 
-    def define_anew(self) -> None:
+    def redefine(self) -> None:
         """The kind is removed, with all of its objects, and comes back."""
         self.boots += 1
         self.version += 1
@@ -277,7 +277,7 @@ class Server:
         return Watch(self, [], since)
 
     def _initial_watch(self, version: int, *, is_marked: bool) -> Watch:
-        """The objects in no order, as they are or as they were a little earlier with what changed since then."""
+        """The objects in random order, in their current state or in an earlier one with the changes since."""
         old = self.rng.choice(self.log).thing.version if self.log else version
         base = old if self.forgotten <= old <= version else version
         first = [StreamEvent("ADDED", thing) for thing in self.lives[-1][base].values()]
@@ -295,7 +295,7 @@ class Server:
 
 
 class Watch:
-    """What the server is going to send to one stream."""
+    """The events of the server for one watch."""
 
     def __init__(self, server: Server, first: list[StreamEvent], version: int) -> None:
         self._server = server

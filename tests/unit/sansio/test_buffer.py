@@ -24,7 +24,7 @@ SYNC_MARKER: Notification[int] = Notification(NotificationType.SYNC_MARKER)
 
 
 def folded(*notifications: Notification[int]) -> list[Notification[int]]:
-    """What comes out of a buffer that folds from the first notification on."""
+    """The notifications of a buffer that folds from the first one on."""
     buffer = HandlerBuffer[int](limit=0)
     buffer.extend(notifications)
     return buffer.take()

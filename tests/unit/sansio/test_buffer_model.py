@@ -23,7 +23,7 @@ class SlowHandlers(RuleBasedStateMachine):
         self.buffer = HandlerBuffer[int](limit)
         self.store: dict[str, int] = {}
         self.known: dict[str, int] = {}
-        """What the handler knows: all that it took, replayed from nothing."""
+        """The state of the handler, replayed from its notifications."""
         self.states: dict[str, list[int | None]] = {key: [None] for key in KEYS}
         """All that each key ever was; None for not there. Numbers are never used twice."""
         self.pushed: list[Notification[int]] = []
@@ -106,12 +106,12 @@ class SlowHandlers(RuleBasedStateMachine):
                 self.check_mark(self.marks.pop(0))
 
     def check_mark(self, then: dict[str, int]) -> None:
-        """Of each key, the handler knows what it was when the mark was pushed, or what it was later."""
+        """For each key, the handler has the state at the marker, or a later one."""
         for key, states in self.states.items():
             assert self.known.get(key) in states[then[key] - 1 :]
 
     @invariant()
-    def nothing_is_lost_but_what_was_folded_away(self) -> None:
+    def only_folded_notifications_are_lost(self) -> None:
         assert len(self.pushed) == len(self.taken) + len(self.buffer) + self.buffer.folded
 
     @invariant()

@@ -1,4 +1,4 @@
-"""The ordered queue, rule by rule, and what both queues promise. All rules together are in test_changes_model."""
+"""The ordered queue, rule by rule, and the rules of both queues. test_changes_model tests them in combination."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Popped: TypeAlias = tuple[list[Change[str]], bool]
 
 
 def ignore(_changes: Sequence[Change[str]], _is_initial: bool) -> None:
-    """A process that has nothing to do."""
+    """A process function that does nothing."""
 
 
 def fail(_changes: Sequence[Change[str]], _is_initial: bool) -> None:
@@ -33,7 +33,7 @@ def fail(_changes: Sequence[Change[str]], _is_initial: bool) -> None:
 
 
 def pop(queue: Queue[str]) -> Popped | None:
-    """What the next pop hands over."""
+    """The changes of the next pop."""
     handed: list[Popped] = []
     there_was_something = queue.pop(lambda changes, is_initial: handed.append((list(changes), is_initial)))
     assert there_was_something is bool(handed)

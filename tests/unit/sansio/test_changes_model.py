@@ -1,4 +1,4 @@
-"""The ordered queue beside a plain list of everything that was ever put in."""
+"""The ordered queue beside a plain list of everything that was added."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ scopes = st.sampled_from(SCOPES)
 
 
 class BrokenProcessError(Exception):
-    """What a process raises that does not work."""
+    """The error of a failing process function."""
 
 
 def apply(changes: Sequence[Change[int]], store: dict[str, int]) -> None:
@@ -58,7 +58,7 @@ class Changes(RuleBasedStateMachine):
         self.queue = ChangeQueue[int](scopes=SCOPES, batch=batch)
         self.version = 0
         self.there: dict[str, int] = {}
-        """What the server has."""
+        """The state of the server."""
         self.mirrored: dict[str, int] = {}
         """The state after every change that was added."""
         self.put: list[Change[int]] = []

@@ -1,4 +1,4 @@
-"""The queue that gathers by key, beside a plain list of everything that was ever put in."""
+"""The queue that groups by key, beside a plain list of everything that was added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ keys = st.sampled_from("abcdef")
 
 
 class BrokenProcessError(Exception):
-    """What a process raises that does not work."""
+    """The error of a failing process function."""
 
 
 def apply(deltas: Sequence[Delta[int]], store: dict[str, int]) -> None:
@@ -55,11 +55,11 @@ class Gathering(RuleBasedStateMachine):
         self.store: dict[str, int] = dict.fromkeys(sorted(seeded), 0)
         self.queue = DeltaFIFO[int](self.store)
         self.there = dict(self.store)
-        """What the server has."""
+        """The state of the server."""
         self.mirrored = dict(self.store)
         """The state after every delta that was added."""
         self.waiting: list[Delta[int]] = []
-        """Everything that was put in, less what was popped."""
+        """Everything that was added and not popped."""
         self.first = ""
         """What came first, an event or a list."""
         self.awaited: set[str] = set()

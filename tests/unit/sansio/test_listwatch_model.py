@@ -37,7 +37,7 @@ def a_server(rng: Random) -> Server:
 
 
 def a_driver(server: Server) -> Driver:
-    """One that begins with nothing, or with what was saved at some time."""
+    """A driver that starts empty, or from a snapshot."""
     rng = server.rng
     page_size = rng.choice((0, 0, 1, 2))
     if rng.random() < 0.7:
@@ -74,7 +74,7 @@ def run_seed(seed: int) -> Driver:
 
 
 def converge(driver: Driver) -> None:
-    """The server is well again: within a few steps, the copy is what the server has."""
+    """Stop all failures: within a few steps, the cache equals the server."""
     for _ in range(20):
         if driver.do():
             assert driver.copy == driver.server.objects
@@ -120,7 +120,7 @@ class Hopeless(Server):
 
 
 class Unwatchable(Hopeless):
-    """One whose objects can be listed, but not watched."""
+    """A server whose objects can be listed, but not watched."""
 
     def __init__(self, answer: Failure) -> None:
         super().__init__(size=5)

@@ -48,7 +48,7 @@ class Collection:
 
 
 class Stream:
-    """What the server is going to send to one watch."""
+    """The events of the server for one watch."""
 
     def __init__(self, server: Collection, step: Open, rng: random.Random) -> None:
         self._server = server
@@ -68,7 +68,7 @@ class Stream:
         return self._waiting.pop(0) if self._waiting else None
 
     def bookmark(self) -> Event | None:
-        """A bookmark, where nothing that is older has yet to be sent."""
+        """Send a bookmark, if no older event is pending."""
         return None if self._waiting else Event("BOOKMARK", "", self._told)
 
 
@@ -135,7 +135,7 @@ class Drops(RuleBasedStateMachine):
 
     @precondition(lambda self: self.stream is None)
     @rule(code=st.sampled_from([0, 429, 500, 503, 504]), retry_after=st.none() | st.floats(0, 5))
-    def the_server_does_not_answer_well(self, code: int, retry_after: float | None) -> None:
+    def the_server_responds_with_an_error(self, code: int, retry_after: float | None) -> None:
         step = self.machine.failed(self.now, Failure(code, retry_after=retry_after))
         assert isinstance(step, Open)
         assert step.after >= max(0.8, retry_after or 0)

@@ -164,7 +164,7 @@ class TestTicks:
         schedule.join("b", 2, now=0)
         schedule.start(0)
         schedule.leave("b")
-        schedule.leave("nobody")
+        schedule.leave("missing")
 
         assert schedule.check_period == 2
         assert ticks(schedule, "b", 20) == []

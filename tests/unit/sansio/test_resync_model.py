@@ -1,4 +1,4 @@
-"""The resync schedule beside one that counts quarters of a second, and works every period out anew."""
+"""The resync schedule beside one that counts quarters of a second, and computes every period again."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Schedules(RuleBasedStateMachine):
         is_other = period is not None and period != expected
         assert bool(self.schedule.adjustment) == is_other
         assert self.schedule.check_period == self.model.check / QUARTERS
-        # However the check period shrinks, working all periods out anew changes none of them.
+        # However the check period shrinks, computing all periods again changes none of them.
         for name in before.keys() - {handler}:
             assert granted(self.model.requested[name], self.model.check) == before[name]
 

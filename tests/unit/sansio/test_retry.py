@@ -1,4 +1,4 @@
-"""Which requests are tried again, and when."""
+"""Which requests are retried, and when."""
 
 from __future__ import annotations
 

@@ -445,7 +445,7 @@ class TestReplacing:
 
 
 class TestVersions:
-    def test_there_is_none_in_the_beginning(self) -> None:
+    def test_the_version_is_empty_at_first(self) -> None:
         assert store_of().version == ""
         assert store_of(WEB).version == ""
 

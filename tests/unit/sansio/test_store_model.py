@@ -1,4 +1,4 @@
-"""The store beside a plain dict, whose indices are worked out anew each time they are looked at."""
+"""The store beside a plain dict, whose indices are computed for each lookup."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Stores(RuleBasedStateMachine):
         assert all(self.store.get(key) is held for key, held in stored.items())
 
     @invariant()
-    def the_indices_are_those_of_what_is_stored(self) -> None:
+    def the_indices_match_the_stored_objects(self) -> None:
         for name in self.names:
             buckets: dict[str, dict[str, Held]] = {}
             for key, (_, held) in self.model.items():
@@ -154,7 +154,7 @@ class Stores(RuleBasedStateMachine):
                 assert self.store.index_keys(name, value) == sorted(expected)
 
     @invariant()
-    def those_who_share_a_value_are_found_each_once(self) -> None:
+    def objects_that_share_a_value_are_found_each_once(self) -> None:
         for name in self.names - {"whole tags"}:
             for _, one in self.model.values():
                 mine = self.values_of(name, one.thing)

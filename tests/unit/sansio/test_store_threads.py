@@ -80,7 +80,7 @@ def between_steps(run: Callable[[], object], meanwhile: Callable[[], object]) ->
 
 
 class TestEveryStep:
-    """What readers find in the middle of a write, and what becomes of a read in the middle of which something is written."""
+    """Reads in the middle of a write, and writes in the middle of a read."""
 
     @pytest.mark.parametrize("scope", ["", "a"])
     def test_a_replace_is_all_or_nothing(self, scope: str) -> None:

@@ -1,4 +1,4 @@
-"""A rate limit, beside a model that knows nothing but the promise."""
+"""A rate limit, beside a model of its contract."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class WhoMayGo(RuleBasedStateMachine):
             self.kept.remove(place)
 
     @rule()
-    def all_who_wait_cancel(self) -> None:
+    def all_waiters_cancel(self) -> None:
         for place in [each for each in self.kept if each.at > self.now]:
             self.bucket.cancel(place)
             self.kept.remove(place)
