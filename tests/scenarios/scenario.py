@@ -1,6 +1,6 @@
 """Scripts of scenarios: what a seed stands for, before anything happens.
 
-A scenario is plain data. Its text is Python that makes it again, so that one that failed can be read, cut down by hand, and
+A scenario is plain data. Its repr is Python that recreates it, so that a failing one can be read, minimised by hand, and
 played again.
 """
 

@@ -239,7 +239,7 @@ def all_cases() -> list[Case]:
 
 
 def prepare(caller: Caller) -> None:
-    """Make what the requests are about."""
+    """Create the objects of the requests."""
     caller.call("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     caller.call("POST", MAPS, config_map("there"))
 

@@ -32,7 +32,7 @@ KNOWN_500 = re.compile(
     r"|duplicate nodePort: "
     r'|invalid key: "'
 )
-"""The few that kube-apiserver itself gives, for what is the client's mistake."""
+"""Messages of status 500 that kube-apiserver itself returns for errors of the client."""
 
 
 @dataclass(frozen=True)

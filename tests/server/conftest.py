@@ -1,4 +1,4 @@
-"""What most tests of the server need: one of their own, whose time stands still, and a client of it."""
+"""Fixtures of most server tests: a server with a virtual clock, and a client of it."""
 
 from __future__ import annotations
 

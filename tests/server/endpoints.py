@@ -33,7 +33,7 @@ class Endpoint:
         return "/".join(step for step in steps if step)
 
     def object_class(self) -> ApiType | None:
-        """The class of what is there; None for the options of proxies and the like, which are no objects."""
+        """The class of its objects; None for the options of proxies and the like, which are no objects."""
         try:
             return cast("ApiType", registry.object_class(self.kind))
         except UnknownKindError:

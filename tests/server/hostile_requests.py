@@ -38,7 +38,7 @@ PIECES = (
     '"', "é", "\u2028", "\U0001f600", "*", "(", "((", "a b ", "1.", "1e", "+", "0.0.0.0/", "=", "==", "{}", "[]", "<", "&",
     "-----BEGIN CERTIFICATE-----\n", "a: b\n", "@every ", "* ", "1-2,", "AAAA", "../", "~1", "$(A)", "self.", "\ud83d",
 )  # fmt: skip
-"""What long texts are made of."""
+"""The parts of long texts."""
 QUERY_NAMES = (
     "labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch", "timeoutSeconds",
     "sendInitialEvents", "dryRun", "fieldManager", "fieldValidation", "gracePeriodSeconds", "propagationPolicy",
@@ -107,7 +107,7 @@ class HostileRequests:
         random.Random(seed).shuffle(self._order)
 
     def make(self, number: int) -> Hostile:
-        """The request of a number; those that follow one another go to one endpoint after the other."""
+        """The request of a number; consecutive ones go to one endpoint after the other."""
         endpoint, cls = self._endpoints[self._order[number % len(self._order)]]
         return _One(random.Random(f"{self._seed}/{number}"), endpoint, cls).make()
 

@@ -30,7 +30,7 @@ TOKEN = "let-me-in"
 
 @dataclass(frozen=True)
 class Measured:
-    """What a request cost.
+    """The cost of a request.
 
     Attributes:
         hold: Seconds of CPU for which the loop was held at a stretch, at most.
@@ -61,7 +61,7 @@ class Metered:
         self._resident = self._ask("reset")["resident"]
 
     def report(self) -> Measured:
-        """What was measured since."""
+        """The measurements since the last reset."""
         found = self._ask("report")
         return Measured(found["hold"], max(0, found["peak"] - self._resident))
 

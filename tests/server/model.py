@@ -1,4 +1,4 @@
-"""What an API server does with ConfigMaps, in as few words as possible: a dict, and a list of what happened."""
+"""A minimal model of an API server for ConfigMaps: a dict, and a list of events."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Model:
 
 
 def event(happening: Happening, selector: str) -> tuple[str, Plain] | None:
-    """What a write means to those who watch a selection."""
+    """The watch event of a write, for a selector."""
     before, after = happening.before, happening.after
     was_in = before is not None and matches(before, selector)
     if after is not None and matches(after, selector):
@@ -180,7 +180,7 @@ def is_deleting(found: Plain) -> bool:
 
 
 def tidy(found: Plain) -> Plain:
-    """Leave out what is empty, as the server does."""
+    """Drop empty values, as the server does."""
     found["metadata"] = {key: value for key, value in found["metadata"].items() if value or value == 0}
     return {key: value for key, value in found.items() if value}
 

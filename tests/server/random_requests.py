@@ -1,4 +1,4 @@
-"""Random parts of requests: what clients may send, and what they should not."""
+"""Random parts of requests, valid and invalid."""
 
 from __future__ import annotations
 

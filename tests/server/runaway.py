@@ -37,7 +37,7 @@ GROWTH: Final = 20
 SMALL: Final = 1024 * 1024
 """Bytes: a smaller request may take as much as one of this size, for some pages are there for any."""
 TRIES: Final = 4
-"""How often one that costs too much is sent again; what it costs at least is what it costs."""
+"""How often a request that costs too much is sent again; the least cost counts."""
 _SEEDS: Final = 2**40
 _ODD_ONES: Final = 10
 _ENOUGH: Final = 65_536
@@ -62,7 +62,7 @@ class Found:
 
 @dataclass
 class Run:
-    """What came of a run."""
+    """The result of a run."""
 
     sent: int
     codes: dict[int, int]
@@ -85,7 +85,7 @@ class Sender:
         self._address = (address.hostname or "", address.port or 0)
 
     def cost(self, request: bytes) -> tuple[Measured, bytes]:
-        """What a request costs, and its response; empty where there was none."""
+        """The cost of a request, and its response; empty without one."""
         self._server.reset()
         response = self._send(request)
         return self._server.report(), response
@@ -95,7 +95,7 @@ class Sender:
         return cost.hold > self._most or cost.growth > GROWTH * max(size, SMALL)
 
     def at_least(self, request: bytes, size: int, cost: Measured) -> Measured:
-        """What a request costs at least, if it is sent a few times more."""
+        """The least cost of a request that is sent a few more times."""
         for _ in range(TRIES):
             again, _ = self.cost(request)
             cost = Measured(min(cost.hold, again.hold), min(cost.growth, again.growth))
@@ -198,7 +198,7 @@ def _prepare(caller: Caller, endpoints: Sequence[Endpoint]) -> None:
 
 
 def main() -> int:
-    """Run once, and print what was found; returns the exit status."""
+    """Run once, and print the findings; returns the exit status."""
     seed = int(os.environ.get("MASTHEAD_FUZZ_SEED", random.randrange(_SEEDS)))
     chosen = os.environ.get("MASTHEAD_FUZZ_NUMBER")
     seconds = float(os.environ.get("MASTHEAD_FUZZ_SECONDS", "30"))

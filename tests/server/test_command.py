@@ -40,7 +40,7 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def ended_by(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
-    """End a process; returns its code and what it wrote to stderr."""
+    """End a process; returns its exit code and its stderr."""
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, errors

@@ -1,4 +1,4 @@
-"""What the controllers do: namespaces come to an end, garbage is collected, pods end in time."""
+"""The controllers: namespace termination, garbage collection, and grace periods of pods."""
 
 from __future__ import annotations
 
@@ -424,7 +424,7 @@ class CountingClient(ObjectClient):
 
 
 def counted(server: Server) -> CountingClient:
-    """Count what a server's controllers load from now on."""
+    """Count the objects that a server's controllers load from now on."""
     controllers = server._controllers
     client = CountingClient(server._cluster)
     for controller in controllers.controllers.values():

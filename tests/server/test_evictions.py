@@ -20,7 +20,7 @@ def run_pod(cluster: QuietCluster) -> None:
 
 
 def allow(cluster: QuietCluster, **status: Any) -> None:
-    """Write what a budget for every pod allows."""
+    """Write the status of a budget for every pod."""
     counts = {"observedGeneration": 1, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
     cluster.call("PATCH", f"{BUDGETS}/b/status", {"status": {**counts, **status}}, content_type=MERGE_PATCH)
 

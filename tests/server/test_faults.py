@@ -24,7 +24,7 @@ def next_event(stream: http.client.HTTPResponse) -> Any:
 
 
 def rest_of(stream: http.client.HTTPResponse) -> bytes:
-    """What is left of a stream whose connection breaks."""
+    """The rest of a stream whose connection breaks."""
     with pytest.raises(http.client.IncompleteRead) as broken:
         stream.read()
     return broken.value.partial

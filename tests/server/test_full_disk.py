@@ -1,4 +1,4 @@
-"""What the controllers do when what they write cannot be kept: they try again later, and nothing stays undone."""
+"""Controllers on a full disk: failed writes are retried, and all work is completed later."""
 
 from __future__ import annotations
 

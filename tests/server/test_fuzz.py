@@ -44,7 +44,7 @@ TEXT_PAGES = ("404 page not found\n", "400 Bad Request")
 
 
 class Complaints(logging.Handler):
-    """Remembers what was logged that should not have been."""
+    """Records unexpected log lines."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -71,7 +71,7 @@ def known(found: Plain) -> Known:
 
 
 class Writers:
-    """Clients that write as fast as they can, and remember what the server acknowledged."""
+    """Clients that write as fast as they can, and record the acknowledged writes."""
 
     def __init__(self, caller: Caller, round_number: int) -> None:
         self.acknowledged: dict[str, Known] = {}
@@ -128,7 +128,7 @@ class Writers:
 
 
 def check(caller: Caller, acknowledged: dict[str, Known], deleted: set[str]) -> int:
-    """Compare what is there with what was acknowledged; returns the newest version."""
+    """Compare the stored objects with the acknowledged writes; returns the newest version."""
     listed = caller.call("GET", MAPS).json
     found = {each["metadata"]["name"]: known(each) for each in listed["items"]}
     assert not deleted & found.keys()

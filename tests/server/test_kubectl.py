@@ -1,4 +1,4 @@
-"""kubectl, unchanged, against the embedded server; where there is no kubectl, nothing of this runs."""
+"""kubectl, unchanged, against the embedded server; skipped without kubectl."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Kubectl:
         self._command = [str(KUBECTL), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache")]
 
     def __call__(self, line: str) -> str:
-        """Run a command that must succeed; returns what it printed."""
+        """Run a command that must succeed; returns its output."""
         done = self.run(line)
         assert done.returncode == 0, done.stderr
         return done.stdout

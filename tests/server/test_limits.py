@@ -1,4 +1,4 @@
-"""What a client can make the server hold is bounded, before it shows a token and after."""
+"""The memory that a client can make the server use is bounded, with and without a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quiescence: what is waited for, what is not, and the message when it takes too long."""
+"""Quiescence: which work is waited for, and the message of a timeout."""
 
 from __future__ import annotations
 

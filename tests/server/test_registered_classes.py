@@ -1,4 +1,4 @@
-"""Classes that a program registers for its clients do not change what the embedded server does."""
+"""Classes that a program registers for its clients do not change the behaviour of the embedded server."""
 
 from __future__ import annotations
 

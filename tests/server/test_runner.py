@@ -437,7 +437,7 @@ def test_a_request_that_is_dropped_frees_its_body() -> None:
     from masthead._server.wire.request_info import RequestInfo
 
     class Traceable(RecordedRequest):
-        """One that can be weakly referenced."""
+        """A request that can be weakly referenced."""
 
     requests = RequestRecorder()
     forgotten: list[weakref.ref[RecordedRequest]] = []

@@ -26,7 +26,7 @@ ENDS_STATE = {"k8s.io/initial-events-end": "true"}
 
 
 class Client:
-    """Writes config maps and watches them; closes what it opened."""
+    """Writes config maps and watches them; closes its connections."""
 
     def __init__(self, server: Server) -> None:
         self.http = aiohttp.ClientSession(server.url)

@@ -1,4 +1,4 @@
-"""Indexers, transforms, filters and handlers that raise, return invalid values or never return: isolated, and reported."""
+"""Index functions, transforms, filters and handlers that fail or never return are isolated and reported."""
 
 from __future__ import annotations
 
