@@ -96,24 +96,29 @@ class SharedProcessor(Generic[T]):
         if isinstance(first, SyncAll):
             return self._resync()
         notifications: list[Notification[Stored]] = []
-        resyncs: list[Notification[Stored]] = []
+        pushed = 0
         with self.gate:
             for change in changes:
-                added, again = self._delta_processor.apply(
+                added, resyncs = self._delta_processor.apply(
                     cast("Delta[Stored] | Bookmark", change), is_initial=is_initial
                 )
                 notifications += added
-                resyncs += again
-            if notifications:
-                self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
-                for listener in self._listeners.values():
-                    listener.push(notifications)
-            if resyncs:
-                for handler in self.due & self._listeners.keys():
-                    self._listeners[handler].push(resyncs)
+                if resyncs:
+                    # In order: a resync that is overtaken by an update would show a handler the older object last.
+                    self._push(notifications[pushed:])
+                    pushed = len(notifications)
+                    for handler in self.due & self._listeners.keys():
+                        self._listeners[handler].push(resyncs)
+            self._push(notifications[pushed:] if pushed else notifications)
         if self._detects_mutations:
             self._look_at(notifications)
         return None
+
+    def _push(self, notifications: Sequence[Notification[Stored]]) -> None:
+        if notifications:
+            self._recent.extend([notification.key for notification in notifications[-_RECENT:]])
+            for listener in self._listeners.values():
+                listener.push(notifications)
 
     def _replace(self, change: ReplacedAll[Stored], is_initial: bool) -> Iterator[None]:
         replacement, notifications = yield from self._delta_processor.replace(change, is_initial=is_initial)

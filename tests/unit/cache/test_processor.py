@@ -1,0 +1,45 @@
+"""The order in which the changes of one pop reach the handlers."""
+
+from __future__ import annotations
+
+from masthead._cache.informer.dispatcher import ProcessorListener
+from masthead._cache.informer.handlers import EventHandler
+from masthead._cache.informer.processor import SharedProcessor
+from masthead._cache.store.storage import ObjectStorage, Stored, storage_for
+from masthead._meta.metadata import ObjectMeta
+from masthead._sansio.changes import Delta, DeltaType
+from masthead.api.core.v1 import ConfigMap
+
+
+def stored(storage: ObjectStorage[ConfigMap], version: str) -> Stored:
+    return storage.pack(ConfigMap(metadata=ObjectMeta(name="a", uid="1", resource_version=version)))
+
+
+def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
+    storage = storage_for("eager", ConfigMap)
+    processor = SharedProcessor(storage, {}, ("",), name="test", detects_mutations=False)
+    listeners = [
+        ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100) for name in ("due", "other")
+    ]
+    for listener in listeners:
+        processor.add_listener(listener.name, listener)
+    processor.due = frozenset({"due"})
+    processor.process([Delta(DeltaType.ADDED, "a", stored(storage, "1"), "1")], is_initial=False)
+    for listener in listeners:
+        listener.take()
+
+    processor.process(
+        [
+            Delta(DeltaType.UPDATED, "a", stored(storage, "2"), "2"),
+            Delta(DeltaType.SYNC, "a", stored(storage, "2")),
+            Delta(DeltaType.UPDATED, "a", stored(storage, "3"), "3"),
+        ],
+        is_initial=False,
+    )
+
+    due, other = [
+        [(storage.version(each.old), storage.version(each.new)) for each in listener.take()]
+        for listener in listeners
+    ]
+    assert due == [("1", "2"), ("2", "2"), ("2", "3")]
+    assert other == [("1", "2"), ("2", "3")]
