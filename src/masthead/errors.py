@@ -90,6 +90,7 @@ from masthead._errors.status import (
     error_from_status,
     status_error_class,
 )
+from masthead._module import set_module as _set_module
 
 __all__ = [
     "BY_CODE",
@@ -147,4 +148,4 @@ __all__ = [
 # Tracebacks, pickles and help() name the public module.
 for _name in __all__:
     if callable(globals()[_name]):
-        globals()[_name].__module__ = __name__
+        _set_module(__name__)(globals()[_name])

@@ -88,6 +88,20 @@ def test_values_are_pickled_by_public_names() -> None:
         assert repr(pickle.loads(text)) == repr(each)
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_help_shows_every_public_module(name: str) -> None:
+    assert pydoc.render_doc(importlib.import_module(name))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_help_shows_every_public_class(name: str) -> None:
+    assert pydoc.render_doc(CLASSES[name])
+
+
+def test_annotations_of_errors_are_resolved() -> None:
+    assert "reason_name" in typing.get_type_hints(masthead.StatusError)
+
+
 def values() -> Iterator[str]:
     """The classes whose annotations are read by others: structs and dataclasses."""
     for name, cls in CLASSES.items():

@@ -11,7 +11,8 @@ from masthead._errors.advice import is_unknown_path
 from masthead._errors.base import printable
 from masthead._meta.v1 import Status
 from masthead._module import set_module
-from masthead._rest.call import RedactedRepr
+from masthead._rest.call import RedactedRepr, Subject
+from masthead._sansio.warnings import ServerWarning  # noqa: TC001 - help() and inspect read the annotations
 from masthead.errors import (
     DecodeError,
     NotFoundError,
@@ -24,8 +25,7 @@ from masthead.errors import (
 
 if TYPE_CHECKING:
     from masthead._meta.model import Struct
-    from masthead._rest.call import Call, Subject
-    from masthead._sansio.warnings import ServerWarning
+    from masthead._rest.call import Call
     from masthead._transport.contract import TransportResponse
 
 __all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_content", "refuse_unreadable"]

@@ -19,7 +19,8 @@ def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
     storage = storage_for("eager", ConfigMap)
     processor = SharedProcessor(storage, {}, ("",), name="test", detects_mutations=False)
     listeners = [
-        ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100) for name in ("due", "other")
+        ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100)
+        for name in ("due", "other")
     ]
     for listener in listeners:
         processor.add_listener(listener.name, listener)

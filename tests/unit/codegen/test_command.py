@@ -137,7 +137,9 @@ def test_a_file_that_was_not_generated_is_not_overwritten(
     assert [path.name for path in tmp_path.iterdir()] == ["index.py"]
 
 
-def test_files_whose_first_line_names_the_module_instead_of_the_command_are_regenerated(tmp_path: Path) -> None:
+def test_files_whose_first_line_names_the_module_instead_of_the_command_are_regenerated(
+    tmp_path: Path,
+) -> None:
     arguments = ["--crd", CRON_TABS, "--out", str(tmp_path), "--package", "made"]
     main(arguments)
     expected = files_in(tmp_path)
