@@ -21,7 +21,7 @@ MEMORY: Final = {LAZY: 1 / 8, COMPACT: 1 / 40}
 """Of the memory that the official informer holds."""
 REAL_CPU: Final = 75.0
 """Microseconds of CPU for each pod of a real server: 1.5 seconds for 20,000."""
-OF_CLIENT_GO: Final = 1.5 / 2.4
+OF_CLIENT_GO: Final = 0.5
 """Of the CPU of client-go's informer with protobuf."""
 PROTOBUF: Final = "client_go_protobuf"
 
