@@ -101,6 +101,7 @@ bench: $(READY) ## Measure decoding, startup, server, client and informers, besi
 	$(BIN)/python -m benchmarks.watch
 	$(BIN)/python -m benchmarks.lookup
 	$(BIN)/python -m benchmarks.scaling --max 100000
+	$(BIN)/python -m benchmarks.stall --objects 20000
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
