@@ -32,8 +32,8 @@ def set_module(name: str) -> Callable[[Thing], Thing]:
 
 def _keep_scope(cls: type) -> None:
     """Have the annotations of a class still looked up in the module that wrote them."""
-    annotations = vars(cls).get("__annotations__")
-    if isinstance(annotations, dict):
+    annotations: dict[str, object] | None = vars(cls).get("__annotations__")
+    if annotations:
         for name, given in annotations.items():
             annotations[name] = scoped(given, cls.__module__)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead._rest.response import Response as Response
     from masthead._rest.response_stream import ResponseStream as ResponseStream
     from masthead._rest.settings import RestSettings as RestSettings
+    from masthead._sansio.warnings import ServerWarning as ServerWarning
 
 _HOMES = {
     "Response": "masthead._rest.response",
@@ -23,6 +24,7 @@ _HOMES = {
     "RestSettings": "masthead._rest.settings",
     "ResponseStream": "masthead._rest.response_stream",
     "connect": "masthead._rest.connect",
+    "ServerWarning": "masthead._sansio.warnings",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._errors.base import printable
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,9 +29,10 @@ _VALUE: Final = re.compile(
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
+@set_module("masthead.rest")
 @dataclass(frozen=True, slots=True)
 class ServerWarning:
-    """One warning.
+    """One warning of a response.
 
     Attributes:
         text: The text, safe for terminals: control characters are replaced by blanks.
