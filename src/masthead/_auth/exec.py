@@ -215,6 +215,7 @@ class ExecPlugin:
         if len(ended.output.reveal()) > OUTPUT_LIMIT:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
         stderr = SecretValue(ended.stderr.reveal().decode(errors="replace"))
+        # Redacted before it gets into a message, because plugins may print credentials on stderr, too.
         said = redact(stderr.reveal(), self._secrets(), limit=_STDERR_SHOWN)
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
@@ -228,6 +229,7 @@ class ExecPlugin:
             if not said:
                 raise
             problem = f"{error}; stderr: {said}"
+        # Raised outside the handler, so that a traceback does not show the same problem twice.
         raise AuthError(problem)
 
     def _may_ask(self) -> bool:

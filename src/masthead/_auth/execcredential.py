@@ -88,6 +88,7 @@ def cluster_info(
     }
     cluster: dict[str, object] = {
         "server": server,
+        # Zero values are left out, as Go's omitempty does.
         **{name: value for name, value in optional.items() if value},
     }
     return cluster if config is None else {**cluster, "config": config}

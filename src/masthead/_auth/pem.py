@@ -51,6 +51,7 @@ def load_authorities(context: ssl.SSLContext, text: str, source: str) -> None:
         raise ConfigError(
             f"there is no certificate in {source}; it must contain certificate authorities in PEM"
         )
+    # One at a time, so that the message can say which of them cannot be read.
     for number, block in enumerate(blocks, 1):
         try:
             context.load_verify_locations(cadata=block)

@@ -59,6 +59,7 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(url)
     except ValueError:
         raise ValueError("has brackets that do not enclose an IPv6 address") from None
+    # urlsplit does not check the port until it is read.
     try:
         return parts, parts.port
     except ValueError:

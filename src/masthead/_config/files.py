@@ -57,6 +57,7 @@ def read_files(paths: Sequence[Path]) -> tuple[Kubeconfig, dict[Path, str]]:
         try:
             kubeconfig = read_file(path)
         except FileNotFoundError:
+            # KUBECONFIG may list files that do not exist; kubectl skips them, too.
             unfit[path] = "does not exist"
         except ConfigError as error:
             broken.append(str(error))
@@ -88,6 +89,7 @@ def read_content(path: Path) -> SecretValue[bytes]:
     """
     try:
         with path.open("rb") as file:
+            # One byte more than is allowed tells that a file is too large, whatever its size.
             content = SecretValue(file.read(MAX_SIZE + 1))
     except FileNotFoundError:
         raise

@@ -128,6 +128,7 @@ def parse(content: Content | SecretValue[Content], source: YamlSource) -> Kubeco
     root = YamlNode(_plain(content, source), source)
     if not isinstance(root.value, dict | None):
         raise root.error("is not a kubeconfig: it is not a map")
+    # kubectl accepts a file without kind and apiVersion, too.
     kind = root.at("kind").text() or "Config"
     version = root.at("apiVersion").text() or "v1"
     if (kind, version) != ("Config", "v1"):
@@ -147,6 +148,7 @@ def merge(kubeconfigs: Iterable[Kubeconfig]) -> Kubeconfig:
     clusters: dict[str, KubeconfigCluster] = {}
     users: dict[str, KubeconfigUser] = {}
     contexts: dict[str, KubeconfigContext] = {}
+    # Backwards, so that the first definition of a name replaces the later ones.
     for each in reversed(given):
         clusters |= each.clusters
         users |= each.users

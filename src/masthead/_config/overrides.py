@@ -76,6 +76,7 @@ def _secret(given: str | Secret) -> Secret:
 def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> KubeconfigCluster:
     """Apply the overrides to a cluster."""
     if server := overrides.get("server"):
+        # The TLS server name in the kubeconfig is that of the other server.
         cluster = replace(cluster, server=_secret(server), tls_server_name="")
     if tls_server_name := overrides.get("tls_server_name"):
         cluster = replace(cluster, tls_server_name=tls_server_name)
@@ -83,6 +84,7 @@ def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> Kubeco
         cluster = replace(cluster, proxy_url=_secret(proxy_url))
     insecure, ca_file = overrides.get("insecure"), overrides.get("ca_file")
     if insecure or ca_file:
+        # The kubeconfig's authorities go in both cases: unverified or with other ones, they are not used.
         path = Path(ca_file) if ca_file else None
         cluster = replace(cluster, insecure=bool(insecure), ca_file=path, ca_data="")
     elif insecure is False:
@@ -93,6 +95,7 @@ def override_cluster(cluster: KubeconfigCluster, overrides: Overrides) -> Kubeco
 def override_user(user: KubeconfigUser, overrides: Overrides) -> KubeconfigUser:
     """Apply the overrides to a user."""
     if token := overrides.get("token"):
+        # A token replaces every other way to authenticate, so that only one is used.
         user = replace(
             user,
             token=_secret(token),

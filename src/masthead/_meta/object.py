@@ -281,6 +281,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
             if type(value) is Raw or (is_leaf and original is None):
                 continue
             read = partial(read_field, type(self), name)
+            # An unmodified field is written as the bytes that it was read from.
             if original is not None and not is_changed(read, value, original):
                 member.__set__(result, original)
             elif not is_leaf and not fits(type(self), name, value):
@@ -500,6 +501,7 @@ def _decode_items(
         try:
             decoded.append(from_wire(data))
         except DecodeError as error:
+            # The path of the error starts at the item; users look for it in the list.
             path = f"items[{index}].{error.path}".removesuffix(".")
             placed = DecodeError(error.problem, kind=error.kind, subject=error.subject, path=path)
             placed.value = data

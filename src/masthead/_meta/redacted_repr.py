@@ -78,6 +78,7 @@ def _repr_value(value: object) -> str:
         return f"[{_joined(map(_repr_value, cast('list[object]', value)))}]"
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
+        # The annotation of kubectl apply contains the whole object, with the data of a Secret.
         pairs = (
             f"{brief(key)}: {_HIDDEN if key == LAST_APPLIED else _repr_value(item)}" for key, item in items
         )

@@ -110,6 +110,7 @@ class LazySlot(Slot):
             return value
         if self.make is None:
             return None
+        # Stored, so that assigning to a field of it modifies this object.
         value = self.make()
         self.member.__set__(instance, value)
         return value

@@ -116,6 +116,7 @@ def _written(value: object) -> object:
         if _RAW_OR_LEAVES.issuperset(map(type, old)):
             return old
         new = [_written(item) for item in old]
+        # The same list means for the caller that nothing in it has to be written differently.
         return old if all(map(operator.is_, new, old)) else new
     if isinstance(value, dict):
         mapping = cast("dict[str, object]", value)
@@ -141,6 +142,7 @@ def _written_struct(instance: msgspec.Struct) -> object:
             changes.append((member, new))
     if not changes:
         return instance
+    # A copy, because the instance is the user's and keeps its values.
     result = shallow_copy(instance)
     for member, new in changes:
         member.__set__(result, new)
@@ -223,6 +225,7 @@ def decode_lazy_fields(value: object) -> None:
             return
         for (name, _, _), each in zip(members(type(value)), held, strict=True):
             if type(each) is Raw:
+                # Reading a lazy field decodes it, and keeps the result.
                 getattr(value, name)
             elif type(each) not in LEAVES:
                 decode_lazy_fields(each)

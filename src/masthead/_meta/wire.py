@@ -55,6 +55,8 @@ class Reader:
         try:
             return self.decode(data)
         except msgspec.ValidationError:
+            # The type may only lack a field; the slower way below keeps unknown fields, or says what is
+            # wrong.
             pass
         except MALFORMED as error:
             raise malformed(error) from None
@@ -62,6 +64,7 @@ class Reader:
             value = self._shape.build(decode_plain(data), self._rules)
         except RecursionError as error:
             raise malformed(error) from None
+        # This document had unknown fields; with them in the type, the next one decodes quickly.
         if self._known_fields != UNKNOWN_FIELDS.count:
             self._extend()
         return value
@@ -197,5 +200,6 @@ def _first_duplicate(document: object) -> tuple[tuple[str, ...], _DuplicateKeyDi
             inner = [((*path, f"[{index}]"), item) for index, item in enumerate(cast("list[object]", value))]
         else:
             continue
+        # Reversed, because the stack is popped from its end: the first in the document is visited first.
         waiting.extend(each for each in reversed(inner) if isinstance(each[1], dict | list))
     return None

@@ -102,6 +102,7 @@ def load_all(
         DecodeError: If it is not YAML, has a duplicate key, or is nested or expanded too much.
     """
     try:
+        # Before anything is loaded: aliases can expand a small text to gigabytes.
         if not is_measured:
             _refuse_expansion(text, kind)
         loader: Any = _Loader(text)
@@ -115,6 +116,7 @@ def load_all(
             loader.dispose()
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
         if isinstance(error, DecodeError):
+            # It comes from one of the checks above, and says already what is wrong.
             raise
         raise DecodeError(_problem(error), kind=kind) from None
     except RecursionError:

@@ -63,11 +63,13 @@ class BodyReader:
                 client went away.
         """
         incoming = self._incoming
+        # Refused before "100 Continue" is sent, so that the client need not send it.
         if (incoming.content_length or 0) > BODY_LIMIT:
             raise _too_large()
         if incoming.headers.get("Expect", "").lower() == "100-continue":
             await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             incoming.writer.output_size = 0
+        # A body that has arrived with its head needs no timer.
         timer = (
             None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
         )

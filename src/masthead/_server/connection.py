@@ -138,6 +138,7 @@ class ClientConnection(RequestHandler):
             return
         known = self._request_count
         super().data_received(data)
+        # The connection may have been closed because of what aiohttp parsed.
         if self.transport is None:
             return
         if self._request_count != known:

@@ -382,6 +382,7 @@ def _check_served(catalog: Catalog, where: RequestFilter) -> None:
     }
     place = f" in the group {group!r}" if "group" in where else ""
     plural, _, part = resource.partition("/")
+    # RBAC writes subresources like this, so that it is a likely mistake.
     if part and plural in known:
         hint = f"; use resource={plural!r}, subresource={part!r}"
     else:

@@ -63,6 +63,7 @@ def _check_plain(path: Path) -> None:
         OSError: If it is a symbolic link, a folder or a device.
     """
     try:
+        # lstat, because stat would follow the link that is to be refused.
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return

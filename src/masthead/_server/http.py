@@ -80,6 +80,7 @@ class HttpHandler:
         line = LogLine(incoming)
         if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
             return _go_response(431, TOO_LARGE, line)
+        # Go's net/http refuses such a path before kube-apiserver sees the request.
         if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
             return _go_response(400, "400 Bad Request", line)
         request = _head_of(incoming)
@@ -88,6 +89,7 @@ class HttpHandler:
             request.method, request.path, incoming.query_string, info, _without_token(request), b""
         )
         try:
+            # The head alone decides, so that a client without access cannot make the server hold a body.
             may_send = self._access.check(request, info, incoming.headers.getall)
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)

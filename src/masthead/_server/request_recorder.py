@@ -86,12 +86,14 @@ class _Recent:
     def add(self, order: int, request: RecordedRequest) -> None:
         self.entries.append((order, request))
         self._head_bytes += _size_of_head(request)
+        # The newest request is kept however large its head is.
         while len(self.entries) > self._count or (self._head_bytes > self._heads and len(self.entries) > 1):
             self._drop_oldest()
         if not request.body:
             return
         self._with_body.append(request)
         self._body_bytes += len(request.body)
+        # Older requests lose their bodies first; they stay in the list.
         while self._body_bytes > self._bodies and len(self._with_body) > 1:
             oldest = self._with_body.popleft()
             self._body_bytes -= len(oldest.body)

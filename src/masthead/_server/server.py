@@ -151,6 +151,7 @@ class Server:
         port = sockets[0].getsockname()[1]
         for each in sockets:
             self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
+        # After the sockets, so that a server that cannot listen leaves no controllers running.
         self._controllers.start()
         host = _WILDCARDS.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -385,6 +386,7 @@ class Server:
     def _call(self, act: Callable[[], ResultT]) -> ResultT:
         """Call in the event loop's thread, whatever the thread of the caller."""
         self._check_running()
+        # In the loop's own thread, waiting for the loop would never end.
         if self._is_own_thread():
             return act()
 
@@ -416,10 +418,12 @@ def _listening_sockets(host: str, port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     with ExitStack() as undo:
         for family, _, _, _, address in dict.fromkeys(found):
+            # Port 0 lets the first address choose a port; the others have to use the same one.
             chosen = sockets[0].getsockname()[1] if sockets else port
             try:
                 bound = socket.create_server((address[0], chosen, *address[2:]), family=family)
             except OSError as error:
+                # A name such as localhost may have an IPv6 address on a machine without IPv6.
                 if error.errno not in _NO_SUCH_ADDRESS:
                     raise
                 refusal = error

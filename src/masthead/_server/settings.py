@@ -72,6 +72,7 @@ class Settings:
             ConfigError: If a value is invalid, or if other machines could reach the server and that is not
                 allowed.
         """
+        # Types first: the comparisons below would raise a TypeError that names no setting.
         for name, (kind, said) in _TYPES.items():
             value = getattr(self, name)
             if not isinstance(value, kind):

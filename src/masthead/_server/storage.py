@@ -243,6 +243,7 @@ class Storage:
             try:
                 self._restore(journal)
             except BaseException:
+                # Nobody else can close it: the caller gets no storage.
                 journal.close()
                 raise
 

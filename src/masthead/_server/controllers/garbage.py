@@ -117,8 +117,11 @@ class GarbageCollector:
         if not references or set(states.values()) == {_SOLID}:
             return
         if _SOLID in states.values():
+            # One solid owner is enough to keep the object.
             self._drop_references(ref, {uid for uid, state in states.items() if state != _SOLID})
         elif _WAITING in states.values():
+            # An owner that is deleted in the foreground waits for its dependents, and so they wait for
+            # theirs.
             self._break_circle(ref, found)
             self._client.delete(ref, uid_of(found), policy="Foreground")
         else:

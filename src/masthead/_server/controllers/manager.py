@@ -94,6 +94,7 @@ class ControllerManager:
     def _observe(self, served: ServedResource, record: Record) -> None:
         ref = ObjectRef(served.table, record.key)
         observers = self._observers.get(ref.table)
+        # Which controllers observe a table does not change, so that it is looked up once.
         if observers is None:
             observers = self._observers[ref.table] = [
                 each

@@ -56,6 +56,7 @@ class NamespaceController:
         _, ref, record = write
         if ref.table == _NAMESPACES:
             if record.is_deleted:
+                # A namespace of this name may be created again, and is then counted anew.
                 self._contents.pop(ref.key, None)
             return (ref,) if not record.is_deleted and is_marked(record) else ()
         namespace = ref.namespace
@@ -85,6 +86,7 @@ class NamespaceController:
             return
         self._delete(contents.unmarked())
         self._report(ref, contents.problems())
+        # Objects with finalizers stay until those are removed; each removal reconciles the namespace again.
         if not contents.has() and _FINALIZER in (part(namespace, "spec").get("finalizers") or ()):
             self._client.update(ref, _finalize, subresource="finalize")
 

@@ -124,6 +124,7 @@ class _Leaf:
     def clean(self, value: object, findings: Findings, owner: str) -> object:
         if type(value) not in self.accepted:
             if value is None:
+                # Go decodes null into the zero value of the type.
                 return _ZERO.get(self.name)
             raise self._refusal(value, findings, owner)
         if self.canonical is None:

@@ -55,6 +55,7 @@ def decode(
     gvk = cls.GVK
     body = _read(request, gvk.kind, gvk.api_version, older)
     duplicates: list[str] = []
+    # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
     if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
         duplicates = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
 
@@ -152,6 +153,7 @@ def _read(request: ApiRequest, kind: str, api_version: str, older: tuple[str, ..
             )
     said = _as_object(found)
     version = said.get("apiVersion")
+    # Nearly every client sends both; only what is missing or different needs a closer look.
     if said.get("kind") == kind and (version == api_version or version in older):
         return said
     if refusal := go_json.refused_kind(found, request.body, kind, api_version):

@@ -86,6 +86,7 @@ def _delete_object(
     if served.strategy.graceful and meta.get("deletionTimestamp"):
         shortened = _shorten(meta, options)
         if shortened is None:
+            # A second DELETE can only shorten the grace period; one that does not changes nothing at all.
             return Deleted(found, is_gone=False)
         grace = shortened if meta.get("deletionGracePeriodSeconds") is not None else None
     elif grace is not None:
@@ -98,6 +99,7 @@ def _delete_object(
             del meta["finalizers"]
     if grace is None and not wanted:
         return _remove(cluster, served, record, found, options)
+    # What finalizers still hold is marked with a grace period of 0, as for kinds without graceful deletion.
     if grace is None and not meta.get("deletionTimestamp"):
         _mark(cluster, meta, 0)
     return _update_then_remove(cluster, served, record, found, options, is_complete=not wanted and not grace)
@@ -135,6 +137,7 @@ def _delete_namespace(
 ) -> Deleted:
     """Mark a namespace; the namespace controller deletes its contents, and then removes its finalizer."""
     meta = metadata(found)
+    # The first DELETE never removes a namespace, even an empty one: its controller has to see it terminate.
     if not meta.get("deletionTimestamp"):
         _mark(cluster, meta, None)
         found.setdefault("status", {})["phase"] = "Terminating"
@@ -144,6 +147,7 @@ def _delete_namespace(
         if not options.is_dry_run:
             cluster.write(served, record.key, found)
         return Deleted(found, is_gone=False)
+    # Only the subresource finalize removes spec.finalizers; until then another DELETE does nothing.
     if part(found, "spec").get("finalizers"):
         return Deleted(found, is_gone=False)
     return _delete_object(cluster, served, record, found, options)
@@ -189,6 +193,7 @@ def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -
     if served.strategy.dependents == "ignore":
         return present
     kept = [each for each in present if each not in {ORPHAN, FOREGROUND}]
+    # What the request says comes before the finalizers that the object has, and those before the default.
     if options.orphans is not None:
         return [*kept, ORPHAN] if options.orphans else kept
     if options.policy:

@@ -190,6 +190,7 @@ def _api_versions(request: ApiRequest) -> Plain:
 
 def _resources(served: ServedResource) -> Iterator[Plain]:
     resource = served.resource
+    # A resource without verbs is not listed itself; only its subresources are.
     if resource.verbs:
         found: Plain = {
             "name": resource.name,
@@ -224,6 +225,7 @@ def _discovered(served: ServedResource) -> Plain:
     resource = served.resource
     found: Plain = {
         "resource": resource.name,
+        # As kube-apiserver writes it: an empty group and version mean those of the list that it is in.
         "responseKind": {"group": "", "version": "", "kind": served.kind},
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,

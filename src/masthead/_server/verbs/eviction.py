@@ -59,8 +59,10 @@ def evict(context: WriteContext, body: Plain) -> None:
     if budget is None:
         _end(cluster, served, pod, how, dry_run)
     elif _counts_as_down_already(budget, pod):
+        # Its budget does not count this pod as healthy, so that its eviction spends no disruption.
         _end_unready(cluster, served, pod, how, dry_run, text(metadata(budget), "name"))
     else:
+        # The budget is spent before the pod is deleted, so that a refused eviction deletes nothing.
         _spend(cluster, budget, name, is_dry_run=how.is_dry_run)
         _end(cluster, served, pod, how, dry_run)
 
@@ -204,8 +206,10 @@ def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) 
     """Take one disruption from what a budget allows."""
     meta, status = metadata(budget), part(budget, "status")
     name = meta["name"]
+    # Until the disruption controller has seen the current spec, disruptionsAllowed may be out of date.
     if status.get("observedGeneration", 0) < meta.get("generation", 0):
         raise _still_processed(name)
+    # The disruption controller removes entries; so many of them mean that it does not keep up.
     if len(part(status, "disruptedPods")) > _MOST_DISRUPTED:
         raise _too_many_disrupted(name)
     if not status.get("disruptionsAllowed"):

@@ -90,10 +90,12 @@ def _revision(
 ) -> int:
     newest = storage.revision if latest is None else latest
     if token is not None:
+        # All pages of a list come from one revision; a token without one continues from the newest.
         check_not_ahead(storage, token.rv)
         return token.rv if token.rv > 0 else newest
     wanted = read_version(options.version, of_list=True)
     check_not_ahead(storage, wanted)
+    # With a limit, resourceVersion alone means Exact, as it did before resourceVersionMatch existed.
     is_exact = options.version_match == "Exact" or (
         wanted > 0 and options.limit > 0 and not options.version_match
     )

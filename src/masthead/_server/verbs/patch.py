@@ -87,6 +87,7 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
     served, options = context.served, context.options
 
     def change(old: Plain) -> Plain:
+        # A patch may test or replace kind and apiVersion, so it sees the object as a GET returns it.
         document = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old)}
         patched = patch.apply(document, lenient=options.field_validation == "Ignore")
         if not patched.get("kind") and not patched.get("apiVersion"):

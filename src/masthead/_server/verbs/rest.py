@@ -119,6 +119,7 @@ class Rest:
             is_watch=info.verb == "watch",
         )
         context = RequestContext(request, info, served, media, representation_for(media, served))
+        # Before the verb runs, because a request that fails gets the warning, too.
         if served.deprecation_warning:
             context.warnings.append(served.deprecation_warning)
         if info.verb == "watch":

@@ -150,6 +150,7 @@ def _scale_of(served: ServedResource, found: Plain) -> Plain:
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     replicas = spec.get("replicas", 1 if served.group == "" else 0)
     matching = part(spec, "selector")
+    # The selector of a ReplicationController is a map of labels; the others have a LabelSelector.
     if served.name == "replicationcontrollers":
         matching = {"matchLabels": matching}
     scale_status: Plain = {"replicas": status.get("replicas", 0)}
@@ -171,6 +172,7 @@ def _bind(context: WriteContext, body: Plain) -> ApiResponse:
         raise bad_request("name in URL does not match name in Binding object")
     node = text(part(body, "target"), "name")
     kind = text(part(body, "target"), "kind")
+    # kube-apiserver returns these errors of validation unwrapped, which makes them a 500 instead of a 422.
     if kind not in {"", "Node"}:
         problem = not_supported("target.kind", kind, ("Node", "<empty>"))
         raise StatusFailure(500, "", str(problem))

@@ -205,6 +205,7 @@ class Watcher:
     def _initial_chunks(self, wanted: int) -> Iterator[bytes]:
         storage = self._storage
         if not self._starts_with_state:
+            # A watch that resumes gets no state; if its version is compacted, the client has to list again.
             if self.cursor < storage.compacted:
                 yield self._fail(too_old(self.cursor, storage.compacted))
             return

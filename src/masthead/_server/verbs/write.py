@@ -176,6 +176,7 @@ def _store_new(context: WriteContext, new: Plain, *, tries: int) -> Written:
     if context.options.is_dry_run:
         return Written(served.dump(new), is_new=True)
     record = cluster.write(served, key, new, most=MOST_STORED)
+    # Only now, because what was allocated for a write that fails is given back.
     cluster.allocator.keep()
     return Written(record.value, is_new=True)
 

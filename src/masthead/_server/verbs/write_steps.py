@@ -109,6 +109,7 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
         meta["namespace"] = namespace
+    # The path of a create has no name.
     if not name:
         return
     if not meta.get("name"):
@@ -152,6 +153,7 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         meta["namespace"] = context.namespace
     else:
         meta.pop("namespace", None)
+    # A client cannot create an object that is already being deleted.
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         meta.pop(name, None)
     if not meta.get("name") and meta.get("generateName"):

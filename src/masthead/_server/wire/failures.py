@@ -193,6 +193,7 @@ class StatusFailure(Exception):  # noqa: N818 - it is a response, a Status
 
     def status(self) -> Plain:
         """Return the body of the response."""
+        # The fields are in the order of Go's struct metav1.Status.
         body: Plain = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -314,9 +315,11 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
     for each in errors[:MOST_FINDINGS]:
         body = each.body
         left -= len(each.field) + len(body)
+        # At least one cause, even a long one: without any, a 422 would not say what is wrong.
         if left < 0 and causes:
             break
         causes.append({"reason": each.reason, "message": body, "field": each.field})
+        # kube-apiserver writes equal messages once, but keeps a cause for each.
         said[f"{each.field}: {body}"] = None
     listed = next(iter(said)) if len(said) == 1 else f"[{', '.join(said)}]"
     kind_name = f"{kind}.{group}" if group else kind

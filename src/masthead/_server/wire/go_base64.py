@@ -21,6 +21,7 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
         ValueError: If it is not base64; the message is Go's.
     """
     data = text.encode("utf-8", "surrogateescape").translate(None, _NEWLINES)
+    # Go's encoding without padding takes "=" for an illegal character, wherever it is.
     body = data if is_url else data.rstrip(b"=")
     strange = _STRANGE_IN_URL if is_url else _STRANGE
     found = strange.search(body)

@@ -156,6 +156,7 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
         text = data.decode("utf-8", "replace")
         found: dict[str, None] = {}
         size = 0
+        # Integers stay text: only keys matter here, and Python refuses to convert very long ones.
         for steps in _repeated(json.loads(text, object_pairs_hook=_Pairs, parse_int=str)):
             path = _written_path(steps)
             size += len(path)
@@ -200,6 +201,7 @@ def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
             if key in seen:
                 yield (steps, key)
             seen.add(key)
+            # Objects are pairs in a list here, so that this includes them.
             if isinstance(each, list):
                 yield from _repeated(cast("object", each), (steps, key))
     elif isinstance(value, list):

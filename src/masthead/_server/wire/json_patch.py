@@ -71,6 +71,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         )
     try:
+        # A patch applies as a whole or not at all; so the operations modify a copy.
         patched = _Patched(copy_json(document), spelling)
         for index, operation in enumerate(operations):
             patched.apply(index, operation)
@@ -78,6 +79,7 @@ def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> 
         raise _rejected() from None
     except RecursionError:
         raise _too_deep() from None
+    # Operations can nest values deeper step by step, beyond what a body may contain.
     if nests_too_deeply(patched.root):
         raise _too_deep()
     if not isinstance(patched.root, dict):
@@ -155,6 +157,7 @@ def _problem_with(patch: object, *, lenient: bool) -> str:
         if lenient
         else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
     )
+    # Go decodes null into an empty list, without an error.
     if patch is None:
         return ""
     if not isinstance(patch, list):
@@ -162,6 +165,7 @@ def _problem_with(patch: object, *, lenient: bool) -> str:
     for operation in cast("list[object]", patch):
         if operation is not None and not isinstance(operation, dict):
             return f"json: cannot unmarshal {type_name(operation)} into Go value of type {each}"
+        # Only the strict decoding goes into a struct, whose fields have types.
         if lenient:
             continue
         for key, value in cast("Plain", operation or {}).items():
@@ -254,6 +258,7 @@ class _Patched:
 
     def _equals(self, value: object, raw: bytes) -> bool:
         """Tell whether a value equals the text of one."""
+        # Counted, because every operation of a patch may test the same large value.
         self._compared += len(raw)
         if self._compared > _MOST_COMPARED:
             raise too_large(f"the tests of a JSON patch compare at most {_MOST_COMPARED} bytes")
@@ -273,6 +278,7 @@ class _Patched:
                 and len(items) == len(others)
                 and all(self._equals(item, bytes(other)) for item, other in zip(items, others, strict=True))
             )
+        # Scalars are compared as they are written: 1 and 1.0 are not equal.
         return spelled(value).encode() == raw
 
     def _put(self, operation: _Operation, value: object) -> None:

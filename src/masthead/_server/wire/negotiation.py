@@ -61,6 +61,7 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
         wanted = parameters.get("as", "")
         if media_type in _ANY and not wanted:
             return _DEFAULT
+        # A watch is never YAML: kube-apiserver has no framing for a stream of YAML documents.
         if media_type == YAML_TYPE and not wanted and not is_watch:
             return MediaTypeOptions(YAML_TYPE)
         is_understood = is_understood or media_type in _ANY or media_type == YAML_TYPE

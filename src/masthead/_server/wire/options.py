@@ -138,6 +138,7 @@ class WriteOptions:
         validation = request.first("fieldValidation")
         dry_run = tuple(request.query.get("dryRun", ()))
         errors: list[FieldError] = []
+        # Only apply has conflicts to force, and this server accepts no apply patches.
         if kind == "PatchOptions" and "force" in request.query:
             errors.append(forbidden("force", "may not be specified for non-apply patch"))
         errors += _manager_errors(manager)

@@ -110,6 +110,7 @@ def decode(body: bytes, default: tuple[str, str] = ("", "")) -> Plain:
         )
     if len(body) == len(_PREFIX):
         raise ProtobufError("empty body")
+    # One budget for the whole body, because messages nest and each of them may hold many values.
     token = _budget.set(_Budget())
     try:
         return _decode(memoryview(body)[len(_PREFIX) :], default)
@@ -178,6 +179,7 @@ def _parts(data: _Held) -> Iterator[tuple[int, int | _Held]]:
             length, at = _varint(data, at) if wire == _BYTES else (_fixed_size(wire), at)
             held = data[at : at + length]
             at += length
+            # A slice beyond the end is short without an error, so that the length has to be checked.
             if at > end:
                 raise ProtobufError(_TRUNCATED)
         yield tag, held
@@ -230,6 +232,7 @@ def _fill(made: Plain, name: str, data: _Held, depth: int) -> None:
     message = _message(name)
     puts = message.puts
     for tag, held in _parts(data):
+        # Unknown numbers are skipped, as protobuf requires: a client may be newer than the server.
         put = puts.get(tag)
         if put is not None:
             put(made, held, depth)
@@ -267,6 +270,7 @@ def _puts_of(tag: int, field: str, written: str, package: str) -> dict[int, _Put
         put = _put_unless_zero if drops else _put_value
         return {tag | kind.wire: functools.partial(put, field, kind.read)}
     puts: dict[int, _Put] = {tag | kind.wire: functools.partial(_put_item, field, kind.read)}
+    # Repeated numbers may be packed into one field; a decoder has to accept both forms.
     if kind.wire == _VARINT:
         puts[tag | _BYTES] = functools.partial(_put_packed, field, kind.read)
     return puts
@@ -378,6 +382,7 @@ def _json(held: _Held) -> object:
         return None
     try:
         text = bytes(document)
+        # Checked on the text, because decoding is what takes memory.
         refuse_many_values(text)
         refuse_long_numbers(text)
         found = msgspec.json.decode(text)

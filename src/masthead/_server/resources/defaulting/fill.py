@@ -56,6 +56,7 @@ def shape(
                 found[key] = {}
             inner(found[key])
         if inside:
+            # Most nested fields are absent, so the loop is over what is present.
             for key, value in found.items():
                 if key in inside and value is not None:
                     inside[key](value)

@@ -78,6 +78,7 @@ def _mount_errors(container: Plain, path: str, volumes: set[str]) -> Errors:
     devices = {text(each, "name") for each in items(container, "volumeDevices")}
     for at, mount in each_of(container, "volumeMounts", path):
         name, where = text(mount, "name"), text(mount, "mountPath")
+        # An empty name gets both errors.
         if not name:
             errors.append(required(f"{at}.name"))
         if name not in volumes:
@@ -253,6 +254,7 @@ def init_container_errors(spec: Plain, path: str, volumes: set[str], claims: set
             errors.append(duplicate(f"{at}.name", name))
         elif name:
             seen.add(name)
+        # Each is checked alone, because init containers run one after another; so the index is always 0.
         errors += _host_port_errors([(f"{path}.initContainers[0]", container)])
         errors += choice_errors(at, container, _RESTART)
         if container.get("restartPolicy") == "Always":
@@ -267,6 +269,7 @@ def ephemeral_container_errors(spec: Plain, path: str, volumes: set[str], claims
     """Validate the containers that were added to look at the others."""
     errors: Errors = []
     seen = {text(each, "name") for each in (*items(spec, "containers"), *items(spec, "initContainers"))}
+    # A target is never another ephemeral container.
     others = set(seen)
     for at, container in each_of(spec, "ephemeralContainers", path):
         errors += _common_errors(container, at, volumes, claims)

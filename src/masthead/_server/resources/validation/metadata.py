@@ -132,6 +132,7 @@ def _common(meta: Plain, *, namespaced: bool) -> Iterator[FieldError]:
 
 
 def _changes(meta: Plain, stored: Plain) -> Iterator[FieldError]:
+    # Once an object is being deleted, finalizers can only be removed.
     if stored.get("deletionTimestamp"):
         yield from _new_finalizers(_finalizers_of(meta), _finalizers_of(stored))
     generation, before = meta.get("generation") or 0, stored.get("generation") or 0

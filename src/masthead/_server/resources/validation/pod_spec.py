@@ -55,6 +55,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
         path: Where it is.
         of_pod: Whether it is that of a pod rather than of a template.
     """
+    # Volumes first: containers may mount only those that are valid.
     volumes, errors = volume_errors(spec, path)
     claims = claim_names(spec)
     errors += container_errors(spec, path, volumes, claims)

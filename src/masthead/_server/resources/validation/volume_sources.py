@@ -73,11 +73,13 @@ def field_errors(path: str, ref: Plain, known: Iterable[str]) -> Errors:
         if name not in {"metadata.annotations", "metadata.labels"}:
             why = f"error converting fieldPath: field label does not support subscript: {field}"
             return [invalid(f"{path}.fieldPath", field, why)]
+        # The key of an annotation may have capitals in its prefix, so that it is checked in lower case.
         key = key.removesuffix("']")
         return follows(path, key.lower() if name.endswith("annotations") else key, names.qualified_name)
     if field not in _FIELDS:
         why = f"error converting fieldPath: field label not supported: {field}"
         return [invalid(f"{path}.fieldPath", field, why)]
+    # spec.host is an old name of spec.nodeName, which conversion still accepts.
     return [] if field in known or field == "spec.host" else [unsupported(f"{path}.fieldPath", field, known)]
 
 
@@ -317,6 +319,7 @@ def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
     errors: Errors = []
     for at, volume in each_of(spec, "volumes", path):
         stated = [each for each in volume if each in SOURCES and volume[each] is not None]
+        # Several sources are reported in kube-apiserver's order, not in that of the request.
         if len(stated) > 1:
             stated = [each for each in SOURCES if each in stated]
         found: Errors = [] if stated else [required(at, "must specify a volume type")]
@@ -327,6 +330,7 @@ def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
         found += given(f"{at}.name", name, names.label)
         if name in good:
             found.append(duplicate(f"{at}.name", name))
+        # A volume with errors counts as missing, so that its mounts are reported, too.
         if not found:
             good.add(name)
         errors += found

@@ -33,6 +33,7 @@ def _number_warnings(ports: list[tuple[str, Plain]]) -> list[str]:
             found.append(f"{path}: hostIP set without hostPort: {_shown(port)}")
         others = seen.setdefault((port.get("containerPort"), port.get("protocol", "TCP")), [])
         compared += len(others)
+        # Pairs are limited, because thousands of equal ports would mean millions of comparisons.
         for at, other in others if compared < MOST_PAIRS else ():
             if relation := _relation(port, other):
                 found.append(f"{path}: {relation} port definition with {at}")

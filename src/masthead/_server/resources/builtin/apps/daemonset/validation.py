@@ -52,6 +52,7 @@ def _daemon_strategy_errors(strategy: Plain) -> Errors:
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
     errors += up_to_all(f"{path}.maxUnavailable", down) + up_to_all(f"{path}.maxSurge", surge)
+    # A node has one pod of a DaemonSet: either the old one stops first, or the new one starts first.
     if size_of(down) and size_of(surge):
         errors.append(invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
     elif not size_of(down) and not size_of(surge):

@@ -47,6 +47,7 @@ def _strategy_errors(strategy: Plain) -> Errors:
     rolling, path = part(strategy, "rollingUpdate"), f"{path}.rollingUpdate"
     down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     errors = whole_or_percent(f"{path}.maxUnavailable", down) + whole_or_percent(f"{path}.maxSurge", surge)
+    # With both at 0, a rolling update could not replace any pod.
     if not size_of(down) and not size_of(surge):
         errors.append(invalid(f"{path}.maxUnavailable", down, "may not be 0 when `maxSurge` is 0"))
     return errors + up_to_all(f"{path}.maxUnavailable", down)

@@ -55,6 +55,7 @@ def _stateful_errors(spec: Plain, *, is_new: bool) -> Errors:
         if keep.get(field) not in {"Retain", "Delete"}:
             path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
             errors.append(unsupported(path, keep.get(field), ("Retain", "Delete")))
+    # Not on updates: stored objects may be older than this check.
     errors += _claim_template_errors(spec) if is_new else []
     errors += number_errors(spec, "replicas", "minReadySeconds")
     errors += not_negative("spec.ordinals.start", part(spec, "ordinals").get("start"))

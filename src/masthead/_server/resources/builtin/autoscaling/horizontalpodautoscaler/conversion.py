@@ -58,6 +58,7 @@ def v2_to_v1(scaler: Plain) -> Plain:
     """Write an autoscaler of v2 as one of v1, with annotations for what v1 has no field for."""
     spec, status = part(scaler, "spec"), part(scaler, "status")
     behavior = spec.get("behavior")
+    # The CPU target is not carried, because v1 has a field for it.
     carried: dict[str, object] = {
         _METRICS: [
             _metric_to_v1(each, _TARGETS) for each in items(spec, "metrics") if _cpu_target(each) is None
@@ -249,6 +250,7 @@ def _spec_to_v2(scaler: Plain, annotations: Plain) -> Plain:
     made = {name: value for name, value in spec.items() if name != "targetCPUUtilizationPercentage"}
     wanted = spec.get("targetCPUUtilizationPercentage")
     metrics = _carried(annotations, _METRICS, lambda each: _metric_to_v2(each, _TARGETS)) or []
+    # v1 without any metric means CPU at the default target, which v2 has to state.
     if wanted is not None or not metrics:
         metrics.append(
             _cpu(

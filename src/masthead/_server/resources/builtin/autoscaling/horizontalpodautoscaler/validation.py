@@ -86,6 +86,7 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
     stated = [each for each in _METRICS.values() if metric.get(each) is not None]
     if stated:
         errors += _source_errors(stated[0], part(metric, stated[0]), f"{path}.{stated[0]}")
+    # kube-apiserver reports an unknown type twice: before and after the source.
     if kind not in _METRICS:
         errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
     elif _METRICS[kind] not in stated:
@@ -124,6 +125,7 @@ def _target_errors(target: Plain, path: str) -> Errors:
     errors: Errors = []
     if not kind:
         errors.append(required(f"{path}.type", "must specify a metric target type"))
+    # An empty type gets both errors.
     if kind not in {"Utilization", "Value", "AverageValue"}:
         errors.append(invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue"))
     for field in ("value", "averageValue"):

@@ -69,6 +69,7 @@ def _problem_with_duration(duration: str) -> str:
     if unsigned == "0":
         return ""
     total, at = 0, 0
+    # An empty text is looked at once, too, and refused as Go refuses it.
     while at < len(unsigned) or not at:
         amount = _AMOUNT.match(unsigned, at)
         whole, fraction, unit = amount.groups(default="") if amount else ("", "", "")
@@ -79,6 +80,7 @@ def _problem_with_duration(duration: str) -> str:
             problem = f'unknown unit "{unit}" in' if unit else "missing unit in"
             return f'{problem} duration "{duration}"'
         total += int(digits or "0") * _UNITS[unit]
+        # Go counts nanoseconds in an int64.
         if total >= 2**63:
             return f'invalid duration "{duration}"'
         at = amount.end()
@@ -108,6 +110,7 @@ def _read_range(expression: str, least: int, most: int, words: dict[str, int]) -
     if len(steps) > 1:
         raise _Unreadable(f"too many slashes: {expression}")
     step = _number(steps[0], {}) if steps else 1
+    # "5/15" means from 5 up to the maximum, in steps of 15.
     if steps and not highs:
         end = most
     if start < least:
@@ -126,6 +129,7 @@ def _number(text: str, words: dict[str, int]) -> int:
         return known
     if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
         raise _Unreadable(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
+    # The length is checked first, because Python refuses to convert very long numbers.
     if len(text.lstrip("+-").lstrip("0")) > _LONGEST_NUMBER or not -(2**63) <= int(text) < 2**63:
         raise _Unreadable(
             f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range'

@@ -66,6 +66,7 @@ def _zone_errors(zone: object) -> Errors:
         each in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in steps
     ):
         return unknown
+    # For Go, Local is the zone of the machine that runs the controller.
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         return [invalid(path, zone, why)]

@@ -124,6 +124,7 @@ def _finished_errors(change: _Change) -> Errors:
         return []
     errors: Errors = []
     status, spec, field = change.after, change.spec, "uncountedTerminatedPods"
+    # Only what an update changes is checked, so that jobs that finished before stay writable.
     if (status.get("active") or 0) > 0 and (change.ends or change.touches("active")):
         errors.append(invalid("status.active", status["active"], "active>0 is invalid for finished job"))
     is_idle = spec.get("suspend") is True and spec.get("completions") == 0

@@ -43,6 +43,7 @@ _NUMBERS: Final = (
 def _generated_errors(job: Plain, *needed: str) -> Errors:
     """Validate that the labels and the selector that the server generates are in place."""
     spec, expected = part(job, "spec"), expected_labels(job)
+    # With manualSelector, the user chose labels and selector, and nothing was generated.
     if spec.get("manualSelector") or spec.get("selector") is None:
         return []
     errors: Errors = []

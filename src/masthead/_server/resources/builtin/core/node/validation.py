@@ -38,6 +38,7 @@ def _supply_errors(node: Plain) -> Errors:
 def _taint_errors(spec: Plain) -> Errors:
     errors: Errors = []
     seen: set[tuple[str, str]] = set()
+    # kube-apiserver names the path metadata.taints, although taints are in the spec.
     for at, taint in each_of(spec, "taints", "metadata"):
         key, effect = text(taint, "key"), text(taint, "effect")
         errors += follows(f"{at}.key", key, names.qualified_name)

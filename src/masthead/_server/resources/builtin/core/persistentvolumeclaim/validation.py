@@ -44,6 +44,7 @@ def claim_changes(new: Plain, old: Plain) -> Errors:
 def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
     """The new claim without what it may change: one that is bound may grow."""
     free: set[str] = set()
+    # A claim without a class gets one later, once there is a default class.
     if before.get("storageClassName") is None and after.get("storageClassName"):
         free.add("storageClassName")
     if bound:

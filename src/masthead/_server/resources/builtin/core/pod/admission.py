@@ -54,6 +54,7 @@ def admit_pod(pod: Plain, allocate: Allocator) -> StatusFailure | None:
     if found is None:
         return _refusal(name, f"no PriorityClass with name {wanted} was found")
     value, policy = found.get("value", 0), found.get("preemptionPolicy", _PREEMPT)
+    # A client may repeat what the admission plugin computes, but not contradict it.
     given = spec.get("priority")
     if given is not None and given != value:
         return _refusal(name, _clash(f"integer value of priority ({given})", value))

@@ -57,6 +57,7 @@ def fill_pod(pod: Plain) -> None:
         fill_pod_resources(spec)
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
+    # kube-apiserver corrects a negative grace period instead of refusing it.
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         spec["terminationGracePeriodSeconds"] = 1
     POD_SPEC(spec)

@@ -31,6 +31,7 @@ def carry_status(new: Plain, old: Plain, _allocate: Allocator) -> None:
     for field in ("qosClass", _GENERATION):
         if not after.get(field) and before.get(field):
             after[field] = before[field]
+    # A type may occur several times, so conditions of one type are paired in their order.
     seen: dict[str, deque[object]] = {}
     for condition in items(before, "conditions"):
         seen.setdefault(text(condition, "type"), deque()).append(condition.get(_GENERATION))

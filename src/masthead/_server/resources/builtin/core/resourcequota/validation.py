@@ -43,6 +43,7 @@ def quota_errors(quota: Plain) -> Errors:
         if scope not in _SCOPES:
             errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
             continue
+        # One error for each such resource, all with the same text.
         apart = [name for name in part(spec, "hard") if name in FOR_QUOTAS and name not in _SCOPES[scope]]
         errors += [invalid("spec.scopes", scopes, "unsupported scope applied to resource") for _ in apart]
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):

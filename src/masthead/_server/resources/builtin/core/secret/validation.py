@@ -37,6 +37,7 @@ def secret_errors(secret: Plain) -> Errors:
     if kind.startswith("kubernetes.io/dockerc"):
         errors += _json_errors(data, _NEEDED[kind][0])
     elif kind == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
+        # Either of the two may be absent, but not both.
         errors += [required("data[username]"), required("data[password]")]
     elif kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
         errors.append(required("data[ssh-privatekey]"))

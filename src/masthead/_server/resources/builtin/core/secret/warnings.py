@@ -54,6 +54,7 @@ def _blocks(encoded: str) -> list[_Block]:
         try:
             content = binascii.a2b_base64(b"".join(body.split()), strict_mode=True)
         except binascii.Error:
+            # Go's pem.Decode skips a block whose content is not base64.
             continue
         blocks.append(_Block(kind.decode(errors="replace"), content))
     return blocks
@@ -61,6 +62,7 @@ def _blocks(encoded: str) -> list[_Block]:
 
 def _enclosed(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Return the kind and the lines of each block: from a first line to the next last line of its kind, if there is one."""
+    # All marks are found first: a search for the end from each beginning would take quadratic time.
     marks = list(_MARK.finditer(text))
     ends: dict[bytes, deque[re.Match[bytes]]] = {}
     for mark in marks:

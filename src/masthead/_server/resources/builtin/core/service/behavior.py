@@ -217,6 +217,7 @@ def _keep_allocated(new: Plain, old: Plain) -> None:
         used = {each.get("nodePort") for each in items(new, "ports")}
         for each in items(new, "ports"):
             known = held.get(each.get("name", ""))
+            # The number may have moved to another port of the service, and must not be used twice.
             if not each.get("nodePort") and known and known not in used:
                 each["nodePort"] = known
     if _needs_health_port(new) and _needs_health_port(old) and not new.get("healthCheckNodePort"):
@@ -235,6 +236,7 @@ def _pair_addresses(new: Plain, old: Plain) -> None:
 
 def _reallocate(new: Plain, old: Plain, allocate: Allocator) -> None:
     after, before = new["spec"], part(old, "spec")
+    # First, because what the service keeps needs no allocation.
     _keep_allocated(after, before)
     _pair_addresses(after, before)
     if _needs_address(after):
@@ -267,6 +269,7 @@ def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
                 raise StatusFailure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
             seen.add((protocol, number))
             kept.add(number)
+    # Last, because a number that moved to another port of the service stays allocated.
     for number in held - kept:
         allocate.drop_port(number)
 
@@ -285,6 +288,7 @@ def _drop(spec: Plain, old: Plain, *fields: str) -> None:
 def _prepare_update(new: Plain, old: Plain) -> None:
     after, before = new["spec"], part(old, "spec")
     if _needs_address(before) and not _needs_address(after):
+        # Only what the client left unchanged is dropped; a new value is refused by validation.
         if after.get("clusterIP") == before.get("clusterIP"):
             _drop(after, before, "clusterIPs", "clusterIP")
         _drop(after, before, "ipFamilies", "ipFamilyPolicy")

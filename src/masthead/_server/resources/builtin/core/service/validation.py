@@ -69,6 +69,7 @@ def address_errors(spec: Plain) -> Errors:
     errors += bad
     if len(many) > 2:
         errors.append(invalid(path, many, "may only hold up to 2 values"))
+    # Of addresses that cannot be read, the families cannot be compared.
     return errors if bad else errors + _mixed_addresses(path, many, words(spec, "ipFamilies"))
 
 

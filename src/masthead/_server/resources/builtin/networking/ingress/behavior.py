@@ -32,6 +32,7 @@ def _prepare_ingress(ingress: Plain, allocate: Allocator) -> None:
         for each in allocate.listed("networking.k8s.io", "ingressclasses")
         if part(metadata(each), "annotations").get(key) == "true"
     ]
+    # Sorts are stable: the newest class comes first, and of equally old ones the first by name.
     ranked = sorted(marked, key=lambda meta: text(meta, "name"))
     ranked.sort(key=lambda meta: text(meta, "creationTimestamp"), reverse=True)
     if ranked:

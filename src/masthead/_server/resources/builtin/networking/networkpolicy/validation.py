@@ -66,6 +66,7 @@ def _block_errors(block: Plain, path: str) -> Errors:
         wrong = cidr_errors(at, each)
         if not wrong:
             inner = ip_network(each, strict=False)
+            # With a longer prefix, all of it is inside if its first address is.
             inside = inner.version == outer.version and inner.network_address in outer
             if not inside or inner.prefixlen <= outer.prefixlen:
                 wrong = [invalid(at, each, "must be a strict subset of `cidr`")]

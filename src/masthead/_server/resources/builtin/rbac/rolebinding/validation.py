@@ -23,6 +23,7 @@ def _subject_errors(subject: Plain, path: str, *, namespaced: bool) -> Errors:
         errors += follows(f"{path}.name", name, names.SUBDOMAIN) if name else []
         if group:
             errors.append(unsupported(f"{path}.apiGroup", group, ("",)))
+        # In a RoleBinding, a subject without a namespace is in that of the binding.
         if not namespaced and not subject.get("namespace"):
             errors.append(required(f"{path}.namespace"))
     elif kind not in {"User", "Group"}:

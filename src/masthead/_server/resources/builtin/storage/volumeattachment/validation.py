@@ -24,6 +24,7 @@ def attachment_errors(attachment: Plain) -> Errors:
     if len(driver) > 63:
         errors.append(too_long("spec.attacher", 63))
     if driver:
+        # Names of CSI drivers may have capitals, so that the lower case is checked.
         errors += [invalid("spec.attacher", driver, each) for each in names.SUBDOMAIN(driver.lower())]
     has_inline = part(spec, "source").get("inlineVolumeSpec") is not None
     if volume is None and not has_inline:
