@@ -309,6 +309,8 @@ class SharedInformerFactory(InformerGroups):
                     "the factory was started in another event loop; a factory has one, make another"
                 )
             self._loop = loop
+        # Outside the lock: an informer that is made meanwhile sees the loop, and may begin twice,
+        # which does no harm.
         for each in self._all():
             _begin(each)
 
@@ -332,6 +334,7 @@ class SharedInformerFactory(InformerGroups):
             raise InformerStateError("the factory is not started, so nothing will sync; start() it first")
         try:
             async with asyncio.timeout(timeout):
+                # One after the other: either way, the wait ends when the slowest has synced.
                 for each in self._all():
                     await each.wait_synced(handlers=handlers)
         except TimeoutError:
@@ -428,9 +431,12 @@ class SharedInformerFactory(InformerGroups):
         if there is not None:
             return there
         self._check_open(f"make an informer for {found.name}")
+        # Not under the lock, which is not reentrant: a constructor may ask this factory for another informer.
         made = make()
         with self._lock:
+            # Checked again: nobody would stop an informer that joins after shutdown.
             self._check_open(f"make an informer for {found.name}")
+            # Of two threads that make the same one, the first wins; the other's is never started.
             there, loop = self._informers.setdefault(found, made), self._loop
         if there is made and loop is not None:
             _begin_on(loop, made)
@@ -518,8 +524,11 @@ def _begin_on(loop: asyncio.AbstractEventLoop, informer: SharedInformer[Any]) ->
         _begin(informer)
         return
     try:
+        # Calls that one thread hands to a loop keep their order, so whatever it asks next finds the informer
+        # begun.
         loop.call_soon_threadsafe(_begin, informer)
     except RuntimeError:
+        # The loop is closed. A factory has one loop for its whole life, so there is no other to try.
         raise ClosedError(
             "the factory's event loop has ended, and its informers with it; make a new factory"
         ) from None

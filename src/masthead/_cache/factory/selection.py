@@ -119,6 +119,7 @@ def resource_of(what: type[Object] | GroupVersionResource) -> GroupVersionResour
     given = cast("object", what)
     if isinstance(given, GroupVersionResource):
         return given
+    # isinstance() first: issubclass() raises TypeError for what is no class.
     if not isinstance(given, type) or not issubclass(given, Object):
         raise InvalidValueError(
             f"{what!r} is neither a class of objects nor a resource, such as "
@@ -146,6 +147,7 @@ def named(
             "give that and the plural, such as 'apps/v1', 'deployments'",
             value=what,
         )
+    # A kind such as "Deployment" in place of the plural would only show as a 404 of the first list.
     if names.problem_with_dns1123_label(resource):
         raise InvalidValueError(
             f"{resource!r} is no resource; give its plural, such as 'deployments'", value=resource
@@ -159,6 +161,7 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
     Raises:
         InvalidValueError: If the sequence is empty, or a namespace is invalid.
     """
+    # An empty string means all namespaces, as client-go's NamespaceAll; an empty list is rather a mistake.
     if not namespace and (namespace is None or isinstance(namespace, str)):
         return ()
     given = [namespace] if isinstance(namespace, str) else list(namespace)
@@ -170,6 +173,7 @@ def namespaces_of(namespace: str | Sequence[str] | None) -> tuple[str, ...]:
         if not isinstance(cast("object", each), str):
             raise InvalidValueError(f"{each!r} is no namespace", value=each)
         names.check_dns1123_label(each)
+    # The same namespaces in another order, or twice, are the same informer.
     return tuple(sorted({*given}))
 
 

@@ -102,6 +102,7 @@ class InformerController(Generic[T]):
         self._resync = options.resync
         self._is_due = is_due
         self._has_run = False
+        # One for all scopes, because they fill one store.
         ingest = Ingest(storage or storage_for(options.hold, first.item), options.transform)
         self._reflectors = [
             Reflector(

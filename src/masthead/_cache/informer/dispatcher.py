@@ -133,10 +133,12 @@ class ProcessorListener(Generic[T]):
             return self._handler.on_add(opened(notification.new), notification.is_initial)
         if kind is NotificationType.UPDATE:
             new = opened(notification.new)
+            # A resync: both are the same stored object, which need not be opened twice.
             old = new if notification.old is notification.new else opened(notification.old)
             return self._handler.on_update(old, new)
         if kind is NotificationType.DELETE:
             return self._handler.on_delete(opened(notification.old), notification.final_state_known)
+        # The sync marker: notifications keep their order, so every initial add has been handled by now.
         self.is_synced = True
         self.on_synced()
         return None
@@ -151,6 +153,7 @@ class ProcessorListener(Generic[T]):
         if self._metrics is not None:
             self._metrics.failed()
         what = f"{notification.type.name.lower()} of {notification.key!r}"
+        # A handler that fails on every event would otherwise fill the log with tracebacks.
         if count == 1:
             _log.exception("handler %s failed on the %s, which is not retried", self.name, what)
         elif _is_power_of_ten(count):
@@ -186,11 +189,13 @@ class HandlerDispatcher(ABC):
         Args:
             grace: For how many seconds a call may go on; None for as long as it takes.
         """
+        # A handler that stops its own informer would wait for itself.
         if not self.is_alive() or self.is_own():
             return
         at_first = None if grace is None else min(grace, _QUIET_WAIT)
         if await self._is_over(at_first) or grace is None or at_first is None:
             return
+        # Most calls end within the first wait; only the log of a longer one says what the stop waits for.
         if grace > at_first:
             more = grace - at_first
             _log.warning("stopping: handler %s is still busy; it has %g s more", self._name, more)
@@ -249,11 +254,13 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
             batch = listener.take()
             if not batch:
                 await pushed.wait()
+                # Cleared before the next take(): what is pushed in between is taken, or sets it again.
                 pushed.clear()
                 dispatched = 0
                 continue
             await self._dispatch_all(batch)
             dispatched += len(batch)
+            # Handlers that never suspend would otherwise keep the loop from reading the watch.
             if dispatched >= _TURN:
                 await asyncio.sleep(0)
                 dispatched = 0

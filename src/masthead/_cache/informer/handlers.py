@@ -160,6 +160,7 @@ def handler_of(
     if not given:
         raise InvalidValueError("a handler needs something to call: on_add, on_update or on_delete")
     for name, each in given.items():
+        # Refused at registration: when an event comes, an error of a handler is only logged.
         if not callable(each):
             raise InvalidValueError(f"{name} is of type {type(each).__name__}; give a function", value=each)
         _check_signature(name, each, _FUNCTION_ARGUMENTS[name])
@@ -187,6 +188,7 @@ def _check_handler(handler: object) -> None:
         InvalidValueError: If it is that.
     """
     name = type(handler).__name__
+    # A class has the methods, too, but they lack their self.
     if isinstance(handler, type):
         name = handler.__name__
         raise InvalidValueError(f"{name} is a class; give an object: {name}()", value=handler)
@@ -197,6 +199,7 @@ def _check_handler(handler: object) -> None:
                 f"a {name} is no handler: it has no {each}; derive it from EventHandler", value=handler
             )
         _check_signature(f"{each} of {name}", method, arguments)
+    # The inherited methods do nothing; most likely, a name is misspelt.
     if not any(_is_overridden(handler, each) for each in _METHOD_ARGUMENTS):
         raise InvalidValueError(
             f"a {name} overrides none of {', '.join(_METHOD_ARGUMENTS)}, and so would never be called",

@@ -570,6 +570,7 @@ class SharedInformer(Generic[T]):
         try:
             async with asyncio.timeout(timeout):
                 while not is_reached():
+                    # Checked each time: an informer that stops meanwhile will never get there.
                     self._check_not_stopped("be waited for")
                     self._check_started()
                     await self._core.progress.next()
@@ -589,15 +590,18 @@ class SharedInformer(Generic[T]):
         try:
             await asyncio.wait({pump, stopping}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
+            # Whoever cancels wants an end soon: handlers get less time than stop() would grant.
             self._grace = min(self._grace, _GRACE_IF_CANCELLED)
             raise
         finally:
             self._stopping.set()
             for task in (pump, stopping):
                 task.cancel()
+            # Before the handlers: nothing new reaches them while they are waited for.
             await asyncio.wait({pump, stopping})
             await self._core.end_handlers(self._grace)
         if not pump.cancelled() and (error := pump.exception()) is not None:
+            # The client or the queue was closed, which ends an informer and is no fault of it.
             if not isinstance(error, ClosedError):
                 raise error
             _log.warning("informer %s ends: %s", self.name, error)
@@ -674,6 +678,7 @@ def _wanted(
                 "with an informer of that kind",
                 value=version,
             )
+        # In a namespace with a watch of its own, only that watch has to reach the version.
         namespace = version.metadata.namespace
         return _number(version.metadata.resource_version), namespace if namespace in scopes else None
     return _number(version), None

@@ -141,6 +141,7 @@ class SharedProcessor(Generic[T]):
         with self.gate:
             items = self.store.copy_items()
             listeners = [self._listeners[handler] for handler in self.due & self._listeners.keys()]
+        # In slices: a large store, pushed at once, would block the event loop.
         for part in in_slices(items.items(), _PUSHED):
             notifications = [
                 Notification(NotificationType.UPDATE, key, stored, stored) for key, stored in part

@@ -138,11 +138,13 @@ class QueueSink(Generic[V]):
         """
         for change in changes:
             self._write(change)
+        # Reflectors of several scopes share the queue; their pops must not interleave.
         async with self._lock:
             popped = 0
             while len(self._queue) and await self._pop():
                 popped += 1
                 if popped % _POPS == 0:
+                    # A long queue would otherwise block the event loop.
                     await asyncio.sleep(0)
             self._on_processed()
 

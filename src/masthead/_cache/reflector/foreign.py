@@ -76,6 +76,7 @@ class ForeignListWatch(Generic[T]):
         """
         batches = self._wrapped.watch(options)
         if not (hasattr(batches, "__aiter__") and hasattr(batches, "aclose")):
+            # An "async def" without yield; if it is not closed, Python warns that it was never awaited.
             if inspect.iscoroutine(waste := cast("object", batches)):
                 waste.close()
             raise ProtocolError(
@@ -86,6 +87,7 @@ class ForeignListWatch(Generic[T]):
         try:
             await stream.open()
         except BaseException:
+            # Also on cancellation: nobody else has the generator, so nobody else can close it.
             await stream.aclose()
             raise
         return stream
@@ -108,9 +110,11 @@ class ForeignStream(Generic[T]):
         return self
 
     async def __anext__(self) -> Sequence[WatchEvent[T]]:
+        # The events before it have been given out by the previous call.
         if self._error is not None:
             raise self._error
         if self._first is not None:
+            # open() has read it, to learn whether the watch was accepted.
             batch, self._first = self._first, None
         else:
             batch = await anext(self._batches)
@@ -132,6 +136,7 @@ class ForeignStream(Generic[T]):
                 self._error = ProtocolError(
                     f"the watch of {self._resource} yielded a {type(event).__name__} among its events"
                 )
+                # The events before it are valid, and must not be lost with it.
                 break
             events.append(event if event.type in EVENT_TYPES else _broken(event))
         return events

@@ -58,7 +58,9 @@ class Ingest(Generic[T]):
         Raises:
             UndecodableError: If it has no name, or if the transform or the storage fails.
         """
+        # The key of the object as it was sent: a transform must not move it to another.
         key = obj.key
+        # All nameless objects would share one key.
         if not key:
             raise UndecodableError("an object without a name cannot be cached", key="")
         if self.transform is not None:

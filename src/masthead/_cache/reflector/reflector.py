@@ -432,15 +432,19 @@ class Reflector(Generic[T]):
         for event in batch:
             kind = event.type
             if kind == "BROKEN":
+                # One object that cannot be decoded must not stop the stream.
                 self._take_broken(event)
                 continue
             obj = event.object
             version = obj.metadata.resource_version
             if machine.phase is Phase.STREAMING and version and event.ends_initial_events:
+                # The caller tells the machine once the store has the state; before, it must not count as
+                # complete.
                 return version
             if machine.event(kind, version) is Role.CHANGE:
                 self._change(kind, obj, version)
             elif kind == "DELETED":
+                # It was among the initial events, and was deleted before they ended.
                 self._builder.drop(obj.key)
             elif kind != "BOOKMARK":
                 self._collect(obj)
@@ -457,6 +461,7 @@ class Reflector(Generic[T]):
             self._put_aside(kind, error.key, version, str(error))
             return
         if self.status.broken:
+            # An earlier version may have been put aside; this one can be decoded.
             self._undecodable.discard(key)
         self._changes.append(Delta(_DELTA_TYPES[kind], key, stored, version))
 

@@ -60,9 +60,11 @@ async def is_same_server(source: Source[T], samples: Sequence[Sample], version: 
     for sample in samples:
         found = await source.list_page(ListWatchOptions(key=sample.key), lambda _: None)
         if not is_at_least(found.metadata.resource_version, version):
+            # A server that was restored from a backup is behind; a watch from our version would miss changes.
             return False
         for item in found.items:
             if item.key == sample.key:
                 about = item.metadata
+                # An object of that name on another server, or one made anew, has another uid.
                 return about.uid == sample.uid and is_at_least(about.resource_version, sample.version)
     return False

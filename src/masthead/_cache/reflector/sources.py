@@ -58,14 +58,17 @@ def sources_of(
     if isinstance(given, Sequence):
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
     if asked := [name for name, each in selectors.items() if each is not None]:
+        # To ignore it would be to cache objects that were not asked for.
         raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
     if isinstance(given, ListWatch):
         return {"": given}
+    # A class has the members, too, but they lack their self.
     if isinstance(given, type) or not all(hasattr(given, name) for name in _MEMBERS):
         raise InvalidValueError(
             f"{_described(given)} can be neither listed nor watched; {_advice(given)}", value=given
         )
     if inspect.iscoroutinefunction(given.watch):
+        # It would otherwise fail only when the first watch is opened.
         raise InvalidValueError(
             f"{type(given).__name__}.watch must give events with yield, not return them", value=given
         )
@@ -106,10 +109,12 @@ def _resources(given: Sequence[ReadVerbs[T]]) -> Sequence[ReadVerbs[T]]:
 
 def _by_namespace(pairs: Sequence[tuple[ReadVerbs[T], Source[T]]]) -> Mapping[str, Source[T]]:
     if len(pairs) == 1:
+        # A single source is the whole store, whatever its namespace.
         return {"": pairs[0][1]}
     found: dict[str, Source[T]] = {}
     for resource, source in pairs:
         namespace = resource.namespace
+        # A key belongs to one scope: sources that overlap would both report it.
         if not namespace or namespace in found:
             raise InvalidValueError(
                 "of several resources, each must be of another namespace, such as "

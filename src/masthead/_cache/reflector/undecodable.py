@@ -55,6 +55,7 @@ class UndecodableObjects:
         if len(unsaid) == 1:
             _log.warning("%s: %r %s: %s", self._label, key, self._fate(key), problem)
             return
+        # One line for all: a changed schema breaks every object of a kind at once.
         names = ", ".join(map(repr, list(unsaid)[:_NAMED])) + (", ..." if len(unsaid) > _NAMED else "")
         _log.warning(
             "%s: %d objects cannot be used (%s); the first %s: %s",

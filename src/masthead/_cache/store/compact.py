@@ -144,6 +144,7 @@ class Compact(ObjectStorage[T]):
                 samples = self._spread(items)
         if samples:
             self._start_training(samples)
+        # Training runs in a thread; the event loop goes on between two short waits for it.
         while not self.wait_trained(_TRAINING_TURN_S):
             yield
         yield
@@ -153,9 +154,11 @@ class Compact(ObjectStorage[T]):
             if stored[-1] == self._dictionaries.newest:
                 continue
             data = self._dictionaries.text(stored)
+            # To replace a value does not change the dict's size, so it may be iterated meanwhile.
             with self._lock:
                 items[key] = self._compressed(stored[: stored.index(0)], data)
             done += len(data)
+            # Counted in bytes: as many large objects would take far longer than small ones.
             if done >= _AT_ONCE:
                 done = 0
                 yield
@@ -230,9 +233,11 @@ class _Opened(Generic[T]):
         """Keep an object open; returns the one that is, if there is one already."""
         with self._lock:
             if (kept := self._objects.get(stored)) is not None:
+                # Another thread has opened it meanwhile; all readers get the same object.
                 return kept[0]
             self._objects[stored] = (obj, size)
             self._size += size
+            # The newest stays, even if it alone is above the limit.
             while len(self._objects) > 1 and (len(self._objects) > _OPENED or self._size > _OPENED_BYTES):
                 _, (_, gone) = self._objects.popitem(last=False)
                 self._size -= gone

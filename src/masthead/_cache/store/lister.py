@@ -145,6 +145,7 @@ def _selected(objects: list[T], selection: LabelSelection | None) -> list[T]:
     try:
         return [obj for obj in objects if matches(obj.metadata.labels)]
     except DecodeError:
+        # Objects are decoded late: one with unreadable labels must not hide all the others.
         return [obj for obj in objects if _is_readable(obj) and matches(obj.metadata.labels)]
 
 

@@ -136,6 +136,7 @@ def read(
         except OSError as error:
             raise _broken(source, f"cannot be read ({error.strerror})") from error
         lines = _Lines(source, stack.enter_context(_decompressing(source, file)))
+        # With a limit: a file that is no snapshot may be a single line of any length.
         first = lines.next(_LONGEST_HEADER)
         header = _checked_header(source, first, expected)
         yield header, _read_objects(source, lines, cls, zlib.crc32(first))
@@ -219,6 +220,7 @@ def _line(text: bytes) -> bytes:
 
 def _checked_header(source: Path, line: bytes, expected: SnapshotHeader) -> SnapshotHeader:
     try:
+        # The format first: the header of another version need not decode as this one.
         written = typeinfo.decode_json(line, _Format)
         if written.format != _FORMAT:
             raise _broken(source, "is no snapshot")
@@ -242,6 +244,7 @@ def _compared(header: SnapshotHeader) -> dict[str, object]:
 def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> Iterator[T]:
     count = 0
     line = lines.next()
+    # One line ahead: the last line is not an object, and is known only by what does not follow it.
     while following := lines.next():
         count += 1
         checksum = zlib.crc32(line, checksum)
@@ -251,6 +254,7 @@ def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> I
         end = typeinfo.decode_json(line, _End)
     except _MALFORMED:
         raise _broken(source, "is cut short") from None
+    # Before the checksum, which differs as well, but does not say what is wrong.
     if end.objects != count:
         raise _broken(source, f"lacks something: {end.objects} objects were written, and {count} are there")
     if end.crc32 != checksum:

@@ -183,6 +183,7 @@ def storage_for(name: Hold, cls: type[T]) -> ObjectStorage[T]:
     if name == "eager":
         return Eager()
     if name == "compact":
+        # Imported on demand: zstandard is optional.
         from masthead._cache.store.compact import Compact
 
         return Compact(cls)

@@ -64,7 +64,9 @@ def apply(transform: Transform[T], obj: T) -> T:
         Exception: Whatever the transform raises.
     """
     if isinstance(transform, Rewrite):
+        # Its results have bytes of their own already.
         return transform(obj)
+    # Taken before the call: a transform may change the object in place.
     cls, key, identity = _class_of(obj), obj.key, _identity(obj)
     result: object = transform(obj)
     if not isinstance(result, cls) or _identity(result) != identity:
@@ -74,6 +76,7 @@ def apply(transform: Transform[T], obj: T) -> T:
             "with its name, namespace, uid and resource version",
             value=result,
         )
+    # A cache keeps bytes; those of an object that was changed in place are still the old ones.
     text = result.to_json()
     return result if text == result.wire_bytes else cls.from_wire(text)
 
@@ -255,7 +258,9 @@ def _struct(tree: _Tree) -> type[msgspec.Struct]:
             annotation: Any = Raw
         else:
             below: Any = _struct(further)
+            # A path also leads through lists, into each item, and through null.
             annotation = below | list[below] | None
+        # Numbered: a name on the wire need not be a Python identifier.
         fields.append((f"f{index}", annotation, UNSET))
     names = dict(zip((name for name, _, _ in fields), tree, strict=True))
     return msgspec.defstruct("Kept", fields, rename=names)
@@ -273,6 +278,7 @@ def _kept(text: bytes | Raw, tree: _Tree) -> object:
     kept: dict[str, object] = {}
     for name, further in tree.items():
         value: object = level.get(name)
+        # A null has nothing below it, and stays as it is.
         if further is not None and name in level and bytes(level[name]) != b"null":
             value = _kept(level[name], further)
         if value is not None:
