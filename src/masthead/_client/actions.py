@@ -174,6 +174,7 @@ class TokenVerbs(SubresourceBase[T], Generic[T]):
         if expiration_seconds is not None:
             spec["expirationSeconds"] = expiration_seconds
         if bound_object is not None:
+            # With the uid: an object made anew under the same name is not the one that is meant.
             spec["boundObjectRef"] = {
                 "apiVersion": bound_object.gvk.api_version,
                 "kind": bound_object.gvk.kind,

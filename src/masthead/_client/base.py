@@ -159,6 +159,7 @@ class BaseResource(Generic[T]):
     ) -> Call:
         """Build a call. `about` names an object whose name is not in the path, for messages."""
         target = await self._target()
+        # Without the name, the path would be the collection's: a delete would delete all of it.
         if name is None and (subresource or verb in _OF_ONE_OBJECT):
             raise NameFormatError(
                 f"{verb} {target.name}: an object's name is needed, not None. Nothing was sent.", value=name

@@ -120,6 +120,7 @@ class Client(Clientset):
             AuthError: If the credentials cannot be used.
             InvalidValueError: If another argument is invalid.
         """
+        # First of all: a traceback of what follows must not show the credentials of a kubeconfig.
         kubeconfig = conceal(kubeconfig)
         if config is not None and (kubeconfig is not None or context is not None):
             raise ConfigError("give a config, or a kubeconfig and context to make it from, not both")
@@ -339,6 +340,7 @@ class Client(Clientset):
                 raise InvalidValueError(f"{what} is complete; leave out {resource!r}", value=resource)
             return target(what, namespaced=None)
 
+        # Discovery waits for the first call: nothing is sent here.
         async def find() -> ResourceTarget[T]:
             if resource is None:
                 found = await self._mapper.find(what)

@@ -80,6 +80,7 @@ async def retry_on(
             delay = next(delays, None)
             if delay is None:
                 raise
+        # Outside the except block: a cancellation here must not have the error as its context.
         await asyncio.sleep(delay)
 
 
@@ -174,6 +175,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         async def attempt() -> T:
             nonlocal known
+            # After a conflict, never from the caller's function: a cache may be behind, and conflict again.
             if known is not None:
                 known = await read_again(self, known, timeout)
             elif isinstance(get, str):
@@ -255,7 +257,10 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                     timeout=timeout,
                 )
             except NotFoundError as error:
+                # Deleted since it was read: as a conflict it is retried, and the next attempt creates it.
                 raise deleted_conflict(found, error) from error
             return response, update_result(found, response, dry_run=dry_run)
 
+        # Also on AlreadyExistsError: somebody else has created it since it was read, so the next attempt
+        # updates it.
         return await retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

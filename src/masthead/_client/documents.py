@@ -122,6 +122,7 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
             loaded.append(_class_of(data).from_dict(data, strict=strict))
         except DecodeError as error:
             problems.append(f"{origin}: {_describe(error, data)}")
+    # Only now, so that one run shows every problem.
     if problems:
         raise refusal("these manifests cannot be read:", problems)
     return loaded
@@ -195,6 +196,7 @@ _Part: TypeAlias = "tuple[str, Mapping[str, object] | str]"
 
 
 def _parts(source: object, origin: str) -> Iterator[_Part]:
+    # Iterable comes last: text, open files and mappings can be iterated, too.
     if isinstance(source, os.PathLike):
         yield from _files(Path(cast("os.PathLike[str]", source)))
     elif isinstance(source, str | bytes):
@@ -215,6 +217,7 @@ def _parts(source: object, origin: str) -> Iterator[_Part]:
 def _files(path: Path) -> Iterator[_Part]:
     try:
         if not path.is_dir():
+            # A file that is named is read whatever its suffix.
             yield from _text(path.read_bytes(), str(path))
             return
         found = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
@@ -266,6 +269,7 @@ def _problem_with(data: Mapping[str, object]) -> str:
         return f"{obj.kind}: metadata.name is missing"
     if obj.metadata.managed_fields:
         return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server maintains them"
+    # A wrong type that is found here is found before the first request.
     try:
         _class_of(data).from_dict(data)
     except DecodeError as error:

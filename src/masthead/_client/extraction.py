@@ -198,6 +198,7 @@ def _owned_items(items: list[object], owned: OwnedFields, facts: FieldSchema) ->
         keys, below = found
         part = _owned_part(item, below, known)
         if keys:
+            # The keys identify the item in its list; without them, it could not be applied again.
             named = _keys_of(cast("dict[str, object]", item), keys, known)
             part = named | cast("dict[str, object]", part)
         taken.append(part)

@@ -38,6 +38,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
     at = 1 if path.startswith(".") else 0
     while at < len(path):
         found = _STEP.match(path, at)
+        # An index or a key needs a field before it.
         if found is None or (not steps and found["name"] is None):
             break
         name, index, key = found["name"], found["index"], found["key"]

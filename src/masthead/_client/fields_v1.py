@@ -87,6 +87,7 @@ def read_fields_v1(data: Mapping[str, object]) -> OwnedFields:
 def _read(data: Mapping[str, object]) -> OwnedFields:
     owned = OwnedFields()
     for element, below in data.items():
+        # The "." stands for the field or item itself, not for something in it.
         if element == ".":
             continue
         if not isinstance(below, dict):
@@ -100,6 +101,7 @@ def _read(data: Mapping[str, object]) -> OwnedFields:
         elif kind == "v":
             owned.values.append(_json(element, rest))
         elif kind == "i" and rest.isascii() and rest.isdigit() and len(rest) < _INDEX_DIGITS:
+            # Hence the conditions: isdigit() admits what int() refuses, and int() refuses long numbers.
             owned.indexes[int(rest)] = inner
         else:
             raise _invalid_element(element)

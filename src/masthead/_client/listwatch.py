@@ -138,6 +138,7 @@ class WatchStream(Generic[T]):
         return self
 
     async def __anext__(self) -> Sequence[WatchEvent[T]]:
+        # The events before it have been given out by the previous call.
         if self._error is not None:
             raise self._error
         lines = await anext(self._batches)
@@ -145,6 +146,7 @@ class WatchStream(Generic[T]):
         for event in read_events(self._target.item, lines):
             if isinstance(event, StatusError):
                 event.resource = event.resource or self._target.name
+                # Raised by the next call: the events before it are valid.
                 self._error = event
                 break
             events.append(event)
@@ -309,6 +311,7 @@ class ListWatch(Generic[T]):
             MastheadError: If it cannot be opened.
         """
         target = await self.target()
+        # The same error as the server's: the caller need not know which of the two refused.
         if options.send_initial_events and not is_raw and not self.supports_initial_events:
             raise BadRequestError(
                 "the server does not support initial events", verb="watch", resource=target.name, code=400
@@ -341,6 +344,7 @@ def failure_of(error: Exception) -> Failure:
         return Failure(silent=isinstance(error, DeadlineError))
     causes = error.details.causes if error.details is not None else []
     too_large = any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
+    # API servers from 1.17.0 to 1.18.5 say so only in the message.
     return Failure(
         code=error.code,
         reason=error.reason,
@@ -355,6 +359,7 @@ def _with_key(key: str, query: Query) -> Query:
     if not key:
         return query
     namespace, _, name = key.rpartition("/")
+    # Joined into one selector: of a repeated parameter, the server reads only the first.
     terms = [value for option, value in query if option == "fieldSelector"]
     terms.append(f"metadata.name={name}")
     if namespace:

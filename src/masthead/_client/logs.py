@@ -41,6 +41,7 @@ def log_query(
     Raises:
         InvalidValueError: If options contradict each other, or a number is invalid.
     """
+    # The API server refuses both together, too, but only after a request.
     if since is not None and since_seconds is not None:
         raise InvalidValueError("give since or since_seconds, not both")
     switches = {

@@ -246,6 +246,7 @@ async def _each(
         try:
             response = await do(manifest)
         except MastheadError as error:
+            # Nothing is undone, so the error says how far it came.
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
                 f"{verb} {manifest.document.label}: {str(error).rstrip('.')}. Done before: {before}.",

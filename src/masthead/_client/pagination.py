@@ -78,6 +78,7 @@ async def iter_pages(
     query = replace(query, limit=query.limit or page_size)
     while True:
         page = await fetch(query.params())
+        # Read before the page is given away: its receiver may change it.
         token = page.metadata.continue_
         yield page
         if not token:

@@ -19,6 +19,7 @@ def deployment_lacks(obj: Object) -> str:
     wanted, replicas = _number(obj, "spec.replicas", 1), _number(obj, "status.replicas")
     updated = _number(obj, "status.updatedReplicas")
     available = _number(obj, "status.availableReplicas")
+    # Until the controller has observed this generation, the counts are those of an earlier one.
     if _number(obj, "status.observedGeneration") < obj.metadata.generation:
         return _UNSEEN
     if updated < wanted:
@@ -34,11 +35,13 @@ def stateful_set_lacks(obj: Object) -> str:
     """What is missing until all replicas are ready and, from the partition on, updated."""
     wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
     observed = _number(obj, "status.observedGeneration")
+    # Until the controller has observed this generation, the counts are those of an earlier one.
     if not observed or observed < obj.metadata.generation:
         return _UNSEEN
     if ready < wanted:
         return f"{ready} of {wanted} pods are ready"
     if partition := _number(obj, "spec.updateStrategy.rollingUpdate.partition"):
+        # Below the partition, pods keep the old revision on purpose.
         updated, new = _number(obj, "status.updatedReplicas"), wanted - partition
         return f"{updated} of {new} pods from {partition} on are new" if updated < new else ""
     current, newest = _text(obj, "status.currentRevision"), _text(obj, "status.updateRevision")
@@ -53,6 +56,7 @@ def daemon_set_lacks(obj: Object) -> str:
     wanted = _number(obj, "status.desiredNumberScheduled")
     updated = _number(obj, "status.updatedNumberScheduled")
     available = _number(obj, "status.numberAvailable")
+    # Until the controller has observed this generation, the counts are those of an earlier one.
     if _number(obj, "status.observedGeneration") < obj.metadata.generation:
         return _UNSEEN
     if updated < wanted:

@@ -138,6 +138,7 @@ class SubresourceBase(WriteBase[T], Generic[T]):
             verb,
             name=name,
             subresource=subresource,
+            # A read takes no options of writes.
             query=[] if body is None else query,
             body=None if body is None else body.to_json(),
             timeout=timeout,

@@ -191,6 +191,7 @@ class _Wait(Generic[T]):
                 if self._last is not None and self._last.key != event.object.key:
                     self._refuse_several(self._last, event.object)
                 self._has_event = True
+                # The watch works, so the next failure is a first one.
                 self._backoff.reset()
                 self._last = None if event.type == "DELETED" else event.object
                 if self._condition(self._last):

@@ -121,7 +121,9 @@ class Watch(Generic[T]):
     async def __anext__(self) -> WatchEvent[T]:
         while not self._ready:
             if self._error is not None:
+                # Only now, when all events before it have been consumed.
                 await self.close()
+                # Raised once: the watch is closed, and ends the next time.
                 error, self._error = self._error, None
                 raise error
             if self._closed.is_set():
@@ -144,6 +146,7 @@ class Watch(Generic[T]):
         except TransportError as error:
             self._after(error)
         except ClosedError:
+            # A close() in another task ends a read like this; only the client's own end is an error.
             if not self._closed.is_set():
                 raise
         else:
@@ -191,6 +194,7 @@ class Watch(Generic[T]):
     async def _list(self, step: List) -> None:
         """Read a page of the state of a server that does not support initial events."""
         if step.restarts:
+            # The list starts over: objects of its earlier pages may be gone by now.
             self._initial.clear()
         broken: list[DecodeError] = []
         options = ListWatchOptions(

@@ -149,6 +149,7 @@ def _read(item: type[T], line: bytes) -> WatchEvent[T] | StatusError:
     try:
         said = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # An event, not an exception: one bad line must not end the stream.
         return _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
     data = bytes(said.object)
     known = _TYPES.get(said.type)

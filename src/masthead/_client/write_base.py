@@ -135,6 +135,7 @@ class WriteBase(BaseResource[T], Generic[T]):
                 value=patch,
             )
         is_apply = patch.type is PatchType.APPLY
+        # The API server refuses force for any other patch.
         if force is not None and not is_apply:
             raise InvalidValueError(
                 f"force is for apply patches; this is one of {patch.type.name}", value=force
