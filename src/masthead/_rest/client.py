@@ -350,7 +350,10 @@ class RestClient:
     ) -> T | _Failed:
         authorization = Secret()
         try:
+            # The rate limit before the credentials, which could expire while the call waits.
             await self._rate_limiter.wait(deadline.left())
+            # The caller's own header wins; credentials would be obtained for nothing, perhaps by running a
+            # plugin.
             if not has_header(call.headers, "authorization"):
                 authorization = await self._rate_limiter.until_closed(
                     self._credentials.authorization(), deadline
@@ -358,6 +361,7 @@ class RestClient:
             response = await self._send(call, authorization, deadline.left(), is_stream=is_stream)
             self._has_reached = True
             status = response.status
+            # A 304 is an answer only to a call that has asked with If-None-Match.
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
                 return await use(call, response)
             return await self._rejected(call, response, authorization)
@@ -445,6 +449,7 @@ class RestClient:
         if authorization:
             headers.append(("Authorization", authorization))
         target = encoded(call.path, call.query)
+        # A stream has no deadline as a whole: it may go on for as long as bytes arrive.
         if is_stream:
             read_timeout = self.settings.read_timeout if call.read_timeout is None else call.read_timeout
             return TransportRequest(

@@ -120,6 +120,7 @@ def _segment(what: str, text: str) -> str:
             f"a {what} must be a string, and this is of type {type(text).__name__}{hint}. Nothing was sent.",
             value=text,
         )
+    # A name with a slash, or "..", would lead to another resource.
     problem = names.problem_with_path_segment_name(text) if text else "must not be empty"
     if problem is None and not text.isprintable():
         problem = "must not hold control characters"

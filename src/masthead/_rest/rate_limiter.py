@@ -89,6 +89,7 @@ class RateLimiter:
         if not token.wait:
             return
         try:
+            # At once: to wait first would end in the same error.
             if token.wait >= left:
                 raise DeadlineError(
                     f"not sent: the client-side rate limit of {self._rate:g} calls per second delays it by "
@@ -103,6 +104,7 @@ class RateLimiter:
                 )
             await self.pause(token.wait)
         except BaseException:
+            # Given back: calls that are never sent must not delay others.
             self._bucket.cancel(token)
             raise
 

@@ -109,6 +109,7 @@ async def read_bounded(response: TransportResponse, limit: int = _READ) -> bytes
     try:
         async for piece in response.chunks():
             body += piece
+            # Only a message is wanted from it, and an error page may be of any size.
             if len(body) >= limit:
                 break
     except TransportError:
@@ -130,6 +131,7 @@ def failure(call: Call, status: int, content_type: str, body: bytes, location: s
     """
     found = _status_in(body) if is_json(content_type) or body[:1] == b"{" else None
     if found is not None and found.status != "Success":
+        # A Status may lack its code, or have a senseless one; the class of the error depends on it.
         if not 100 <= (found.code or 0) < 1000:
             found.code = status
         return _error(call, found)

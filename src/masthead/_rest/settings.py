@@ -54,6 +54,7 @@ class RestSettings:
     on_warning: Callable[[ServerWarning], None] | None = None
 
     def __post_init__(self) -> None:
+        # Types first: the comparisons below raise TypeError for what is no number.
         for name in _NUMBERS:
             given: object = getattr(self, name)
             if not isinstance(given, int | float) and not (given is None and name == "rate"):
