@@ -106,6 +106,7 @@ class _Whole:
                 return False
             steps = None if steps is None else steps - 1
             unpacked.write(unpack.step())
+            # After each step: a small body may decompress to gigabytes.
             if unpacked.tell() > self._limit:
                 raise TooLargeError
         unpack.finish()

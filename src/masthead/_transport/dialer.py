@@ -129,18 +129,22 @@ class Dialer:
                         break
                     _, running = await asyncio.wait(
                         running,
+                        # After the last address, there is none that a head start would delay.
                         timeout=None if address is None else _HEAD_START_S,
                         return_when=asyncio.FIRST_COMPLETED,
                     )
                 for task in running:
                     task.cancel()
         except BaseException:
+            # Cancelled after one had connected: its socket has no other owner.
             for each in won:
                 each.close()
             raise
+        # Two can connect in the same turn of the loop.
         for each in won[1:]:
             each.close()
         if not won:
+            # The first failure is most often that of the address which the resolver prefers.
             raise lost[0]
         return won[0]
 
@@ -167,6 +171,7 @@ class Dialer:
                 lambda: protocol,
                 sock=reached,
                 ssl=context,
+                # asyncio refuses these two without TLS.
                 server_hostname=name if context is not None else None,
                 ssl_handshake_timeout=self._handshake if context is not None else None,
             )

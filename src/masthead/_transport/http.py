@@ -203,10 +203,12 @@ class HttpTransport:
         context: ssl.SSLContext | None,
     ) -> Connection:
         connection = Connection(loop, pool, context, self._idle)
+        # Only streams have a read timeout; they are not counted, or watches would use up the limit for calls.
         connection.is_counted = request.read_timeout is None
         try:
             await self._dialer.dial(connection, _user_agent(request))
         except BaseException:
+            # Also on cancellation: otherwise its place in the pool would be lost for good.
             connection.abort()
             if connection.is_counted:
                 pool.leave()
@@ -227,6 +229,7 @@ class HttpTransport:
             return HttpResponse(response, request, self._failures, None, loop)
         encoding = b",".join(encodings).decode("latin-1").strip().lower()
         if encoding not in DECODERS:
+            # Nobody will read its body.
             response.drop()
             raise self._failures.unknown_encoding(encoding, request)
         decoder = DECODERS[encoding]
@@ -266,6 +269,7 @@ def _heads(server: ServerAddress, proxy: Proxy | None, *, compression: bool) -> 
         "Accept-Encoding": "gzip" if compression else "identity",
     }
     base = server.prefix
+    # Plain HTTP through an HTTP proxy takes the absolute form (RFC 9112, 3.2.2); TLS takes a tunnel.
     if proxy is not None and not proxy.is_socks and not server.is_secure:
         base = f"http://{server.authority}{base}"
         headers |= proxy.headers()

@@ -64,8 +64,10 @@ class Parser:
         try:
             self._llhttp.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
+            # Where a next response would begin is unknown now.
             self.can_reuse = False
             return response.is_complete
+        # Bounds what a server can send without getting any further.
         self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
         return self._idle_bytes <= _LONGEST
 

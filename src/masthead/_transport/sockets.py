@@ -75,9 +75,11 @@ class SocketTracker:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for name, value in _TCP_OPTIONS.items():
                 option = getattr(socket, name, None)
+                # Not every platform has every option.
                 if option is not None:
                     made.setsockopt(socket.IPPROTO_TCP, option, value)
         except BaseException:
+            # It is not in _opened yet, so nobody else would close it.
             made.close()
             raise
         self._opened.add(made)

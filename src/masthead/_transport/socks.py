@@ -68,11 +68,13 @@ async def _greet(connection: socket.socket, proxy: Proxy) -> None:
         raise DialError(f"the proxy {proxy.place} does not speak SOCKS5; check proxy-url")
     if method == _NO_PASSWORD:
         return
+    # Also 0xFF, "no acceptable methods", and a method that was not offered.
     if method != _WITH_PASSWORD or not has_password:
         raise DialError(
             f"the proxy {proxy.place} requires authentication;"
             " write proxy-url as socks5://user:password@host:port"
         )
+    # RFC 1929 has one byte for each length.
     if max(len(each.reveal().encode()) for each in (proxy.user, proxy.password)) > _LONGEST:
         raise DialError(f"proxy-url's user or password is longer than SOCKS5 allows ({_LONGEST} bytes)")
     await _send(connection, SecretValue(_password_message(proxy)))

@@ -72,6 +72,7 @@ class Tunnel(asyncio.Protocol):
             problem = f"the proxy {place} closed the connection{detail(error)}"
             raise DialError(f"{problem}; check that proxy-url is an HTTP proxy's", error)
         is_http = end and version.startswith(b"HTTP/1.") and status.isdigit()
+        # In TLS the client speaks first, so bytes after the head of a 2xx are not the server's.
         if not is_http or (status[:1] == b"2" and rest):
             raise DialError(f"the proxy {place} does not speak HTTP; check proxy-url")
         if status[:1] != b"2":
