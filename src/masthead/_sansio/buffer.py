@@ -223,7 +223,9 @@ class HandlerBuffer(Generic[V]):
             self._fold_initial(notification)
             return
         if notification.type is NotificationType.SYNC_MARKER:
+            # Each marker has a place of its own, so that none is folded into another.
             place = self._marks = self._marks + 1
+        # A key that waits already keeps its place in line.
         places = self._front if place in self._front else self._back
         waiting = places.get(place, ())
         before = waiting if isinstance(waiting, tuple) else (waiting,)
@@ -231,6 +233,7 @@ class HandlerBuffer(Generic[V]):
         if after:
             places[place] = after[0] if len(after) == 1 else after
         else:
+            # It was added and deleted before the handler learnt of it.
             del places[place]
         self._waiting += len(after) - len(before)
         self.folded += len(before) + 1 - len(after)
@@ -259,6 +262,7 @@ class HandlerBuffer(Generic[V]):
         taken = self._take_initial(limit) if self._initial else []
         while len(taken) < limit and (self._front or self._back):
             if not self._front:
+                # popitem() takes from the end, in constant time; hence the reversed order.
                 self._front, self._back = dict(reversed(self._back.items())), {}
             place, waiting = self._front.popitem()
             if not isinstance(waiting, tuple):
@@ -267,6 +271,7 @@ class HandlerBuffer(Generic[V]):
             room = limit - len(taken)
             taken.extend(waiting[:room])
             if rest := waiting[room:]:
+                # Put back at the end, from where the next call takes first.
                 self._front[place] = rest
         self._waiting -= len(taken)
         return taken

@@ -267,6 +267,7 @@ class ChangeQueue(Queue[V]):
     """
 
     def __init__(self, *, scopes: Collection[str] = ("",), batch: int = BATCH) -> None:
+        # A str is a collection, too: of its characters, which are never meant.
         if not scopes or isinstance(scopes, str):
             raise InvalidValueError(
                 f"{scopes!r} names no scopes; give a collection of names, of which an empty one means everything",
@@ -351,6 +352,7 @@ class ChangeQueue(Queue[V]):
             if self._is_closed:
                 raise ClosedError("the queue is closed, and everything in it has been popped")
             return False
+        # Taken out first: changes on which process raises must not come again.
         change = self._changes.popleft()
         if isinstance(change, Delta):
             process(self._batch_from(change), False)

@@ -119,6 +119,7 @@ class DeltaFIFO(Queue[V]):
             self._put(Delta(DeltaType.DELETED, key, self._newest(key), version, final_state_known=False))
         if not self._has_begun:
             self._has_begun = True
+            # As in client-go: synced once all that is queued by the first list has been popped.
             self._initial = len(self._queued)
 
     def resync(self) -> None:
@@ -161,6 +162,7 @@ class DeltaFIFO(Queue[V]):
         try:
             process(deltas, not self.has_synced)
         finally:
+            # Also if process raised: otherwise the queue would never count as synced.
             if self._initial:
                 self._initial -= 1
         return True

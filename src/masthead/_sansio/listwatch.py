@@ -362,6 +362,7 @@ class ListWatchMachine:
                 self._lagging = 0
             return Role.CHANGE
         if not (ends_initial and version):
+            # Without a version there is nothing to watch from, so the state is not complete.
             return Role.INITIAL
         self._complete(version)
         self._has_news = self._policy is not Policy.VERIFY_SERVER
@@ -389,7 +390,9 @@ class ListWatchMachine:
             if token in self._tokens:
                 raise ProtocolError("the list has no end: a page leads back to itself")
             self._tokens.add(token)
+            # As client-go's paginatedResult: a server answers version 0 in pages only without a watch cache.
             self._is_paged = self._is_paged or request.version == "0"
+            # No version: the token holds it, and the API server refuses both together.
             return self._become(List("", request.limit, token))
         self._complete(version)
         return self._become(self._stream(version))
@@ -452,6 +455,7 @@ class ListWatchMachine:
             return self._fail(is_expired=True)
         is_refused = failure.is_refusal and not self._is_open
         if self.phase is Phase.STREAMING and (failure.silent or (is_refused and failure.is_unknown_option)):
+            # Such a server is listed from now on; to ask again would cost the same failure on each restart.
             self._initial_events = False
             return self._listing()
         if is_refused or failure.is_final:

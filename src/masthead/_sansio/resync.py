@@ -131,6 +131,7 @@ class ResyncSchedule:
                 0.0,
                 f"a resync every {wanted:g} s was asked for, but the informer has no resync period: never",
             )
+        # As in client-go, the check period of a running informer is not shortened any more.
         if self._next is not None and wanted < self._check:
             return self._check, (
                 f"a resync every {wanted:g} s was asked for, but the informer has started, "

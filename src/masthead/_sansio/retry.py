@@ -190,8 +190,10 @@ def _rule_for(outcome: Outcome, *, has_reached: bool) -> _Rule | None:
         case ResponseHead():
             return _BUSY if outcome.status in _TRANSIENT else None
         case CertificateError():
+            # It is a ConnectError, too, but the next attempt would meet the same certificate.
             return None
         case ConnectError():
+            # An address that never answered may be wrong; one that did will most likely answer again.
             return _UNREACHED if has_reached else _NEVER_REACHED
         case ProtocolError():
             return _LOST

@@ -341,10 +341,12 @@ class IndexedStore(Generic[V, T]):
                     f"and returns a list of str",
                     value=function,
                 )
+        # All are checked before the first is built: either all are added, or none.
         added: dict[str, _Index[V, T]] = {
             name: _Index(name, function, self._on_index_error) for name, function in indexers.items()
         }
         self._fill(added, old.items)
+        # One assignment: readers take no lock, and see all of the new indices or none.
         self._state = _State(old.items, old.indices | added)
 
     def _fill(self, indices: Mapping[str, _Index[V, T]], items: Mapping[str, V]) -> None:
@@ -460,6 +462,7 @@ class _Index(Generic[V, T]):
         for some in in_slices(keys):
             going.update(value for key in some for value in _each(self.values.get(key, _NONE)))
             yield
+        # Only these change below; the others are shared with the index that readers still use.
         for value in going | (coming.buckets.keys() & self.buckets.keys()):
             index.buckets[value] = self.buckets[value].copy()
         for some in in_slices(keys):
@@ -505,6 +508,7 @@ class _Index(Generic[V, T]):
 
     def _move(self, key: str, held: V, before: _Values, values: _Values) -> None:
         now = _each(values)
+        # Into the new buckets before out of the old ones: readers take no lock, and would miss it in between.
         for value in now:
             bucket = self.buckets.get(value)
             if bucket is None:
@@ -556,6 +560,7 @@ class _Owners:
     ) -> None:
         """Give a scope what comes, and nothing else; what moved belonged to other scopes."""
         if not scope and not self.scopes:
+            # Without scopes, no owner is recorded: there is only one.
             return
         for key in leaving - coming.keys():
             self.give(key, "")
@@ -581,12 +586,14 @@ def _checked(found: object) -> _Values:
     Raises:
         InvalidValueError: If it is something else than an iterable of strings.
     """
+    # A str is iterable, too, but its characters are never meant as values.
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise InvalidValueError(_rubbish(f"a value of type {type(found).__name__}"))
     values: dict[str, None] = {}
     for value in cast("Iterable[object]", found):
         if not isinstance(value, str):
             raise InvalidValueError(_rubbish(f"a value of type {type(value).__name__} among its values"))
+        # str() of an enum's member may give its name; this gives its value.
         values[str.__str__(value)] = None
     plain = tuple(values)
     return plain[0] if len(plain) == 1 else plain
