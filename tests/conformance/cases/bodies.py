@@ -190,7 +190,7 @@ def _(api: Api) -> None:
     api.create("deployments", body)
 
 
-@case("unknown fields are refused when that is asked for")
+@case("unknown fields are refused with fieldValidation=Strict")
 def _(api: Api) -> None:
     api.create("configmaps", {**config_map("a"), "nonsense": 1}, fieldValidation="Strict")
     body = deployment("a")
@@ -201,7 +201,7 @@ def _(api: Api) -> None:
     api.get("configmaps", "a")
 
 
-@case("unknown fields are ignored when that is asked for")
+@case("unknown fields are ignored with fieldValidation=Ignore")
 def _(api: Api) -> None:
     api.create("configmaps", {**config_map("a"), "nonsense": 1}, fieldValidation="Ignore")
     api.create("configmaps", {**config_map("b"), "nonsense": 1}, fieldValidation="Warn")
@@ -311,7 +311,7 @@ def _(api: Api) -> None:
     api.request("POST", api.path("configmaps"), body, headers=YAML, query={"fieldValidation": "Strict"})
 
 
-@case("YAML that is none")
+@case("malformed YAML")
 def _(api: Api) -> None:
     api.request("POST", api.path("configmaps"), "a: [", headers=YAML)
     api.request("POST", api.path("configmaps"), "just words", headers=YAML)

@@ -19,7 +19,7 @@ def _(api: Api) -> None:
     api.get("configmaps", "a")
 
 
-@case("what the body says of uid, version, time and generation is dropped or refused")
+@case("uid, version, time and generation in the body are dropped or refused")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("uid", uid="11111111-2222-3333-4444-555555555555"))
     api.create("configmaps", config_map("time", creationTimestamp="2001-02-03T04:05:06Z"))
@@ -28,14 +28,14 @@ def _(api: Api) -> None:
     api.create("deployments", deployment("generation", generation=7))
 
 
-@case("a version in the body is refused if it is a number, and ignored if it is none or 0")
+@case("a resourceVersion in the body is refused if it is a positive number, and ignored otherwise")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", version="1"))
     api.create("configmaps", config_map("b", version="abc"))
     api.create("configmaps", config_map("c", version="0"))
 
 
-@case("deletion cannot be asked for in the body")
+@case("a deletionTimestamp in the body is ignored")
 def _(api: Api) -> None:
     marked: Plain = {"deletionTimestamp": "2001-02-03T04:05:06Z", "deletionGracePeriodSeconds": 3}
     api.create("configmaps", config_map("a", finalizers=["example.com/a"], **marked))
@@ -152,7 +152,7 @@ def _(api: Api) -> None:
     )
 
 
-@case("empty maps and lists of metadata are left out of the answer")
+@case("empty maps and lists of metadata are left out of the response")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", labels={}, annotations={}, finalizers=[], ownerReferences=[]))
 
@@ -188,7 +188,7 @@ def _(api: Api) -> None:
     api.create("configmaps", config_map("a", ownerReferences=[reference]))
 
 
-@case("create is answered with 201, and says where in no header")
+@case("create returns 201 without a Location header")
 def _(api: Api) -> None:
     api.request(
         "POST", api.path("configmaps"), config_map("a"), compare=("Location", "Cache-Control", "ETag")

@@ -15,7 +15,7 @@ case = area("Deleting")
 SOME_UID = "11111111-2222-3333-4444-555555555555"
 
 
-@case("delete is answered with a Status that names the object")
+@case("delete returns a Status that names the object")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.delete("configmaps", "a")
@@ -24,7 +24,7 @@ def _(api: Api) -> None:
     api.delete("deployments", "a")
 
 
-@case("some kinds are answered with the object that went")
+@case("delete of some kinds returns the deleted object")
 def _(api: Api) -> None:
     api.create("pods", pod("a"))
     api.delete("pods", "a", gracePeriodSeconds=0)
@@ -63,7 +63,7 @@ def _(api: Api) -> None:
     api.delete("configmaps", "a")
 
 
-@case("an update that removes the last finalizer is answered with the object")
+@case("an update that removes the last finalizer returns the object")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", finalizers=["example.com/one"]))
     going = api.delete("configmaps", "a")
@@ -203,7 +203,7 @@ def _(api: Api) -> None:
     api.get("pods", "a")
 
 
-@case("a pod on a node gets the time that it asks for")
+@case("a pod on a node gets its grace period")
 def _(api: Api) -> None:
     api.create("pods", pod("a", spec={"nodeName": "node", "terminationGracePeriodSeconds": 12}))
     api.delete("pods", "a")
@@ -291,7 +291,7 @@ def _(api: Api) -> None:
     api.delete("configmaps", "a", {})
 
 
-@case("owners that go do not take others with them while nobody collects garbage")
+@case("deleted owners leave their dependents without a garbage collector")
 def _(api: Api) -> None:
     owner = api.create("configmaps", config_map("owner"))
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.uid}

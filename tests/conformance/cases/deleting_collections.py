@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 case = area("Deleting collections")
 
 
-@case("all objects of a namespace go, and are answered as a list")
+@case("all objects of a namespace are deleted, and returned as a list")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.create("configmaps", config_map("b"))
@@ -26,7 +26,7 @@ def _(api: Api) -> None:
     api.delete_all("configmaps")
 
 
-@case("a label selector says which")
+@case("a label selector limits them")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", labels={"l": "1"}))
     api.create("configmaps", config_map("b", labels={"l": "2"}))
@@ -34,7 +34,7 @@ def _(api: Api) -> None:
     api.list("configmaps")
 
 
-@case("a field selector says which")
+@case("a field selector limits them")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.create("configmaps", config_map("b"))

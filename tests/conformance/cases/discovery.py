@@ -103,7 +103,7 @@ def _(api: Api) -> None:
     get_as(api, "/apis", KUBECTL)
 
 
-@case("what is asked for decides on the shape")
+@case("the Accept header decides on the shape")
 def _(api: Api) -> None:
     for accept in (
         AGGREGATED,
@@ -131,7 +131,7 @@ def _(api: Api) -> None:
     api.request("GET", "/api", headers={**headers, "If-None-Match": tag}, compare=("ETag",))
 
 
-@case("an ETag of old is answered in full")
+@case("an outdated ETag gets the whole document")
 def _(api: Api) -> None:
     headers = {"Accept": AGGREGATED, "If-None-Match": '"nonsense"'}
     api.request("GET", "/api", headers=headers, compare=("ETag",))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 case = area("Dry runs")
 
 
-@case("create answers as if, and keeps nothing")
+@case("a dry-run create returns the object, and stores nothing")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"), dryRun="All")
     api.get("configmaps", "a")
@@ -42,7 +42,7 @@ def _(api: Api) -> None:
     api.create("configmaps", config_map("a", namespace="default"), dryRun="All")
 
 
-@case("update answers as if, and keeps what was")
+@case("a dry-run update returns the object, and stores nothing")
 def _(api: Api) -> None:
     api.create("deployments", deployment("a"))
     api.update("deployments", "a", deployment("a", replicas=3), dryRun="All")
@@ -63,7 +63,7 @@ def _(api: Api) -> None:
     api.get("leases", "a")
 
 
-@case("patch answers as if, and keeps what was")
+@case("a dry-run patch returns the object, and stores nothing")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.patch("configmaps", "a", {"data": {"k": "v"}}, dryRun="All")
@@ -73,7 +73,7 @@ def _(api: Api) -> None:
     api.get("configmaps", "a")
 
 
-@case("delete answers as if, and keeps what was")
+@case("a dry-run delete returns as usual, and deletes nothing")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.delete("configmaps", "a", dryRun="All")
@@ -96,7 +96,7 @@ def _(api: Api) -> None:
     api.delete("configmaps", "a", dryRun="All")
 
 
-@case("status and scale answer as if")
+@case("dry runs of status and scale store nothing")
 def _(api: Api) -> None:
     made = api.create("deployments", deployment("a"))
     api.update("deployments", "a/status", {**made.body, "status": {"replicas": 3}}, dryRun="All")

@@ -96,7 +96,7 @@ def _(api: Api) -> None:
     api.get("pods", "a")
 
 
-@case("an evicted pod has its time to end, and says why it ends")
+@case("an evicted pod has its grace period, and a condition with the reason")
 def _(api: Api) -> None:
     with api.watching("pods") as stream:
         running(api, "a")
@@ -163,7 +163,7 @@ def _(api: Api) -> None:
     evict(api, "a", eviction("a", ignoreStoreReadErrorWithClusterBreakingPotential=False))
 
 
-@case("an eviction that says itself that it is a dry run")
+@case("an eviction with dryRun in its body")
 def _(api: Api) -> None:
     running(api, "a")
     budget(api, CALM)
@@ -207,7 +207,7 @@ def _(api: Api) -> None:
     api.get("pods", "a")
 
 
-@case("a budget that nobody has looked at")
+@case("a budget that no controller has observed")
 def _(api: Api) -> None:
     running(api, "a")
     budget(api)
@@ -265,7 +265,7 @@ def _(api: Api) -> None:
     evict(api, "d")
 
 
-@case("a budget keeps what it said before")
+@case("a budget keeps its earlier status")
 def _(api: Api) -> None:
     condition = {
         "type": "DisruptionAllowed",

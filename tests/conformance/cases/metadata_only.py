@@ -42,7 +42,7 @@ def _(api: Api) -> None:
     api.request("GET", api.path("configmaps", "a"), headers={"Accept": MANY})
 
 
-@case("what a delete answers")
+@case("the response of a delete")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a", finalizers=["example.com/one"], data={"k": "v"}))
     api.request("DELETE", api.path("configmaps", "a"), headers={"Accept": ONE})
@@ -76,7 +76,7 @@ def _(api: Api) -> None:
         stream.read(1)
 
 
-@case("what a write is answered with")
+@case("the response of a write")
 def _(api: Api) -> None:
     headers = {"Accept": ONE}
     api.request("POST", api.path("configmaps"), config_map("a"), headers=headers)

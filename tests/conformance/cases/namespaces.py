@@ -72,7 +72,7 @@ def _(api: Api) -> None:
         api.delete("namespaces", name)
 
 
-@case("a delete marks the namespace and answers with it")
+@case("a delete marks the namespace and returns it")
 def _(api: Api) -> None:
     name = terminating(api)
     api.get("namespaces", name)

@@ -68,7 +68,7 @@ def _(api: Api) -> None:
     api.list("configmaps", limit=10, continue_=second.token)
 
 
-@case("with a selector nobody says how many remain")
+@case("with a selector there is no remainingItemCount")
 def _(api: Api) -> None:
     some(api)
     first = api.list("configmaps", limit=1, labelSelector="odd=0")
@@ -152,7 +152,7 @@ def _(api: Api) -> None:
     api.list("configmaps", limit=2, continue_=first.token)
 
 
-@case("a token whose version is forgotten is answered with one that goes on inconsistently")
+@case("an expired continue token returns an inconsistent continue token")
 def _(api: Api) -> None:
     some(api, 3)
     api.create("configmaps", config_map("later"))

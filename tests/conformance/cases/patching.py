@@ -208,7 +208,7 @@ def _(api: Api) -> None:
     api.patch("configmaps", "a", steps, by="json", fieldValidation="Strict")
 
 
-@case("a patch of a media type that is none is refused")
+@case("a patch of an unknown media type is refused")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.patch("configmaps", "a", {}, by="application/json")

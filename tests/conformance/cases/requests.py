@@ -43,7 +43,7 @@ def _(api: Api) -> None:
     api.get("deployments", "a/status/more")
 
 
-@case("a path that is none of the API's")
+@case("a path outside of the API")
 def _(api: Api) -> None:
     api.request("GET", "/nonsense")
     api.request("POST", "/nonsense", {})
@@ -60,7 +60,7 @@ def _(api: Api) -> None:
     api.request("TRACE", api.path("configmaps"))
 
 
-@case("a method that nobody knows")
+@case("an unknown method")
 def _(api: Api) -> None:
     api.request("NONSENSE", api.path("configmaps"))
 
@@ -90,7 +90,7 @@ def _(api: Api) -> None:
     api.request("GET", f"/api/v1/namespaces/{api.namespace}/bindings")
 
 
-@case("nobody in particular")
+@case("an anonymous request")
 def _(api: Api) -> None:
     api.request("GET", api.path("configmaps"), headers={"Authorization": ""})
     api.request("GET", api.path("configmaps", "a"), headers={"Authorization": ""})
@@ -99,19 +99,19 @@ def _(api: Api) -> None:
     api.request("GET", "/apis/apps/v1/deployments", headers={"Authorization": ""})
 
 
-@case("nobody in particular asks what there is")
+@case("an anonymous discovery request")
 def _(api: Api) -> None:
     for path in ("/api", "/apis", "/apis/apps/v1", "/openapi/v3", "/nonsense"):
         api.request("GET", path, headers={"Authorization": ""})
 
 
-@case("nobody in particular asks how the server is")
+@case("an anonymous health request")
 def _(api: Api) -> None:
     for path in ("/version", "/healthz", "/livez", "/readyz"):
         api.request("GET", path, headers={"Authorization": ""})
 
 
-@case("somebody whom nobody knows")
+@case("invalid credentials")
 def _(api: Api) -> None:
     api.request("GET", api.path("configmaps"), headers={"Authorization": "Bearer nonsense"})
     api.request("GET", "/version", headers={"Authorization": "Bearer nonsense"})
@@ -158,7 +158,7 @@ def _(api: Api) -> None:
     api.request("GET", api.path("configmaps", "none"), headers={"Accept": "text/plain"})
 
 
-@case("an answer in YAML")
+@case("a response in YAML")
 def _(api: Api) -> None:
     api.request("GET", api.path("configmaps", "a"), headers={"Accept": "application/yaml"})
 
@@ -215,7 +215,7 @@ def _(api: Api) -> None:
     api.get("configmaps", "a")
 
 
-@case("answers are not to be cached")
+@case("responses are not to be cached")
 def _(api: Api) -> None:
     compared = ("Cache-Control", "X-Content-Type-Options", "ETag")
     api.request("GET", api.path("configmaps"), compare=compared)

@@ -218,7 +218,7 @@ def _(api: Api) -> None:
     api.create("serviceaccounts", {}, sub="none/token")
 
 
-@case("approval of a certificate that nobody asked for")
+@case("approval of a certificate request that does not exist")
 def _(api: Api) -> None:
     api.get("certificatesigningrequests", f"{api.namespace}-none/approval")
     body = named("certificates.k8s.io/v1", "CertificateSigningRequest", f"{api.namespace}-none")

@@ -25,7 +25,7 @@ def _(api: Api) -> None:
     api.get("configmaps", "a", resourceVersion="")
 
 
-@case("get at a version that is none")
+@case("get at an invalid resourceVersion")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))
     api.get("configmaps", "a", resourceVersion="abc")
@@ -110,7 +110,7 @@ def _(api: Api) -> None:
     api.list("configmaps", resourceVersion="0", resourceVersionMatch="Exact")
 
 
-@case("list at a version that is none")
+@case("list at an invalid resourceVersion")
 def _(api: Api) -> None:
     api.list("configmaps", resourceVersion="abc")
     api.list("configmaps", resourceVersion="abc", resourceVersionMatch="Exact")

@@ -82,7 +82,7 @@ def _(api: Api) -> None:
     api.watch("configmaps", resourceVersionMatch="NotOlderThan", resourceVersion="5", timeoutSeconds=1)
 
 
-@case("a version that is none is refused")
+@case("an invalid resourceVersion is refused")
 def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="abc", timeoutSeconds=1, **WANTED)
 

@@ -180,7 +180,7 @@ def _(api: Api) -> None:
     )
 
 
-@case("a version that is none is refused")
+@case("an invalid resourceVersion is refused")
 def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="abc", timeoutSeconds=1)
     api.watch("configmaps", resourceVersion="-1", timeoutSeconds=1)
@@ -192,7 +192,7 @@ def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="999999999999", timeoutSeconds=1)
 
 
-@case("a time that is none is refused")
+@case("an invalid timeoutSeconds is refused")
 def _(api: Api) -> None:
     api.watch("configmaps", resourceVersion="0", timeoutSeconds="x")
 
