@@ -375,6 +375,7 @@ class SharedInformerFactory(InformerGroups):
             try:
                 each.check_at_end()
             except MutationError as error:
+                # Collected, so that one error names the objects of all informers.
                 errors.append(error)
         raise_all(errors)
 
@@ -402,6 +403,7 @@ class SharedInformerFactory(InformerGroups):
         try:
             await self.shutdown()
         except MutationError as found:
+            # It must not replace the error that the block ends with.
             if error is None:
                 raise
             log_mutations(found)

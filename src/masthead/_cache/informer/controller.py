@@ -164,6 +164,7 @@ class InformerController(Generic[T]):
         clock = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(self._resync)
+            # Before the first full state, a resync would deliver only a part of it.
             if self._sink.has_synced and self._is_due(clock()):
                 await self._sink.emit((SyncAll(),))
 

@@ -223,6 +223,7 @@ class InformerCore(Generic[T]):
         """Release everything, and wake everyone who waits."""
         self.detach_handlers()
         self._leaving = {}
+        # Otherwise, whoever waits for a handler to sync would wait for ever.
         for each in self._registrations:
             each.mark_done()
         self.progress.notify()

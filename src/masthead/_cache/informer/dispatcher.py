@@ -85,6 +85,7 @@ class ProcessorListener(Generic[T]):
                 return
             self._buffer.extend(notifications)
             self._measure()
+        # Outside the lock, which the dispatcher takes as soon as it wakes up.
         self.on_push()
 
     def begin_with(self, items: dict[str, Stored]) -> None:

@@ -129,6 +129,7 @@ class FilteringEventHandler(EventHandler[T]):
         passed, passes = self._keep(old), self._keep(new)
         if passed and passes:
             return self._handler.on_update(old, new)
+        # As client-go's FilteringResourceEventHandler: for the handler, it is added or deleted.
         if passes:
             return self._handler.on_add(new, False)
         return self._handler.on_delete(old, True) if passed else None

@@ -280,6 +280,7 @@ class SharedInformer(Generic[T]):
                 "or use masthead.aio",
                 value=handler,
             )
+        # Under the gate: no change can come between the existing objects and what follows.
         with self._core.processor.gate:
             self._check_not_stopped("take a handler")
             self._check_loop()
@@ -306,6 +307,7 @@ class SharedInformer(Generic[T]):
             InvalidValueError: If it is no plain function.
         """
         self._check_new("set a transform")
+        # Seeded objects are stored already, and would stay as they are.
         if self._core.versions:
             raise InformerStateError(f"{self.name}: set the transform before the informer is seeded")
         if transform is not None:
@@ -385,6 +387,7 @@ class SharedInformer(Generic[T]):
             await self._ended()
         except asyncio.CancelledError:
             self.stop_nowait(_GRACE_IF_CANCELLED)
+            # Also when cancelled: nothing of it may be left once run() has ended.
             await self._ended()
             raise
 
@@ -429,6 +432,7 @@ class SharedInformer(Generic[T]):
             Exception: If it has ended by itself because of a defect, which is logged as well.
         """
         self.stop_nowait(grace)
+        # A handler that stops its own informer cannot wait for its own return.
         if self.is_called_from_handler:
             return
         await self._ended()
@@ -439,6 +443,7 @@ class SharedInformer(Generic[T]):
         self._grace = grace
         self._stopping.set()
         self._core.detach_handlers()
+        # It was never started, so there is no task whose end would do this.
         if self._task is None:
             self._finish()
 
@@ -469,6 +474,7 @@ class SharedInformer(Generic[T]):
         try:
             await self.stop()
         except MutationError as found:
+            # It must not replace the error that the block ends with.
             if error is None:
                 raise
             log_mutations(found, informer=self.name)
@@ -622,7 +628,9 @@ class SharedInformer(Generic[T]):
         """
         if self._task is None:
             return
+        # Unlike await, wait() does not cancel the task when the waiter is cancelled.
         await asyncio.wait({self._task})
+        # The result of a cancelled task would raise CancelledError in a waiter that was not cancelled.
         if not self._task.cancelled():
             self._task.result()
 
@@ -690,6 +698,7 @@ def _number(version: object) -> str:
     Raises:
         InvalidValueError: If it is not a resource version.
     """
+    # A bool is an int, too, but True is no version.
     given = str(version) if isinstance(version, int) and not isinstance(version, bool) else version
     if not isinstance(given, str) or not (given.isascii() and given.isdigit()):
         raise InvalidValueError(

@@ -43,6 +43,7 @@ def load(
     expected = _header(sources, dict.fromkeys(sources, ""), transform)
     item = next(iter(sources.values())).item
     with snapshot.read(path, expected, item) as (header, objects):
+        # Read to the end before anything is stored: only then it is known to be whole.
         stored = {obj.key: _stored(path, storage, obj) for obj in objects}
     storage.repack(stored)
     with processor.gate:

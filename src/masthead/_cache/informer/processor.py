@@ -160,6 +160,7 @@ class SharedProcessor(Generic[T]):
     def add_listener(self, handler: Hashable, listener: ProcessorListener[T]) -> None:
         """Add a handler: it receives every object of the store, and from now on every change."""
         with self.gate:
+            # Under the gate, so that the handler sees neither a gap nor a duplicate.
             listener.begin_with(self.store.copy_items())
             if self.is_synced:
                 listener.push(_SYNC_MARKER)
@@ -218,6 +219,7 @@ class SharedProcessor(Generic[T]):
         return key in self.store
 
     def _log_index_error(self, index: str, key: str, error: Exception) -> None:
+        # Once per index: a broken function fails on every object.
         level = logging.DEBUG if index in self._broken_indexers else logging.WARNING
         self._broken_indexers.add(index)
         _log.log(

@@ -28,5 +28,6 @@ class Progress:
             return
         waiting, self._waiting = self._waiting, set()
         for future in waiting:
+            # A waiter that was cancelled is done, and set_result() would raise.
             if not future.done():
                 future.set_result(None)

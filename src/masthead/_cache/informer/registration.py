@@ -83,6 +83,7 @@ class Registration:
         await in_time(
             self._done.wait(), timeout, f"handler {self.name} has not processed the initial objects"
         )
+        # A removal ends the wait as well, or it would never end.
         if not self.has_synced:
             raise ClosedError(
                 f"handler {self.name} will not receive all initial objects: it was removed, or its informer has stopped"

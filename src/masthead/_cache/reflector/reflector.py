@@ -238,6 +238,7 @@ class Reflector(Generic[T]):
                 level, "%s: trying again %s, after this failed: %s", self._label, when, _without_advice(error)
             )
         else:
+            # Not an error that is expected, so its traceback is needed.
             _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
 
     def _succeeded(self) -> None:
@@ -289,6 +290,7 @@ class Reflector(Generic[T]):
             self._builder.broken[error.key] = str(error)
         else:
             self._builder.items[key] = stored
+            # An earlier event of this object may not have been decodable.
             self._builder.broken.pop(key, None)
 
     def _collect_broken(self, error: DecodeError) -> None:
@@ -485,6 +487,7 @@ class Reflector(Generic[T]):
         """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
         if kind == "DELETED" and key:
             self._undecodable.discard(key)
+            # A deletion needs no more than the key, so it is valid even if the object is not.
             self._changes.append(Delta(DeltaType.DELETED, key, None, version, final_state_known=False))
             return
         self._undecodable.add(key, problem)

@@ -272,6 +272,7 @@ class _Dictionaries:
         try:
             mine = self._mine.decompressors[number]
         except (AttributeError, IndexError):
+            # This thread has no decompressors yet, or none for a newer dictionary.
             mine = self._made()[number]
         return cast("bytes", mine.decompress(memoryview(stored)[stored.index(0) + 1 : -1]))
 
