@@ -335,6 +335,7 @@ class LogVerbs(SubresourceBase[T], Generic[T]):
             timestamps=timestamps,
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
+        # A container that is followed may write nothing for hours.
         limit = math.inf if read_timeout is None and follow else read_timeout
         return LogStream(
             self._context.rest,

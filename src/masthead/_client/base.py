@@ -234,6 +234,7 @@ def _with_type_meta(obj: T, target: ResourceTarget[T]) -> T:
     """Set apiVersion and kind on a copy of an untyped object that lacks them; any other object is returned as it is."""
     if target.gvk is None or obj.kind or not isinstance(obj, Unstructured):
         return obj
+    # A copy: the caller's object must stay as it is.
     copy = obj.copy()
     copy.api_version, copy.kind = target.gvk.api_version, target.gvk.kind
     return copy

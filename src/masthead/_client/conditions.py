@@ -207,6 +207,7 @@ def deleted(*, uid: str | None = None) -> WaitCondition[Object]:
     """
     if uid is None:
         return WaitCondition(lambda obj: obj is None, "it is gone")
+    # Another uid: it was deleted, and made anew under the same name.
     return WaitCondition(
         lambda obj: obj is None or obj.metadata.uid != uid, f"the object with the uid {uid} is gone"
     )
@@ -414,6 +415,7 @@ def _condition(obj: Object, type_: str) -> dict[str, object] | None:
         return None
     for each in cast("list[object]", conditions):
         found = cast("dict[str, object]", each) if isinstance(each, dict) else {}
+        # Regardless of case, as by kubectl wait.
         if str(found.get("type")).casefold() == type_.casefold():
             return found
     return None

@@ -81,6 +81,7 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
         and entry.manager == manager
         and (entry.subresource or "") == subresource
     ]
+    # One manager can have applied with several API versions, whose fields may differ.
     fitting = (entry for entry in found if entry.api_version == obj.api_version)
     return next(fitting, found[0] if found else None)
 

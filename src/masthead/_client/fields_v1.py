@@ -65,6 +65,7 @@ class OwnedFields:
         """
         if any(same(item, value) for value in self.values):
             return (), OwnedFields()
+        # A key that an item leaves out has its default, such as the protocol of a port.
         held = {**defaults, **cast("dict[str, object]", item)} if isinstance(item, dict) else {}
         for keys, owned in self.items:
             if all(name in held and same(held[name], value) for name, value in keys.items()):

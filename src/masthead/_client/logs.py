@@ -133,6 +133,7 @@ class LogStream:
         if self._stream is None:
             call = msgspec.structs.replace(await self._make_call(), accept="*/*")
             self._stream = await self._rest.open(call)
+            # The stream may have been closed while it was being opened.
             self._refuse_closed()
         return self._stream
 
@@ -151,6 +152,8 @@ class LogStream:
         lines = LineDecoder(verbatim=True)
         async for chunk in self.chunks():
             for line in lines.feed(chunk):
+                # A container may write any bytes; those that are no UTF-8 must not end the log.
                 yield line.decode("utf-8", "replace")
+        # The last line may lack its line feed.
         if lines.rest:
             yield lines.rest.decode("utf-8", "replace")

@@ -214,10 +214,12 @@ async def delete_manifests(
                 manifest.name, propagation_policy=propagation_policy, dry_run=dry_run, timeout=timeout
             )
         except NotFoundError:
+            # It is gone already, which is what was wanted.
             return None
         return manifest.document.obj
 
     done: list[Unstructured] = []
+    # In reverse, so that what others depend on, such as a namespace, goes last.
     await _each("delete", reversed(manifests), delete, done)
     return done
 

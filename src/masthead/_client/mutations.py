@@ -83,6 +83,7 @@ def prepare_create(obj: T, mutate: Mutate[T] | None) -> T:
     mine = obj.copy()
     result = mine if mutate is None else _mutated(mine, mutate)
     _refuse_another(obj, result)
+    # The API server refuses to create an object that has a resource version.
     result.metadata.resource_version = result.metadata.uid = ""
     return result
 
