@@ -377,6 +377,7 @@ class RestClient:
         try:
             body = await response.read()
         except BaseException:
+            # Also on cancellation: nobody else would close it.
             response.close()
             raise
         return Response(
@@ -434,6 +435,7 @@ class RestClient:
             async with asyncio.timeout(None if left == math.inf else left):
                 return await self._transport.send(request)
         except TimeoutError as error:
+            # Our own DeadlineError is a TimeoutError, too, and says more.
             if isinstance(error, MastheadError):
                 raise
         raise DeadlineError(f"no response began within {left:.1f} s", verb=call.method, url=call.path)

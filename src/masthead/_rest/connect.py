@@ -184,6 +184,7 @@ def _oidc_token(oidc: OidcConfig) -> OidcToken:
 
     async def save(id_token: Secret, refresh_token: Secret) -> None:
         if oidc.kubeconfig is not None:
+            # In a thread, because file access would block the event loop.
             await asyncio.to_thread(
                 write_user_tokens,
                 oidc.kubeconfig,

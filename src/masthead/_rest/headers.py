@@ -37,6 +37,7 @@ def merged(
         return [*ours]
     names = {name.lower() for name, _ in theirs}
 
+    # A call that impersonates another user must not send the groups of the client's user with it.
     def is_replaced(name: str) -> bool:
         return name in names or (_IMPERSONATED_USER in names and name.startswith(_IMPERSONATION))
 

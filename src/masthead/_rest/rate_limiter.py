@@ -114,6 +114,7 @@ class RateLimiter:
         Raises:
             ClosedError: If the client is closed meanwhile.
         """
+        # Not a plain sleep: close() has to end it.
         try:
             async with asyncio.timeout(seconds):
                 await self._closing.wait()

@@ -158,6 +158,7 @@ def refuse_unreadable(call: Call, response: Response) -> None:
     if not body or body.isspace():
         raise _unexpected(call, f"the response is empty (HTTP {response.status})")
     refuse_other_content(call, response.content_type, body)
+    # Searched for first: to decode every response as a Status would cost too much.
     if len(body) < _STATUS_READ and b'"Failure"' in body:
         status = _status_in(body)
         if status is not None and status.status == "Failure":
