@@ -139,6 +139,7 @@ class Connection(asyncio.BufferedProtocol):
         self, response: IncomingResponse, fault: TransportFault, cause: OSError | None = None
     ) -> None:
         """Close the connection in the middle of a response; does nothing if it has moved on to another one."""
+        # It has completed or failed already, and the connection may serve another request.
         if response is not self._response:
             return
         self._response = None
@@ -258,6 +259,7 @@ class Connection(asyncio.BufferedProtocol):
     def _due(self) -> float:
         if self._response is None:
             return self._last_read + self._idle
+        # A paused connection reads nothing, so its silence says nothing about the server.
         return (
             self._deadline if self._is_paused else min(self._deadline, self._last_read + self._read_timeout)
         )
@@ -293,8 +295,10 @@ def _write(transport: asyncio.WriteTransport, head: SecretValue[bytes], request:
     if not body:
         transport.write(head.reveal())
     elif len(reveal(body)) <= _JOIN_UP_TO:
+        # One write: mostly one packet, and one TLS record.
         transport.write(head.reveal() + reveal(body))
     else:
+        # To join them would copy a large body.
         transport.write(head.reveal())
         transport.write(reveal(body))
 

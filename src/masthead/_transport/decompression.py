@@ -122,8 +122,10 @@ async def decompress_all(unpack: Gunzip, limit: float) -> bytes:
     """
     whole = _Whole(unpack, limit)
     try:
+        # For a few steps, a thread would cost more than the steps.
         if not whole.go_on(_ON_THE_LOOP):
             await asyncio.to_thread(whole.go_on)
     finally:
+        # A thread cannot be cancelled: this ends its work if the caller was.
         whole.is_given_up = True
     return whole.unpacked.getvalue()

@@ -153,6 +153,7 @@ class Dialer:
         try:
             await asyncio.get_running_loop().sock_connect(made, address[-1])
         except BaseException:
+            # Also on cancellation, which is how the losers of a race end.
             made.close()
             raise
         return made
@@ -247,5 +248,6 @@ def _interleaved(addresses: Sequence[AddressInfo]) -> list[AddressInfo]:
     families: dict[int, list[AddressInfo]] = {}
     for address in addresses:
         families.setdefault(address[0], []).append(address)
+    # As in RFC 8305: if one address family is broken, the other one's turn comes next.
     turns = itertools.zip_longest(*families.values())
     return [address for turn in turns for address in turn if address is not None]

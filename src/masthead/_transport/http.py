@@ -139,6 +139,7 @@ class HttpTransport:
         self._closed = True
         loop = asyncio.get_running_loop()
         for scope in self._connecting:
+            # reschedule() raises on a timeout that has expired.
             if not scope.expired():
                 scope.reschedule(loop.time())
         if self._pool is not None:
@@ -161,6 +162,7 @@ class HttpTransport:
         if self._tls is not None:
             return await self._tls.context()
         if self._default is None:
+            # Made once: it loads all CA certificates of the system.
             self._default = ssl.create_default_context()
             self._default.hostname_checks_common_name = False
         return self._default
@@ -252,6 +254,7 @@ async def _round_trip(
         while not response.status and response.fault is None:
             await response.changed()
     except BaseException:
+        # Cancelled: the response is still to come, and must not be taken for that of a next request.
         response.drop()
         raise
     return response

@@ -75,6 +75,7 @@ class Parser:
         """The connection has ended. Returns whether that completes the response, because its length is not declared."""
         response = self._response
         assert response is not None
+        # Without either header, the body ends with the connection (RFC 9112, 6.3); with one, it is cut short.
         if (
             not response.status
             or b"content-length" in response.headers
@@ -98,6 +99,7 @@ class Parser:
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which is ignored."""
         self._header_bytes += len(name) + len(value) + _HEADER
+        # A server could otherwise fill the memory with headers.
         if self._header_bytes > _LONGEST:
             raise _RefusedError
         response = self._response

@@ -88,6 +88,7 @@ class ConnectionPool:
         while self._waiters:
             turn = self._waiters.popleft()
             if not turn.done():
+                # The place is handed over: as _in_use stays the same, nobody else can take it in between.
                 turn.set_result(None)
                 return
         self._in_use -= 1
@@ -103,6 +104,7 @@ class ConnectionPool:
             if connection.context is self._context:
                 self._idle.append(connection)
             else:
+                # The TLS context has been replaced since: the client certificate may be an old one.
                 connection.abort()
         if connection.is_counted:
             self.leave()

@@ -100,6 +100,7 @@ def _address(host: str) -> bytes:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
+        # Not resolved here: the proxy may know names that this host does not.
         name = host.encode("idna")
         if len(name) > _LONGEST:
             raise DialError(f"the server's name is longer than SOCKS5 allows ({_LONGEST} bytes)") from None
@@ -123,6 +124,7 @@ async def _receive(connection: socket.socket, length: int) -> bytes:
     loop = asyncio.get_running_loop()
     data = b""
     while len(data) < length:
+        # No more than is needed: what follows belongs to the next message, or to TLS.
         piece = await loop.sock_recv(connection, length - len(data))
         if not piece:
             raise ConnectionResetError
