@@ -162,6 +162,7 @@ class HandlerBuffer(Generic[V]):
 
     def push(self, notification: Notification[V]) -> None:
         """Add a notification behind all others."""
+        # While folded ones wait, a later one must be folded, too, or it would overtake them.
         if self._waiting:
             self._fold(notification)
             return

@@ -181,6 +181,7 @@ class DeltaFIFO(Queue[V]):
 
     def _put(self, delta: Delta[V]) -> None:
         deltas = self._queued.setdefault(delta.key, [])
+        # As client-go's dedupDeltas: two deletions in a row are one.
         if deltas and deltas[-1].type is delta.type is DeltaType.DELETED:
             deltas[-1] = _better(deltas[-1], delta)
         else:

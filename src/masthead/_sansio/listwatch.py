@@ -402,6 +402,7 @@ class ListWatchMachine:
         if is_same:
             self.phase = Phase.FOLLOWING
             return self._become(self._stream(self._version))
+        # Perhaps another server, whose resource versions have nothing to do with ours.
         self._any_will_do = True
         return self._become(self._anew())
 
@@ -537,6 +538,7 @@ class ListWatchMachine:
 
     def _anew(self, after: float = 0.0) -> Step:
         """Request a new state."""
+        # A state that never arrives whole in one stream may arrive in pages.
         if not self._initial_events or self._cut_short >= _MAX_CUT_SHORT:
             return self._listing(after)
         self.phase = Phase.STREAMING

@@ -114,6 +114,7 @@ class ResyncSchedule:
         """
         if self._next is None or now < self._next - _HAIR:
             return frozenset()
+        # From now, not from when it was due: after a long pause, resyncs must not follow each other at once.
         self._next = now + self._check
         due: set[Hashable] = set()
         for handler, joined in self._handlers.items():

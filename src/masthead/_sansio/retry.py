@@ -222,6 +222,7 @@ def parse_retry_after(text: str, *, date: str = "") -> float | None:
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(text[:_DIGITS]) if len(text) <= _DIGITS else _VERY_LONG
+    # Relative to the server's own Date, because the clocks may differ.
     until, since = _parse_date(text), _parse_date(date.strip())
     if until is None or since is None:
         return None

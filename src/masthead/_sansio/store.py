@@ -162,6 +162,7 @@ class IndexedStore(Generic[V, T]):
             InvalidValueError: If the index function gives something else than strings for the object.
         """
         index = self._state.index(name)
+        # By key: an object that has several of the values is returned once.
         union: dict[str, V] = {}
         for value in _each(_checked(index.function(obj))):
             union.update(index.buckets.get(value, {}))
