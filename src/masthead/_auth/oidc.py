@@ -82,6 +82,8 @@ def expiry_of(token: Secret) -> datetime | None:
         end = _claims_of(token).exp
         return None if end is None else datetime.fromtimestamp(end, UTC)
     except (ValueError, OverflowError, OSError, RecursionError):
+        # The error is raised below, outside the handler: as its context, this one could show parts of the
+        # token.
         pass
     raise ValueError("the token's second part is not what it should be")
 
@@ -234,9 +236,12 @@ class OidcToken:
             AuthError: If it cannot be fetched, or the token endpoint would receive the refresh token in plain text.
         """
         if self._found is None:
+            # The document names the endpoint that gets the refresh token, so that it must not be forged
+            # either.
             self._require_privacy(self._issuer)
             body = await self._ask("GET", self._issuer.rstrip("/") + _DOCUMENT, _JSON, None)
             found = self._decode(body, _ProviderMetadata, _DOCUMENT)
+            # OpenID Connect requires the two to be equal.
             if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
                 raise AuthError(
                     f"issuer {self._issuer} identifies itself as {found.issuer[:200]!r}; correct idp-issuer-url"
@@ -257,6 +262,7 @@ class OidcToken:
     ) -> tuple[dict[str, str | Secret], dict[str, str | Secret]]:
         """Return the headers and form fields that authenticate the OAuth client."""
         if self._client_secret and _BASIC in found.token_endpoint_auth_methods_supported:
+            # OAuth 2.0 encodes both like a form before it joins them (RFC 6749, section 2.3.1).
             pair = Secret(f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret.reveal())}")
             proof = Secret(f"Basic {base64.b64encode(pair.reveal().encode()).decode()}")
             return {**_FORM, "Authorization": proof}, {}

@@ -59,6 +59,7 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         else:
             stderr = self.stderr.reveal()
             stderr += data
+            # The end is kept, because a program says last why it fails.
             del stderr[:-_STDERR_KEPT]
 
     def process_exited(self) -> None:

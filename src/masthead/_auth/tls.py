@@ -199,6 +199,7 @@ class TlsContexts:
             self._trusted = self._authorities.look()
         if self._pair is not None:
             self._shown = self._pair.look()
+        # Last, so that after an error the files are looked at again at once.
         self._looked = now
 
     def _make(self, trusted: str | None, shown: Certificate | None) -> ssl.SSLContext:

@@ -170,6 +170,7 @@ class TokenFile(AnonymousCredentials):
         except AuthError as error:
             if not self._value:
                 raise
+            # The earlier token may still be valid, so that requests do not fail yet.
             self._log_once(str(error))
         else:
             self._logged = ""

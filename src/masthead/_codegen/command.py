@@ -82,6 +82,7 @@ def main(arguments: Sequence[str] | None = None, *, name: str = _PROGRAM) -> int
     package = options.package or _package_at(options.out.resolve())
     try:
         files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
+        # Before anything is written, because the files are compared with those in the folder.
         changed = generate.changes(files, options.out)
         if not options.check:
             generate.write(files, options.out)

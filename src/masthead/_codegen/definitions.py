@@ -151,6 +151,7 @@ def in_dependency_order(
             return
         for needed in sorted(by_name[name].needs(module)):
             if needed in above or needed == name:
+                # They need each other, so that one is used before it is defined, whatever the order.
                 early.add((name, needed))
             else:
                 visit(needed, (*above, name))

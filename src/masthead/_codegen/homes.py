@@ -110,6 +110,7 @@ class Homes:
         self.classes: dict[str, tuple[ModuleDef, str]] = {}
         packages = _packages(spec)
         taken: dict[str, set[str]] = {}
+        # Sorted, so that names that need a number get the same one in every run.
         for full_name in sorted(spec.schemas):
             prefix, _, name = full_name.rpartition(".")
             if prefix not in packages or _is_value(full_name) or not spec.schemas[full_name].is_class:

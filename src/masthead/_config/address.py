@@ -75,6 +75,7 @@ def without_userinfo(url: str) -> tuple[str, str, Secret]:
         parts, _ = _split(url)
     except ValueError:
         return url, "", Secret()
+    # The last "@" ends the user info: a password may contain others.
     userinfo, has_userinfo, host = parts.netloc.rpartition("@")
     if not has_userinfo:
         return url, "", Secret()

@@ -62,6 +62,7 @@ def resolve_in_cluster(environ: Mapping[str, str], root: Path) -> ResolvedContex
     host, port = (environ[name] for name in _ADDRESS)
     return ResolvedContext(
         cluster=KubeconfigCluster(
+            # An IPv6 address needs brackets in a URL.
             server=Secret(f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"),
             ca_file=_authority(root / "ca.crt"),
         ),

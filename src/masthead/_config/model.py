@@ -125,6 +125,7 @@ def _wrap_secrets(given: dict[str, Any]) -> None:
     server, username, password = without_userinfo(reveal(given.get("server", "")))
     if "server" in given:
         given["server"] = server
+    # A user in the URL counts only if nothing else authenticates.
     if (username or password) and not any(given.get(name) for name in _CREDENTIALS):
         given |= {"username": username, "password": password}
 

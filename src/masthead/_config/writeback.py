@@ -85,6 +85,7 @@ def _locked(path: Path, pause: Callable[[float], object]) -> Generator[None]:
         if attempt:
             pause(_PAUSE)
         try:
+            # The lock is that the file exists; O_EXCL fails if another process has created it.
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             continue

@@ -145,6 +145,7 @@ class _ResultBuilder:
         if served:
             stale = {each for each, why in self.failures.items() if isinstance(why, ServiceUnavailableError)}
             fresh = (each for each in served if each not in stale)
+            # A stale version may be incomplete, so that a fresh one is preferred to it.
             preferred = next(fresh, served[0]).version
             self.groups.append(ApiGroup(name, tuple(each.version for each in served), preferred))
 
@@ -152,6 +153,7 @@ class _ResultBuilder:
         return DiscoveryResult(tuple(self.groups), tuple(self.resources), self.failures)
 
     def _add_version(self, group: str, given: msgspec.Raw) -> GroupVersion:
+        # The version alone first: once it is known, what is invalid can be reported as a failure of it.
         served = GroupVersion(group, _decoded(given, _VersionName).version)
         try:
             version = _decoded(given, _VersionDiscovery)

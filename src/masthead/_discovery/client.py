@@ -144,11 +144,13 @@ class DiscoveryClient:
         wanted = GroupVersion.parse(api_version)
         found = await self._current()
         if not _serves(found, wanted):
+            # It may be new, such as that of a CustomResourceDefinition, so the server is asked once more.
             found = await self.refresh()
         if not _serves(found, wanted):
             raise UnknownKindError(f"the server has no {wanted}{_nearest(found, wanted)}")
         part = found.of(wanted)
         if part.failures and not part.resources:
+            # A copy, because raising adds a traceback, and the result is shared.
             raise copy.copy(part.failures[wanted])
         return part
 
@@ -169,6 +171,7 @@ class DiscoveryClient:
         """
         for look in (self._current, self.refresh):
             found = (await look()).of(gvr.group_version)
+            # The server is asked again before the answer is no, because a resource may be new.
             if any(each.gvr == gvr for each in found):
                 return True
         if found.failures:

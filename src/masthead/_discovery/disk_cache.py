@@ -119,9 +119,11 @@ class DiskCache:
         try:
             self.directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.directory.mkdir(mode=0o700, exist_ok=True)
+            # mkdir accepts a directory that exists already, whoever created it.
             self._check_directory()
             self._replace(self._path_of(key), msgspec.msgpack.encode(file))
         except OSError as error:
+            # Not tried again: the cache only saves requests, and one warning is enough.
             self._is_broken = True
             _log.warning("discovery is not kept in %s: %s", self.directory, error.strerror or error)
 

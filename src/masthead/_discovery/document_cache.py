@@ -83,6 +83,7 @@ class DocumentCache:
         held = self._held.get(key) or await self._restored(key)
         if held is not None:
             is_young = held.is_from_disk and self._now() - held.asked_at < self._expiry
+            # What is at a URL that contains a version does not change.
             if (trust_disk and is_young) or (version and held.version == version):
                 self._held[key] = held
                 return held
@@ -105,6 +106,7 @@ class DocumentCache:
     async def _restored(self, key: str) -> DiscoveryDocument | None:
         if self._cache is None:
             return None
+        # In a thread, because reading a file would block the event loop.
         found = await asyncio.to_thread(self._cache.read, key)
         if found is None:
             return None

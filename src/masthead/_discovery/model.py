@@ -133,6 +133,7 @@ class DiscoveryResult:
     def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:
         """Return a sort key that puts preferred resources first: by group, then by version."""
         order = {
+            # The core group comes first, wherever the server lists it.
             (group.name, version): (0 if group.name == "" else at, _rank(group, version))
             for at, group in enumerate(self.groups, start=1)
             for version in group.versions

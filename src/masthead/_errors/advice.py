@@ -224,6 +224,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
 def advice_for(request: FailedRequest) -> str:
     """Return the advice for a failed request; empty if only its reason is known."""
     message = request.message
+    # Only both ends of a long message are searched, so that the time is bounded.
     if len(message) > 2 * _READ:
         message = f"{message[:_READ]}\n{message[-_READ:]}"
     for case in _CASES.get(request.reason, ()):

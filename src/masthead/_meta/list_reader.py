@@ -123,6 +123,7 @@ class ListReader(Generic[L]):
             self._items.append(self._from_wire(piece))
         except DecodeError as error:
             if not _is_json(piece):
+                # What is not JSON was divided at the wrong place; it is no broken item.
                 return False
             error.value = piece
             self._items.append(error)

@@ -188,6 +188,7 @@ class Struct(
                 built = _build_argument(type(self), name, value)
             except shape.ShapeError as fault:
                 if name not in shape.fields_by_attribute(type(self).api_type):
+                    # Python expects this error of a name that does not exist.
                     raise AttributeError(fault.problem, name=name, obj=self) from None
                 raise self.decode_error(fault) from None
             member_of(type(self), name).__set__(self, built)

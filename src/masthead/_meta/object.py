@@ -160,11 +160,13 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         """
         try:
             text = wire.utf8(data)
+            # Only what people write is checked for this; servers do not send duplicate keys.
             wire.refuse_duplicate_keys(text)
         except shape.ShapeError as fault:
             subject = subject_of(data)
             raise DecodeError(fault.problem, kind=cls.__name__, subject=subject, path=fault.path) from None
         made = cls.from_wire(text)
+        # Invalid metadata is not raised when it is decoded: the error is in place of the value.
         for _, value in set_fields(made.metadata):
             if isinstance(value, DecodeError):
                 raise DecodeError(value.problem, kind=cls.__name__, subject=made.key, path=value.path)
@@ -255,6 +257,7 @@ class Object(Struct, WireBacking, metaclass=ObjectType):
         try:
             return look(self)
         finally:
+            # Put back, so that the object takes no more memory than before.
             for member, value in waiting:
                 member.__set__(self, value)
 
@@ -486,6 +489,7 @@ def _read_quickly(cls: type[L], data: bytes) -> L | None:
         decoded = wire.reader_for(cls).decode(pieces[0])
         items = list(map(cls.ITEM.from_wire, pieces[1]))
     except (DecodeError, *wire.MALFORMED):
+        # The general way says what is wrong, and where.
         return None
     member_of(cls, "items").__set__(decoded, items)
     return cast("L", decoded)

@@ -154,6 +154,7 @@ class ListShape(msgspec.Struct, frozen=True):
 
     def build(self, value: object, rules: Rules) -> object:
         """Build every item."""
+        # A string is a sequence, too.
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             raise ShapeError(f"expected a list, got {rules.describe(value)}")
         built: list[object] = []
@@ -161,6 +162,7 @@ class ListShape(msgspec.Struct, frozen=True):
             try:
                 built.append(self.item.build(item, rules))
             except ShapeError as fault:
+                # From the inside out: each level adds its own step to the path.
                 fault.steps.append(f"[{index}]")
                 raise
         return built

@@ -256,6 +256,7 @@ def have_equal_encodings(one: object, other: object) -> bool:
     try:
         return wire.encode(one) == wire.encode(other)
     except InvalidValueError:
+        # What cannot be encoded is compared value by value.
         return False
 
 

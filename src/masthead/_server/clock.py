@@ -111,6 +111,7 @@ class VirtualClock:
         drain()
         while self._timers and self._timers[0][0] <= end:
             due, _, timer = heapq.heappop(self._timers)
+            # A timer that was due in the past must not turn the time back.
             self._now = max(self._now, due)
             timer.fire()
             drain()

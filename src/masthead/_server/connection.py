@@ -206,6 +206,7 @@ class ClientConnection(RequestHandler):
         if body.is_eof():
             self._body = None
         elif self._framing > HEAD_LIMIT + _FRAMING * self._body_size:
+            # Chunks of a byte or two are mostly framing, which the limit on bodies does not count.
             self._refuse()
 
     def _check(self) -> None:

@@ -61,6 +61,7 @@ class AllowedHosts:
         for host in hosts:
             if host not in self._known and not self._allows(_name_in(f"//{host}")):
                 raise _refused(f"the request is addressed to host {_shown(host)}")
+            # Limited in number and length, because clients choose what they send as Host.
             if len(self._known) < _MOST_KNOWN and len(host) <= _LONGEST_SHOWN:
                 self._known.add(host)
         for origin in origins:

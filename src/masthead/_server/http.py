@@ -116,6 +116,7 @@ class HttpHandler:
         self.in_flight.add(recorded)
         try:
             if bodies.is_slow(request):
+                # In a thread, because the event loop serves every other request and watch.
                 request = await asyncio.to_thread(bodies.read_ahead, request)
             return await self._respond(incoming, request, recorded, line)
         finally:
@@ -225,6 +226,7 @@ def _response(outcome: ApiResponse) -> Response:
 def _with_headers(response: ResponseT, outcome: ApiResponse) -> ResponseT:
     """Set the headers of an API response on aiohttp's."""
     headers = response.headers
+    # A 304 has no body, and so no type of one.
     if outcome.code != NOT_MODIFIED:
         headers["Content-Type"] = outcome.content_type
     if outcome.content_type.startswith("text/plain"):

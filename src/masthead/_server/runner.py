@@ -162,6 +162,7 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     clock = settings.clock
     with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
         server = Server(settings, Certificates(*settings.names()) if settings.tls else None)
+        # The start is inside, so that what it opened before it failed is closed, too.
         try:
             await server.start()
             yield server

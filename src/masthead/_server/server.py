@@ -334,6 +334,7 @@ class Server:
                 while pending := await self._pending_work_soon():
                     self._progress.clear()
                     await self._progress.wait()
+                    # A server that has stopped meanwhile never becomes idle.
                     self._check_running()
         except TimeoutError:
             what = "; ".join(pending)

@@ -172,6 +172,7 @@ class RecordTable:
         gone: set[str] = set()
         for record in self.log[:end]:
             record.previous = None
+            # A key that was created again has a newer record, and stays.
             if record.is_deleted and self._latest[record.key] is record:
                 del self._latest[record.key]
                 gone.add(record.key)
@@ -210,6 +211,7 @@ class _Past:
         left = self._size
         for revision, size in self._kept:
             left -= size
+            # Half of it, so that not every further write has to compact again.
             if left <= self._most // 2:
                 return revision
         return 0
@@ -310,6 +312,7 @@ class Storage:
         """
         upto = self.revision if revision is None else min(revision, self.revision)
         if upto > self.compacted:
+            # The journal first: if that fails, nothing has changed.
             if self._journal is not None:
                 self._journal.compact(upto)
             self.compacted = upto
@@ -331,6 +334,7 @@ class Storage:
             self._past.add(record)
             self.revision = max(self.revision, revision)
         self.compacted = journal.read_compacted()
+        # The newest records may have been compacted; their revisions must not be used again.
         self.revision = max(self.revision, self.compacted)
         self._past.forget(self.compacted)
         for table in self._tables.values():

@@ -234,6 +234,7 @@ def _call(server: Server, method: str, path: str, body: object = None) -> None:
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"},
     )
+    # The server is on this machine, so that proxies of the environment do not apply.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=_PATIENCE) as answer:

@@ -115,6 +115,7 @@ class NamespaceController:
             status = namespace.setdefault("status", {})
             before = {text(each, "type"): each for each in items(status, "conditions")}
             ours = [_condition(kind, problems.get(kind), before.get(kind), now) for kind in _FINE]
+            # Conditions of other types are not this controller's, and stay.
             status["conditions"] = [each for kind, each in before.items() if kind not in _FINE] + ours
 
         self._client.update(ref, report, subresource="status")

@@ -42,5 +42,6 @@ class PodController:
         left = (until - self._client.cluster.clock.now()).total_seconds()
         if left > 0:
             return left
+        # With its uid, so that a new pod of the same name is not deleted instead.
         self._client.delete(ref, uid_of(pod), grace=0)
         return None

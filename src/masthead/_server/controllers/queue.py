@@ -80,6 +80,7 @@ class ReconcileQueue(Generic[KeyT]):
         try:
             self._reconcile_batch()
         finally:
+            # After an error, too: the other keys must not wait for ever.
             if self._ready and self._scheduled is None:
                 self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
         if not self._ready:

@@ -117,6 +117,7 @@ def _update_then_remove(
     """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
     if options.is_dry_run:
         return Deleted(found, is_gone=is_complete)
+    # An object that is marked already is not written again only for that.
     if found != served.load(record):
         record = cluster.write(served, record.key, found)
     if not is_complete:
@@ -172,6 +173,7 @@ def _shorten(meta: Plain, options: DeletionOptions) -> int | None:
         return 0
     if options.grace is None or options.grace >= current:
         return None
+    # The new period counts from the first DELETE, not from this one.
     began = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=current)
     meta["deletionTimestamp"] = stamp(began + timedelta(seconds=options.grace))
     meta["deletionGracePeriodSeconds"] = options.grace

@@ -131,6 +131,7 @@ _INFINITIES: Final = (float("inf"), float("-inf"))
 
 def _mended(value: object) -> object:
     if isinstance(value, str):
+        # Go's decoder replaces a lone surrogate; Python's keeps it.
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [_mended(each) for each in cast("list[object]", value)]

@@ -100,6 +100,7 @@ def parse_query(text: str) -> dict[str, list[str]]:
     """Parse a query as Go does: a pair that cannot be decoded is skipped."""
     found: dict[str, list[str]] = {}
     for pair in text.split("&"):
+        # Go's url.ParseQuery refuses semicolons; they used to separate pairs.
         if not pair or ";" in pair or BAD_ESCAPE.search(pair):
             continue
         name, _, value = pair.partition("=")

@@ -117,6 +117,7 @@ def _verb(request: ApiRequest, *, is_watch_path: bool, has_name: bool) -> str:
         return "watch" if request.method == "GET" else request.method.lower()
     verbs = _OBJECT_VERBS if has_name else _COLLECTION_VERBS
     verb = verbs.get(request.method, request.method.lower())
+    # As Go converts it to a bool: every other value is true, also an empty one.
     if verb == "list" and request.query.get("watch", ["false"])[0].lower() not in {"false", "0"}:
         return "watch"
     return verb

@@ -62,6 +62,7 @@ def template_warnings(path: str, template: Plain) -> list[str]:
 def _spec_warnings(path: str, meta: Plain, spec: Plain, *, is_template: bool = False) -> list[str]:
     annotations = _old_annotations(meta)
     containers = _containers(f"{path}spec", spec)
+    # Fields come in three parts, because kube-apiserver warns of annotations and containers between them.
     found = _field_warnings(_FIRST, path, spec)
     if annotations:
         found += _deprecated_annotations(path, annotations)
@@ -281,6 +282,7 @@ def _resource_warnings(path: str, resources: Plain) -> list[str]:
 
 def _hidden(path: str, variables: list[Plain]) -> list[str]:
     """Warn of variables that hide an earlier one of their name without building on it."""
+    # Names hardly ever repeat.
     if len({each.get("name") for each in variables}) == len(variables):
         return []
     seen: set[str] = set()

@@ -78,6 +78,7 @@ def _with_claims(spec: Plain) -> Plain:
         key: value for key, value in part(template, "spec").items() if key not in {"subdomain", "hostname"}
     }
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
+    # The volume of a claim replaces the template's volume of the same name.
     own = [each for each in items(pod, "volumes") if each.get("name") not in claimed]
     return {**template, "spec": {**pod, "volumes": [*volumes, *own]}}
 

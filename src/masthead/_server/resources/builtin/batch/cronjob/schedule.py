@@ -93,6 +93,7 @@ def _read_fields(fields: list[str]) -> None:
         raise _Unreadable(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{listed}]")
     for field, (least, most, words) in zip(fields, _FIELDS, strict=True):
         for expression in field.split(","):
+            # An empty one is skipped, as by Go's strings.FieldsFunc.
             if expression:
                 _read_range(expression, least, most, words)
 

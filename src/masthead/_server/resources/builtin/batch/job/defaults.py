@@ -22,9 +22,11 @@ _FAILURE_RULES: Final = shape(
 def _fill_counts(spec: Plain) -> None:
     if spec.get("parallelism") is None:
         spec["parallelism"] = 1
+        # With parallelism alone, the job is a work queue, which has no number of completions.
         if spec.get("completions") is None:
             spec["completions"] = 1
     if spec.get("backoffLimit") is None:
+        # With a limit for each index, that of the whole job should not be reached before.
         spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else _MOST
     if spec.get("podReplacementPolicy") is None:
         policy = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"

@@ -187,6 +187,7 @@ def _first_shared(some: list[tuple[int, int]], others: list[tuple[int, int]]) ->
         start = max(some[index][0], others[other][0])
         if start <= min(some[index][1], others[other][1]):
             return start
+        # The interval that ends first overlaps no later one of the other list.
         if some[index][1] < others[other][1]:
             index += 1
         else:

@@ -134,6 +134,7 @@ def _mode_errors(spec: Plain, path: str) -> Errors:
 
 def _restart_errors(spec: Plain, path: str) -> Errors:
     policy = part(part(spec, "template"), "spec").get("restartPolicy")
+    # With Always, a pod would be restarted for ever, and the job would never complete.
     if policy in {None, "", "Always"}:
         return [required(path, 'valid values: "OnFailure", "Never"')]
     if policy not in {"OnFailure", "Never"}:

@@ -57,6 +57,7 @@ def _prepare_status(new: Plain, old: Plain, allocate: Allocator) -> None:
     for verdict in VERDICTS:
         places = [index for index, each in enumerate(after) if each.get("type") == verdict]
         known = of_type(old, verdict)
+        # With another number, a verdict came or went, which validation refuses.
         if len(places) == len(known):
             for index, condition in zip(places, known, strict=True):
                 after[index] = dict(condition)

@@ -30,6 +30,7 @@ def config_map_errors(config_map: Plain) -> Errors:
         if key in binary:
             errors.append(invalid(path, key, "duplicate of key present in binaryData"))
     errors += data_key_errors("binaryData", binary)
+    # In bytes, as Go's len counts a string.
     size = sum(len(value.encode()) for value in data.values())
     size += sum(len(decoded_data(value)) for value in binary.values())
     return [*errors, too_long("[]", MEGABYTE)] if size > MEGABYTE else errors

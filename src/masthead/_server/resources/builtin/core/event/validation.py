@@ -25,6 +25,7 @@ def event_errors(event: Plain, controller: str = CONTROLLER) -> Errors:
     """
     namespace = text(metadata(event), "namespace")
     about = text(part(event, "involvedObject"), "namespace")
+    # An event without eventTime is one of the old form, for which kube-apiserver has older rules.
     cluster = {"default"} if not event.get("eventTime") else {"default", "kube-system"}
     apart = (
         namespace not in {"", *cluster} if not about else not event.get("eventTime") and about != namespace

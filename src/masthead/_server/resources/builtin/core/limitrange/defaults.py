@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def _fill_limits(limit: Plain) -> None:
     if limit.get("type") != "Container":
         return
+    # Without a default, the maximum is the limit; without a default request, the limit is requested.
     default = {**part(limit, "max"), **part(limit, "default")}
     request = {**part(limit, "min"), **default, **part(limit, "defaultRequest")}
     for name, amounts in (("default", default), ("defaultRequest", request)):

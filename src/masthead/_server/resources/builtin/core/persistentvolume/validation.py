@@ -86,6 +86,7 @@ def _capacity_errors(capacity: Plain | None) -> Errors:
         errors.append(unsupported(path, shown_map(capacity), ("storage",)))
     for name, value in (capacity or {}).items():
         quantity = amount(value)
+        # A negative quantity gets both errors.
         if quantity.sign < 0:
             errors.append(invalid(f"{path}[{name}]", quantity.value(), "must be a valid resource quantity"))
         if quantity.sign <= 0:

@@ -55,6 +55,7 @@ def _pair_sources(claim: Plain) -> None:
     if one is not None and other is None:
         spec["dataSourceRef"] = dict(one)
     elif other is not None and one is None and not other.get("namespace"):
+        # Only dataSourceRef can name an object of another namespace.
         spec["dataSource"] = {key: value for key, value in other.items() if key != "namespace"}
 
 

@@ -16,6 +16,7 @@ _COUNTED: Final = ("cpu", "memory")
 def qos_class(spec: Plain) -> str:
     """Name the class of a pod: it follows from what its containers request and are limited to."""
     own = spec.get("resources")
+    # Where a pod states resources for itself, those of its containers do not count.
     holders = [spec] if own else [*items(spec, "containers"), *items(spec, "initContainers")]
     resources = [part(each, "resources") for each in holders]
     requests = [_nanos(each, "requests") for each in resources]

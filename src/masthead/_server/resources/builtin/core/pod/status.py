@@ -98,6 +98,7 @@ def _transition_errors(
 ) -> Errors:
     """Validate that a container that has ended for good is not said to run again."""
     errors: Errors = []
+    # Reversed, so that of equal names the first counts.
     now = {text(each, "name"): each for each in reversed(items(after, field))}
     by_name = {each.get("name"): each for each in reversed(containers)}
     for at, then in each_of(before, field, "status"):

@@ -171,6 +171,7 @@ def _shown_port(protocol: object, number: object) -> Plain:
 def _balancer_errors(spec: Plain) -> Errors:
     errors: Errors = []
     balanced = spec.get("type") == "LoadBalancer"
+    # kube-apiserver writes this path with a capital letter.
     path = "spec.LoadBalancerSourceRanges"
     if spec.get("loadBalancerSourceRanges"):
         if not balanced:

@@ -67,6 +67,7 @@ def _slice_address_errors(path: str, address: str, kind: str) -> Errors:
     if errors:
         return errors
     if f"IPv{ip_address(address).version}" != kind:
+        # kube-apiserver names the list here, not the item.
         errors.append(invalid(re.sub(r"\[\d+\]$", "", path), address, f"must be an {kind} address"))
     return errors + endpoint_ip_errors(path, address)
 

@@ -31,6 +31,7 @@ def _policy_port_errors(each: Plain, path: str) -> Errors:
     if isinstance(start, int):
         errors += port(f"{path}.port", start)
         if end is not None and end < start:
+            # kube-apiserver shows the value of port here, not that of endPort.
             errors.append(invalid(f"{path}.endPort", start, "must be greater than or equal to `port`"))
         return errors + (port(f"{path}.endPort", end) if end is not None else [])
     if end is not None:
