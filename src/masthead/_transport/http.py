@@ -205,7 +205,7 @@ class HttpTransport:
         context: ssl.SSLContext | None,
     ) -> Connection:
         connection = Connection(loop, pool, context, self._idle)
-        # Only streams have a read timeout; they are not counted, or watches would use up the limit for calls.
+        # A read timeout means a stream, such as a watch: counted, watches would use up the limit for calls.
         connection.is_counted = request.read_timeout is None
         try:
             await self._dialer.dial(connection, _user_agent(request))

@@ -244,7 +244,7 @@ def _compared(header: SnapshotHeader) -> dict[str, object]:
 def _read_objects(source: Path, lines: _Lines, cls: type[T], checksum: int) -> Iterator[T]:
     count = 0
     line = lines.next()
-    # One line ahead: the last line is not an object, and is known only by what does not follow it.
+    # One line ahead: the last line is not an object, and only the end of the file says which one it is.
     while following := lines.next():
         count += 1
         checksum = zlib.crc32(line, checksum)
