@@ -169,9 +169,9 @@ class DiscoveryClient:
             MastheadError: As for `RestClient.call`; also if the resource is missing and discovery of its group-version
                 failed.
         """
+        # The server is asked again before the answer is no, because a resource may be new.
         for look in (self._current, self.refresh):
             found = (await look()).of(gvr.group_version)
-            # The server is asked again before the answer is no, because a resource may be new.
             if any(each.gvr == gvr for each in found):
                 return True
         if found.failures:

@@ -256,6 +256,7 @@ class Server:
             raise InvalidValueError(f"{served.kind} {name!r} has no namespace", value=obj)
         key = served.key(namespace or "", name or "")
 
+        # Only the bytes are read in the loop's thread; they are decoded in the caller's.
         def read() -> list[tuple[str, str, bytes]]:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
             return [(_type_of(each), str(each.revision), served.write(each.value)) for each in records]

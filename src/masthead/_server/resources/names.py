@@ -307,6 +307,7 @@ def as_trust_bundle(name: str, is_prefix: bool, obj: Plain) -> list[str]:
         if ":" in name:
             return ['ClusterTrustBundle without signer name must not have ":" in its name']
         return as_subdomain(name, is_prefix, obj)
+    # A name cannot contain the slash of a signer's name.
     prefix = signer.replace("/", ":") + ":"
     if not name.startswith(prefix):
         return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]

@@ -38,6 +38,7 @@ def field_problem(text: str) -> str:
     What it says of that depends on the resource; this is the wording that is most common. Of a term with
     neither key nor value it says nothing, and takes it to select everything.
     """
+    # kube-apiserver sorts the terms before it reads them, which decides what it reports.
     for term in sorted(_TERM.findall(text)):
         sign = _FIELD_OPERATOR.search(term)
         if sign is None:

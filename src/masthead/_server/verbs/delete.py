@@ -99,7 +99,7 @@ def _delete_object(
             del meta["finalizers"]
     if grace is None and not wanted:
         return _remove(cluster, served, record, found, options)
-    # What finalizers still hold is marked with a grace period of 0, as for kinds without graceful deletion.
+    # Only finalizers hold the object, for which no grace period is waited.
     if grace is None and not meta.get("deletionTimestamp"):
         _mark(cluster, meta, 0)
     return _update_then_remove(cluster, served, record, found, options, is_complete=not wanted and not grace)

@@ -197,6 +197,7 @@ def _counts_as_down_already(budget: Plain, pod: Plain) -> bool:
         return False
     if part(budget, "spec").get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
+    # Otherwise a pod that is not ready may go only while enough others are healthy.
     status = part(budget, "status")
     needed = status.get("desiredHealthy", 0)
     return bool(needed) and status.get("currentHealthy", 0) >= needed

@@ -34,6 +34,7 @@ def follows(path: str, value: object, rule: Rule) -> Errors:
         return []
     if (rule is names.label or rule is names.SUBDOMAIN) and names.is_plain_label(text):
         return []
+    # Only what is said of short texts is kept, so that clients cannot fill the memory with long ones.
     said = _said(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
     return [invalid(path, value, each) for each in said] if said else []
 

@@ -223,6 +223,7 @@ def _host_port_errors(containers: Iterable[tuple[str, Plain]]) -> Errors:
     for path, container in containers:
         for at, each in each_of(container, "ports", path):
             if each.get("hostPort"):
+                # Other protocols and addresses may use the same number.
                 key = f"{each.get('protocol')}/{each.get('hostIP', '')}/{each['hostPort']}"
                 errors += unique(f"{at}.hostPort", key, seen)
     return errors

@@ -47,6 +47,7 @@ def keep_system_fields(new: Plain, old: Plain) -> None:
     """
     meta, stored = metadata(new), part(old, "metadata")
     kept = ["generation", "creationTimestamp"]
+    # What a client sends of these stays, so that validation can refuse another value.
     kept += [each for each in ("uid", "deletionGracePeriodSeconds") if meta.get(each) in {None, ""}]
     if stored.get("deletionTimestamp"):
         kept.append("deletionTimestamp")
@@ -172,6 +173,7 @@ def _labels(meta: Plain) -> Iterator[FieldError]:
 def _annotations(meta: Plain) -> Iterator[FieldError]:
     annotations = _strings(meta, "annotations")
     for key in annotations:
+        # The key of an annotation may have capitals in its prefix.
         for detail in names.qualified_name(key.lower()):
             yield invalid("metadata.annotations", key, detail)
     if (

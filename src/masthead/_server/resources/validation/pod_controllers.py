@@ -36,6 +36,7 @@ def selector_errors(spec: Plain, kind: str) -> Errors:
     if selector is None:
         return [required("spec.selector")]
     errors = label_selector("spec.selector", selector)
+    # An empty selector would select every pod of the namespace.
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(invalid("spec.selector", {}, f"empty selector is invalid for {kind}"))
     return errors

@@ -87,6 +87,7 @@ def _host_network_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     for at, container in each_of(spec, "containers", path):
         for where, port in each_of(container, "ports", at):
             outer = port.get("hostPort") or 0
+            # A template may leave hostPort out, because it is set by default in Pods only.
             if (of_pod or outer) and outer != (port.get("containerPort") or 0):
                 why = "must match `containerPort` when `hostNetwork` is true"
                 errors.append(invalid(f"{where}.hostPort", outer, why))
@@ -246,6 +247,7 @@ def _pod_term_errors(path: str, term: Plain) -> Errors:
     errors += label_selector(f"{path}.namespaceSelector", part(term, "namespaceSelector"))
     for _, name in texts_of(term, "namespaces", path):
         errors += follows(f"{path}.namespace", name, names.label)
+    # An empty key gets both errors.
     if not term.get("topologyKey"):
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     return errors + follows(f"{path}.topologyKey", text(term, "topologyKey"), names.qualified_name)
