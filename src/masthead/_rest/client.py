@@ -454,9 +454,8 @@ class RestClient:
         # A stream has no deadline as a whole: it may go on for as long as bytes arrive.
         if is_stream:
             read_timeout = self.settings.read_timeout if call.read_timeout is None else call.read_timeout
-            return TransportRequest(
-                call.method, target, headers, call.body, read_timeout=_finite(read_timeout)
-            )
+            # Also where it is infinite: a request without one counts as a call, and takes a place in the pool.
+            return TransportRequest(call.method, target, headers, call.body, read_timeout=read_timeout)
         return TransportRequest(call.method, target, headers, call.body, timeout=_finite(left))
 
 

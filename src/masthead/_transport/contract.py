@@ -30,8 +30,8 @@ class TransportRequest:
             are revealed where the bytes are written. The repr leaves all of them out.
         body: The body, a secret value if it holds credentials; None for none.
         timeout: Timeout of the whole exchange in seconds, the response's body included; None for no limit.
-        read_timeout: How many seconds may pass without a byte from the server; None for no limit. Set for
-            streams.
+        read_timeout: For a stream, how many seconds may pass without a byte from the server; infinite for no limit.
+            None for a call, which takes a place in the pool.
     """
 
     method: str

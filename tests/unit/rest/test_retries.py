@@ -231,10 +231,10 @@ async def test_a_streams_deadline_covers_the_response_head_only() -> None:
 
 
 @in_virtual_time
-async def test_a_stream_without_read_timeout_has_no_limit() -> None:
+async def test_a_stream_without_read_timeout_has_no_limit_and_stays_a_stream() -> None:
     rest, network = client(FakeResponse(takes=10**6))
     (await rest.open(watch(read_timeout=math.inf, timeout=math.inf))).close()
-    assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, None)
+    assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, math.inf)
 
 
 @in_virtual_time
