@@ -261,6 +261,6 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
                 raise deleted_conflict(found, error) from error
             return response, update_result(found, response, dry_run=dry_run)
 
-        # Also on AlreadyExistsError: somebody else has created it since it was read, so the next attempt
+        # Also on AlreadyExistsError: another client has created it since it was read, so the next attempt
         # updates it.
         return await retry_on(attempt, ConflictError, AlreadyExistsError, attempts=attempts)

@@ -377,7 +377,7 @@ class RestClient:
         try:
             body = await response.read()
         except BaseException:
-            # Also on cancellation: nobody else would close it.
+            # Also on cancellation, or it would leak.
             response.close()
             raise
         return Response(

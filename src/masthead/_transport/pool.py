@@ -88,7 +88,7 @@ class ConnectionPool:
         while self._waiters:
             turn = self._waiters.popleft()
             if not turn.done():
-                # The place is handed over: as _in_use stays the same, nobody else can take it in between.
+                # The place is handed over: as _in_use stays the same, no other request can take it in between.
                 turn.set_result(None)
                 return
         self._in_use -= 1

@@ -79,7 +79,7 @@ class SocketTracker:
                 if option is not None:
                     made.setsockopt(socket.IPPROTO_TCP, option, value)
         except BaseException:
-            # It is not in _opened yet, so nobody else would close it.
+            # It is not in _opened yet, so it would leak.
             made.close()
             raise
         self._opened.add(made)

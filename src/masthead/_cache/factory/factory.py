@@ -436,7 +436,7 @@ class SharedInformerFactory(InformerGroups):
         # Not under the lock, which is not reentrant: a constructor may ask this factory for another informer.
         made = make()
         with self._lock:
-            # Checked again: nobody would stop an informer that joins after shutdown.
+            # Checked again: an informer that joins after shutdown would never be stopped.
             self._check_open(f"make an informer for {found.name}")
             # Of two threads that make the same one, the first wins; the other's is never started.
             there, loop = self._informers.setdefault(found, made), self._loop

@@ -87,7 +87,7 @@ class ForeignListWatch(Generic[T]):
         try:
             await stream.open()
         except BaseException:
-            # Also on cancellation: nobody else has the generator, so nobody else can close it.
+            # Also on cancellation: there is no other reference to the generator, so it is closed here.
             await stream.aclose()
             raise
         return stream

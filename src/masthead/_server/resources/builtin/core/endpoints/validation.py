@@ -25,7 +25,7 @@ def subset_errors(endpoints: Plain) -> Errors:
         for field in ("addresses", "notReadyAddresses"):
             for where, address in each_of(subset, field, at):
                 errors += _address_errors(address, where)
-        # A single port needs no name; several are told apart by it.
+        # A single port needs no name; several need unique names.
         many = len(items(subset, "ports")) > 1
         for where, each in each_of(subset, "ports", at):
             errors += _endpoint_port_errors(each, where, many=many)
