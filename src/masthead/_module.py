@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import sys
 import typing
 from typing import TypeVar
 
 if typing.TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["scoped", "set_module"]
 
@@ -47,4 +48,28 @@ def scoped(annotation: object, module: str) -> object:
 
 @functools.cache  # few are written only once, and each has to be compiled
 def _reference(text: str, module: str) -> typing.ForwardRef:
-    return typing.ForwardRef(text, module=module, is_class=True)
+    reference = typing.ForwardRef(text, module=module, is_class=True)
+    if sys.version_info >= (3, 14):
+        # There, a reference forgets its module where its evaluator brings globals, as msgspec does.
+        reference.__extra_names__ = _ModuleNames(module)
+    return reference
+
+
+class _ModuleNames:
+    """The names of a module when they are looked up, as far as `typing.ForwardRef` needs a mapping."""
+
+    __slots__ = ("_module",)
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return vars(sys.modules[self._module]).keys()
+
+    def __getitem__(self, name: str) -> object:
+        return vars(sys.modules[self._module])[name]
+
+    def items(self) -> Iterable[tuple[str, object]]:
+        """Nothing: the hash of a reference is made of these, and not every value of a module has one."""
+        return ()
