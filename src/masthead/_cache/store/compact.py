@@ -137,13 +137,13 @@ class Compact(ObjectStorage[T]):
 
         Takes about 15 µs for each object that is not stored so yet.
         """
+        # One training at a time: that on the first objects, if it ended last, would replace the better dictionary.
+        while not self.wait_trained(_TRAINING_TURN_S):
+            yield
         with self._lock:
-            samples: list[bytes] = []
             if not self._has_seen_all and len(items) >= _SPREAD:
                 self._has_seen_all = True
-                samples = self._spread(items)
-        if samples:
-            self._start_training(samples)
+                self._start_training(self._spread(items))
         # Training runs in a thread; the event loop goes on between two short waits for it.
         while not self.wait_trained(_TRAINING_TURN_S):
             yield
