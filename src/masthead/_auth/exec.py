@@ -172,7 +172,7 @@ class ExecPlugin:
         return held
 
     async def _run(self) -> None:
-        interactive = self._may_ask()
+        interactive = self._is_interactive()
         environ = self._environment(interactive=interactive)
         path = shutil.which(self._command, path=environ.reveal().get("PATH"))
         if path is None:
@@ -216,23 +216,23 @@ class ExecPlugin:
             raise AuthError(f"{self._source} printed more than {OUTPUT_LIMIT // 1024} KiB, and was killed")
         stderr = SecretValue(ended.stderr.reveal().decode(errors="replace"))
         # Redacted before it gets into a message, because plugins may print credentials on stderr, too.
-        said = redact(stderr.reveal(), self._secrets(), limit=_STDERR_SHOWN)
+        stderr_text = redact(stderr.reveal(), self._secrets(), limit=_STDERR_SHOWN)
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise AuthError(f"{self._source} failed with {how}; stderr: {said or '(empty)'}")
+            raise AuthError(f"{self._source} failed with {how}; stderr: {stderr_text or '(empty)'}")
         try:
             issued = read_reply(ended.output, api_version=self._api_version, source=self._source)
             if issued.certificate is not None:
                 check_certificate(issued.certificate, self._source)
             return _CachedCredential(issued, self._source, self._now())
         except AuthError as error:
-            if not said:
+            if not stderr_text:
                 raise
-            problem = f"{error}; stderr: {said}"
+            problem = f"{error}; stderr: {stderr_text}"
         # Raised outside the handler, so that a traceback does not show the same problem twice.
         raise AuthError(problem)
 
-    def _may_ask(self) -> bool:
+    def _is_interactive(self) -> bool:
         """Whether the program may use the terminal.
 
         Raises:

@@ -196,7 +196,7 @@ class OidcToken:
     async def _exchange(self, found: _ProviderMetadata) -> None:
         headers, form = self._client_proof(found)
         form |= {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
-        body = await self._ask("POST", found.token_endpoint, headers, _encoded(form))
+        body = await self._request("POST", found.token_endpoint, headers, _encoded(form))
         grant = self._decode(body, _TokenResponse, "the token response")
         if not grant.id_token:
             raise AuthError(
@@ -221,12 +221,12 @@ class OidcToken:
         try:
             await self._save(id_token, refresh_token)
         except Exception as error:  # noqa: BLE001 - whatever it is, the tokens are good
-            said = self._clean(str(error))
+            message = self._clean(str(error))
             _log.warning(
                 "new tokens of issuer %s could not be saved, and are lost when this process ends: %s: %s",
                 self._issuer,
                 type(error).__name__,
-                said,
+                message,
             )
 
     async def _discover(self) -> _ProviderMetadata:
@@ -239,7 +239,7 @@ class OidcToken:
             # The document names the endpoint that gets the refresh token, so that it must not be forged
             # either.
             self._require_privacy(self._issuer)
-            body = await self._ask("GET", self._issuer.rstrip("/") + _DOCUMENT, _JSON, None)
+            body = await self._request("GET", self._issuer.rstrip("/") + _DOCUMENT, _JSON, None)
             found = self._decode(body, _ProviderMetadata, _DOCUMENT)
             # OpenID Connect requires the two to be equal.
             if found.issuer.rstrip("/") != self._issuer.rstrip("/"):
@@ -271,7 +271,7 @@ class OidcToken:
             form["client_secret"] = self._client_secret
         return {**_FORM}, form
 
-    async def _ask(
+    async def _request(
         self, method: str, url: str, headers: Mapping[str, str | Secret], body: SecretValue[bytes] | None
     ) -> SecretValue[bytes]:
         try:
@@ -295,8 +295,8 @@ class OidcToken:
             refusal = typeinfo.decode_json(response.reveal(), _TokenErrorResponse)
         except (ValueError, RecursionError):
             return "no reason given"
-        said = " ".join(part for part in (refusal.error, refusal.error_description) if part)
-        return self._clean(said) or "no reason given"
+        message = " ".join(part for part in (refusal.error, refusal.error_description) if part)
+        return self._clean(message) or "no reason given"
 
     def _decode(self, response: SecretValue[bytes], kind: type[_T], what: str) -> _T:
         try:
@@ -309,9 +309,9 @@ class OidcToken:
             )
         raise AuthError(f"{what} of issuer {self._issuer} cannot be read: {why}")
 
-    def _clean(self, said: str) -> str:
+    def _clean(self, message: str) -> str:
         secrets = (each.reveal() for each in (self._client_secret, self._id_token, self._refresh_token))
-        return redact(said, secrets, limit=_EXPLANATION_SHOWN)
+        return redact(message, secrets, limit=_EXPLANATION_SHOWN)
 
 
 def _encoded(form: Mapping[str, str | Secret]) -> SecretValue[bytes]:

@@ -261,7 +261,7 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
 
 
 def _problem_with(data: Mapping[str, object]) -> str:
-    """The problem of an object to apply; empty if there is none."""
+    """The problem of an object to apply; empty if it is valid."""
     if problem := _identity_problem(data):
         return problem
     obj = Unstructured.from_dict(data)
@@ -278,7 +278,7 @@ def _problem_with(data: Mapping[str, object]) -> str:
 
 
 def _identity_problem(data: Mapping[str, object]) -> str:
-    """The problem with the data's apiVersion, kind or name; empty if there is none."""
+    """The problem with the data's apiVersion, kind or name; empty if it is valid."""
     api_version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
         return "apiVersion and kind are required"

@@ -65,8 +65,10 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
         taken = {}
     metadata = cast("dict[str, object]", taken.get("metadata", {}))
     names = {name: value for name in _NAMES if (value := data["metadata"].get(name))}
-    said = {"apiVersion": obj.api_version, "kind": obj.kind}
-    return cast("type[T]", type(obj).api_type).from_dict({**said, **taken, "metadata": {**names, **metadata}})
+    type_meta = {"apiVersion": obj.api_version, "kind": obj.kind}
+    return cast("type[T]", type(obj).api_type).from_dict(
+        {**type_meta, **taken, "metadata": {**names, **metadata}}
+    )
 
 
 _NAMES: Final = ("name", "namespace")

@@ -54,7 +54,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
 
 
 def value_at(obj: Object, steps: tuple[Step, ...], *, strict: bool = False) -> object:
-    """The value at a path of an object, as an attribute of its type; None if there is none.
+    """The value at a path of an object, as an attribute of its type; None if it is unset.
 
     Args:
         obj: The object.

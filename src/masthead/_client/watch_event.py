@@ -43,7 +43,7 @@ class WatchEvent(Generic[T]):
         type: What.
         error: Why the object could not be read; None for all but broken ones.
         data: What the server sent for the object.
-        server_type: What the server said that happened; the same as `type`, but for broken ones. None if it did not say.
+        server_type: The event type that the server sent; the same as `type`, but for broken ones. None if it sent none.
     """
 
     __slots__ = ("_object", "data", "error", "server_type", "type")
@@ -147,20 +147,20 @@ def _read_quickly(item: type[T], line: bytes) -> WatchEvent[T] | None:
 
 def _read(item: type[T], line: bytes) -> WatchEvent[T] | StatusError:
     try:
-        said = _line.decode(line)
+        event = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # An event, not an exception: one bad line must not end the stream.
         return _broken(line, DecodeError(f"a line of a watch is no event: {error}"))
-    data = bytes(said.object)
-    known = _TYPES.get(said.type)
+    data = bytes(event.object)
+    known = _TYPES.get(event.type)
     if known is not None:
         try:
             return WatchEvent(known, item.from_wire(data), data=data)
         except DecodeError as error:
             return _broken(data, error, known)
-    if said.type == "ERROR":
+    if event.type == "ERROR":
         return _error(data)
-    return _broken(data, DecodeError(f"the watch has an event of the unknown type {said.type!r}"))
+    return _broken(data, DecodeError(f"the watch has an event of the unknown type {event.type!r}"))
 
 
 def end_of_initial_events(item: type[T], version: str) -> WatchEvent[T]:

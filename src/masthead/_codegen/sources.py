@@ -132,9 +132,9 @@ class _Server:
         try:
             return self._client.rest.get(path, accept=accept).body
         except (StatusError, TransportError, InvalidValueError) as error:
-            raise GenerateError(self._said(path, error)) from None
+            raise GenerateError(self._error_message(path, error)) from None
 
-    def _said(self, path: str, error: Exception) -> str:
+    def _error_message(self, path: str, error: Exception) -> str:
         is_without = path == _INDEX and isinstance(error, NotFoundError)
         return f"{self.describe(path)}: {_NO_OPENAPI if is_without else error}"
 

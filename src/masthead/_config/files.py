@@ -96,8 +96,8 @@ def read_content(path: Path) -> SecretValue[bytes]:
     except IsADirectoryError:
         raise ConfigError(f"{path}: is a directory; name a kubeconfig file in it") from None
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else "no file can have such a name"
-        raise ConfigError(f"{path}: cannot be read: {said}") from None
+        reason = error.strerror if isinstance(error, OSError) else "no file can have such a name"
+        raise ConfigError(f"{path}: cannot be read: {reason}") from None
     if len(content.reveal()) > MAX_SIZE:
         raise ConfigError(f"{path}: is not a kubeconfig: it is larger than {MAX_SIZE // 2**20} MiB")
     return content

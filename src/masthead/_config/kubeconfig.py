@@ -177,9 +177,9 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
     except DecodeError as error:
         problem, line = _TELLABLE.search(error.problem), _LINE.search(error.problem)
     # Raised here, so that the traceback holds no frame with the text.
-    said = problem.group() if problem else "it is not YAML"
+    reason = problem.group() if problem else "it is not YAML"
     raise ConfigError(
-        " ".join([f"{source.name}: is not a kubeconfig: {said}", line.group() if line else ""]).rstrip()
+        " ".join([f"{source.name}: is not a kubeconfig: {reason}", line.group() if line else ""]).rstrip()
     )
 
 

@@ -105,11 +105,11 @@ def _exec(config: Config) -> Iterator[str]:
     if not plugin.command:
         yield "exec.command: is missing; name the program that prints the credentials"
     if plugin.api_version not in EXEC_VERSIONS:
-        said = f"not {quote(plugin.api_version)}" if plugin.api_version else "and is missing"
-        yield f"exec.api_version: must be {' or '.join(EXEC_VERSIONS)}, {said}"
+        actual = f"not {quote(plugin.api_version)}" if plugin.api_version else "and is missing"
+        yield f"exec.api_version: must be {' or '.join(EXEC_VERSIONS)}, {actual}"
     if plugin.interactive_mode not in INTERACTIVE_MODES:
-        said = quote(plugin.interactive_mode)
-        yield f"exec.interactive_mode: must be one of {', '.join(INTERACTIVE_MODES)}, not {said}"
+        actual = quote(plugin.interactive_mode)
+        yield f"exec.interactive_mode: must be one of {', '.join(INTERACTIVE_MODES)}, not {actual}"
 
 
 def _oidc(config: Config) -> Iterator[str]:

@@ -87,11 +87,11 @@ def is_aggregated(content_type: str) -> bool:
     """Whether a content type is that of aggregated discovery, with its parameters in any order."""
     media_type, *parameters = (part.strip() for part in content_type.split(";"))
     pairs = (each.partition("=") for each in parameters)
-    said = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
+    values = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
     return (
         media_type.lower() == "application/json"
-        and (said.get("g"), said.get("as")) == (_GROUP, _KIND)
-        and said.get("v") in _VERSIONS
+        and (values.get("g"), values.get("as")) == (_GROUP, _KIND)
+        and values.get("v") in _VERSIONS
     )
 
 

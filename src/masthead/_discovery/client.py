@@ -265,7 +265,7 @@ class DiscoveryClient:
         lifetime = min(self._expiry, _EXPIRY_OF_FAILURES) if found.failures else self._expiry
         self._held = _CachedResult(
             found,
-            until=min(each.asked_at for each in fetcher.seen) + lifetime,
+            until=min(each.validated_at for each in fetcher.seen) + lifetime,
             is_fresh=not any(each.is_from_disk for each in fetcher.seen),
         )
         self._trusts_disk = False  # from now on, the documents in memory are newer

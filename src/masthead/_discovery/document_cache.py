@@ -29,7 +29,7 @@ class DiscoveryDocument:
         content_type: Its content type.
         etag: Its ETag; empty if the server sent none.
         version: The version from its URL; empty if the URL has none.
-        asked_at: When it was last validated by the server, by the client's clock.
+        validated_at: When it was last validated by the server, by the client's clock.
         is_from_disk: Whether it was read from disk without asking the server.
     """
 
@@ -37,7 +37,7 @@ class DiscoveryDocument:
     content_type: str = ""
     etag: str = ""
     version: str = ""
-    asked_at: float = 0.0
+    validated_at: float = 0.0
     is_from_disk: bool = False
 
 
@@ -82,18 +82,18 @@ class DocumentCache:
         key = f"{path} {accept}"
         held = self._held.get(key) or await self._restored(key)
         if held is not None:
-            is_young = held.is_from_disk and self._now() - held.asked_at < self._expiry
+            is_young = held.is_from_disk and self._now() - held.validated_at < self._expiry
             # What is at a URL that contains a version does not change.
             if (trust_disk and is_young) or (version and held.version == version):
                 self._held[key] = held
                 return held
-        found = await self._ask(path, query, accept, held)
-        found = dataclasses.replace(found, version=version, asked_at=self._now(), is_from_disk=False)
+        found = await self._fetch(path, query, accept, held)
+        found = dataclasses.replace(found, version=version, validated_at=self._now(), is_from_disk=False)
         self._held[key] = found
         await self._store(key, found)
         return found
 
-    async def _ask(
+    async def _fetch(
         self, path: str, query: Sequence[tuple[str, str]], accept: str, held: DiscoveryDocument | None
     ) -> DiscoveryDocument:
         known = [("If-None-Match", held.etag)] if held is not None and held.etag else []
@@ -116,7 +116,7 @@ class DocumentCache:
             stored.content_type,
             stored.etag,
             stored.version,
-            asked_at=self._now() - age,
+            validated_at=self._now() - age,
             is_from_disk=True,
         )
 

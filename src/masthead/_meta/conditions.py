@@ -75,7 +75,7 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
         Whether anything changed; if not, a controller need not update the object.
     """
     standing = find_condition(conditions, wanted.type)
-    stamped = _said_in_full(wanted)
+    stamped = _copied(wanted)
     if standing is not None and standing.status == wanted.status:
         stamped.last_transition_time = standing.last_transition_time
     else:
@@ -90,12 +90,12 @@ def set_condition(conditions: MutableSequence[S], wanted: S, *, now: datetime | 
     return True
 
 
-def _said_in_full(wanted: S) -> S:
+def _copied(wanted: S) -> S:
     """Return a copy that encodes reason and message even if empty: custom resources require them."""
     stamped = wanted.copy()
     for name in ("reason", "message"):
-        if (said := getattr(wanted, name, None)) is not None:
-            setattr(stamped, name, said)
+        if (value := getattr(wanted, name, None)) is not None:
+            setattr(stamped, name, value)
     return stamped
 
 

@@ -124,9 +124,9 @@ def check_kind(cls: KindType, data: object) -> None:
     # kubectl prints any list as a v1 List.
     also = {"apiVersion": "v1", "kind": "List"} if hasattr(cls, "ITEM") else {}
     for name, right in (("apiVersion", gvk.api_version), ("kind", gvk.kind)):
-        said = content.get(name)
-        if said and right and said not in (right, also.get(name)):
-            fault = shape.ShapeError(f'expected "{right}", got "{said}"')
+        actual = content.get(name)
+        if actual and right and actual not in (right, also.get(name)):
+            fault = shape.ShapeError(f'expected "{right}", got "{actual}"')
             fault.steps.append(f".{name}")
             raise fault
 

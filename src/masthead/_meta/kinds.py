@@ -48,12 +48,12 @@ class KindType(StructType):
     ) -> KindType:
         """Create a kind or list class from its ``GVK`` and, for a list, its ``ITEM``."""
         gvk: GroupVersionKind | None = namespace.get("GVK")
-        said = {"api_version": gvk.api_version, "kind": gvk.kind} if gvk is not None and gvk.kind else {}
-        for attribute, value in said.items():
+        type_meta = {"api_version": gvk.api_version, "kind": gvk.kind} if gvk is not None and gvk.kind else {}
+        for attribute, value in type_meta.items():
             annotations_in(namespace)[attribute] = Union[Literal[value], UnsetType]
             namespace[attribute] = UNSET
         made = cast("KindType", super().__new__(cls, name, bases, namespace, **config))
-        for attribute, value in said.items():
+        for attribute, value in type_meta.items():
             member = member_of(made.__mro__[1], attribute)
             type.__setattr__(made, attribute, ValueSlot(member, value))
         if item := namespace.get("ITEM"):

@@ -142,8 +142,8 @@ class ScalarShape(msgspec.Struct, frozen=True):
         try:
             return self.convert(value)
         except (msgspec.ValidationError, InvalidValueError) as error:
-            is_told = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
-            hint = f": {error.__cause__}" if is_told else ""
+            is_explained = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
+            hint = f": {error.__cause__}" if is_explained else ""
             raise ShapeError(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
 
 

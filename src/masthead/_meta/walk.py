@@ -174,11 +174,11 @@ def _checks(cls: ApiType) -> Mapping[str, Check]:
 def _check(this: shape.Shape) -> Check:
     if isinstance(this, shape.ListShape):
         are_good = _check_all(this.item)
-        return lambda value: _was_said(value, list, ImplicitList) and are_good(cast("list[object]", value))
+        return lambda value: _is_explicit(value, list, ImplicitList) and are_good(cast("list[object]", value))
     if isinstance(this, shape.MapShape):  # keys need no check: the encoder converts or rejects them
         are_good = _check_all(this.value)
         return lambda value: (
-            _was_said(value, dict, ImplicitDict) and are_good(cast("dict[str, object]", value).values())
+            _is_explicit(value, dict, ImplicitDict) and are_good(cast("dict[str, object]", value).values())
         )
     if isinstance(this, shape.StructShape) and not hasattr(this.cls, "to_write"):  # objects encode themselves
         return functools.partial(_is_good_struct, this.cls)
@@ -193,7 +193,7 @@ def _check_all(this: shape.Shape) -> Callable[[Iterable[object]], bool]:
     return lambda items: all(map(is_good, items))
 
 
-def _was_said(value: object, plain: type, implicit: type) -> bool:
+def _is_explicit(value: object, plain: type, implicit: type) -> bool:
     return type(value) is plain or (type(value) is implicit and bool(value))
 
 

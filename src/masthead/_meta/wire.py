@@ -123,10 +123,10 @@ def malformed(error: Exception) -> shape.ShapeError:
         return shape.ShapeError("nested too deeply")
     if isinstance(error, UnicodeDecodeError):
         return shape.ShapeError(f"not UTF-8 text at byte {error.start}")
-    said = str(error)
-    if "truncated" in said:
+    message = str(error)
+    if "truncated" in message:
         return shape.ShapeError("not JSON: the text ends too early")
-    problem = said.removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    problem = message.removeprefix("JSON is malformed: ").partition(" - at ")[0]
     return shape.ShapeError(f"not JSON: {problem[:1].lower()}{problem[1:]}")
 
 

@@ -192,9 +192,11 @@ def _scalar(writer: Any, value: object) -> yaml.Event:  # noqa: ANN401 - PyYAML'
 
 def _problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
-    said = getattr(error, "problem", None) or str(error)
+    message = getattr(error, "problem", None) or str(error)
     return (
-        f"not YAML: {said} (line {mark.line + 1}, column {mark.column + 1})" if mark else f"not YAML: {said}"
+        f"not YAML: {message} (line {mark.line + 1}, column {mark.column + 1})"
+        if mark
+        else f"not YAML: {message}"
     )
 
 

@@ -269,9 +269,9 @@ class HandlerBuffer(Generic[V]):
             if not isinstance(waiting, tuple):
                 taken.append(waiting)
                 continue
-            room = limit - len(taken)
-            taken.extend(waiting[:room])
-            if rest := waiting[room:]:
+            space = limit - len(taken)
+            taken.extend(waiting[:space])
+            if rest := waiting[space:]:
                 # Put back at the end, from where the next call takes first.
                 self._front[place] = rest
         self._waiting -= len(taken)

@@ -304,7 +304,7 @@ class ListWatchMachine:
         self._tokens: set[str] = set()
         self._started = 0.0
         self._is_open = False
-        self._has_news = False
+        self._has_progressed = False
         self._is_well = False
         self._cut_short = 0
         self._fruitless = 0
@@ -340,7 +340,7 @@ class ListWatchMachine:
     def begin(self, now: float) -> None:
         """The last step is being performed."""
         self._started = now
-        self._is_open = self._has_news = False
+        self._is_open = self._has_progressed = False
 
     def opened(self) -> None:
         """The server has accepted a stream: from now on, its errors are not about the request."""
@@ -358,14 +358,14 @@ class ListWatchMachine:
         if self.phase is Phase.FOLLOWING:
             if self._advances(kind, version):
                 self._version = version
-                self._has_news = True
+                self._has_progressed = True
                 self._lagging = 0
             return Role.CHANGE
         if not (ends_initial and version):
             # Without a version there is nothing to watch from, so the state is not complete.
             return Role.INITIAL
         self._complete(version)
-        self._has_news = self._policy is not Policy.VERIFY_SERVER
+        self._has_progressed = self._policy is not Policy.VERIFY_SERVER
         return Role.COMPLETE
 
     def _advances(self, kind: str, version: str) -> bool:
@@ -420,13 +420,13 @@ class ListWatchMachine:
         self._note_health(now)
         lasted = now - self._started
         if self._policy is not Policy.VERIFY_SERVER:
-            after = 0.0 if self._has_news else max(0.0, REOPEN_INTERVAL - lasted)
+            after = 0.0 if self._has_progressed else max(0.0, REOPEN_INTERVAL - lasted)
             return self._become(self._resumption(after))
         if lasted >= self._stream_step().seconds - REOPEN_INTERVAL and self._version not in _ANY:
             return self._become(self._stream(self._version))
         # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may be
         # the way of some proxy, and is only kept from happening without pause.
-        if lasted < REOPEN_INTERVAL and not self._has_news:
+        if lasted < REOPEN_INTERVAL and not self._has_progressed:
             return self._become(self._after_following(self._wait(now, Failure())))
         return self._become(self._verification(max(0.0, REOPEN_INTERVAL - lasted)))
 
@@ -561,7 +561,7 @@ class ListWatchMachine:
         return VerifyServer(self._version, after)
 
     def _resumption(self, after: float) -> Stream:
-        """Resume at the last version, which starts over as long as there is none."""
+        """Resume at the last version, or start over if no version is known yet."""
         return replace(self._stream(self._version), after=after, restarts=self._version in _ANY)
 
     def _stream(self, version: str) -> Stream:
@@ -596,7 +596,7 @@ class ListWatchMachine:
         return max(requested, self._backoff.next(now, self._random))
 
     def _note_health(self, now: float) -> None:
-        self._is_well = self._has_news or (self._is_open and now - self._started >= self._lasting)
+        self._is_well = self._has_progressed or (self._is_open and now - self._started >= self._lasting)
         if self._is_well:
             self._backoff.reset()
             self._fruitless = 0

@@ -59,7 +59,7 @@ _Values: TypeAlias = str | tuple[str, ...]
 _NONE: Final[tuple[str, ...]] = ()
 
 
-def _nobody_is_told(_index: str, _key: str, _error: Exception) -> None:
+def _ignore_index_error(_index: str, _key: str, _error: Exception) -> None:
     pass
 
 
@@ -90,7 +90,7 @@ class IndexedStore(Generic[V, T]):
         indexers: Mapping[str, IndexFunc[T]] | None = None,
         *,
         opened: Callable[[V], T],
-        on_index_error: IndexErrorHook = _nobody_is_told,
+        on_index_error: IndexErrorHook = _ignore_index_error,
         scopes: Collection[str] = (),
     ) -> None:
         self._opened = opened
@@ -589,18 +589,20 @@ def _checked(found: object) -> _Values:
     """
     # A str is iterable, too, but its characters are never meant as values.
     if isinstance(found, str) or not isinstance(found, Iterable):
-        raise InvalidValueError(_rubbish(f"a value of type {type(found).__name__}"))
+        raise InvalidValueError(_invalid_result(f"a value of type {type(found).__name__}"))
     values: dict[str, None] = {}
     for value in cast("Iterable[object]", found):
         if not isinstance(value, str):
-            raise InvalidValueError(_rubbish(f"a value of type {type(value).__name__} among its values"))
+            raise InvalidValueError(
+                _invalid_result(f"a value of type {type(value).__name__} among its values")
+            )
         # str() of an enum's member may give its name; this gives its value.
         values[str.__str__(value)] = None
     plain = tuple(values)
     return plain[0] if len(plain) == 1 else plain
 
 
-def _rubbish(given: str) -> str:
+def _invalid_result(given: str) -> str:
     return f"the index function gave {given}; it must return a list, or another iterable, of str"
 
 

@@ -122,7 +122,7 @@ class _WithName(msgspec.Struct):
 
 
 def object_name(body: bytes) -> str:
-    """The name of the object in a body of JSON or protobuf; empty if there is none."""
+    """The name of the object in a body of JSON or protobuf; empty if it has none."""
     try:
         return typeinfo.decode_json(body, _WithName).metadata.name
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -75,7 +75,7 @@ class AllowedHosts:
 
 
 def _name_in(url: str) -> str:
-    """The host of an address, in lower case and without port and brackets; empty if there is none."""
+    """The host of an address, in lower case and without port and brackets; empty if the address has none."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

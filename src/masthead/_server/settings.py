@@ -73,10 +73,10 @@ class Settings:
                 allowed.
         """
         # Types first: the comparisons below would raise a TypeError that names no setting.
-        for name, (kind, said) in _TYPES.items():
+        for name, (kind, expected) in _TYPES.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise ConfigError(f"{name} must be {said}, not {value!r}")
+                raise ConfigError(f"{name} must be {expected}, not {value!r}")
         if not self.allow_remote and not is_loopback(self.host):
             raise ConfigError(
                 f"{self.host} can be reached from other machines, where the token is the only protection; "

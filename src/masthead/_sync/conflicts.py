@@ -189,7 +189,7 @@ class RetryVerbs(ReadVerbs[T], CreateVerbs[T], Generic[T]):
 
         Args:
             obj: The object to create if none of its name exists; it is not modified.
-            mutate: Sets the desired state: on the live object or, if there is none, on a copy of `obj`.
+            mutate: Sets the desired state: on the live object or, if it does not exist, on a copy of `obj`.
                 Changes the object it is called with, or returns another. Without it, the sections of `obj`
                 (its spec, its data; not its status) replace those of the live object, and its labels,
                 annotations, owners and finalizers are added. Use it for kinds with immutable fields that the

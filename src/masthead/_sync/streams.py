@@ -157,7 +157,7 @@ class _Pump(Generic[Item]):
         # Of the loop:
         self._error: BaseException | None = None
         self._is_stopped = False
-        self._room: asyncio.Future[None] | None = None
+        self._space: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -204,16 +204,16 @@ class _Pump(Generic[Item]):
     def _go_on(self) -> None:
         with self._lock:
             self._is_paused = False
-        if self._room is not None and not self._room.done():
-            self._room.set_result(None)
+        if self._space is not None and not self._space.done():
+            self._space.set_result(None)
 
     async def _run(self) -> None:
         try:
             try:
                 async for item in self._source:
                     if self._put(item):
-                        self._room = asyncio.get_running_loop().create_future()
-                        await self._room
+                        self._space = asyncio.get_running_loop().create_future()
+                        await self._space
             finally:
                 await self._close()
         # Every error belongs to the iterating thread.

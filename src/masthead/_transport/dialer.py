@@ -129,7 +129,7 @@ class Dialer:
                         break
                     _, running = await asyncio.wait(
                         running,
-                        # After the last address, there is none that a head start would delay.
+                        # No address follows the last one, so it needs no head start.
                         timeout=None if address is None else _HEAD_START_S,
                         return_when=asyncio.FIRST_COMPLETED,
                     )

@@ -41,7 +41,7 @@ class ConnectionPool:
         return 0 < self._limit <= self._in_use
 
     def take(self, context: ssl.SSLContext | None, *, counts: bool = True) -> Connection | None:
-        """Take an idle connection with this TLS context; None if there is none, or the limit is reached.
+        """Take an idle connection with this TLS context; None if none is idle, or the limit is reached.
 
         Idle connections with another context are closed: it is outdated.
         """

@@ -467,8 +467,8 @@ class SharedInformerFactory(InformerGroups):
     def _source(self, found: Wanted, namespace: str | None) -> ReadVerbs[Any]:
         if isinstance(found.what, type):
             return self._client.resource(found.what, namespace)
-        ask = self._client.dynamic if found.form == "untyped" else self._client.metadata
-        return ask(found.what, namespace=namespace)
+        open_resource = self._client.dynamic if found.form == "untyped" else self._client.metadata
+        return open_resource(found.what, namespace=namespace)
 
     def _period(self, found: Wanted) -> float:
         return self._resyncs.get(found.resource, self._resync)

@@ -62,7 +62,7 @@ class DeltaProcessor(Generic[T]):
             if change.type is DeltaType.DELETED:
                 return self._deleted(change), ()
             if change.type is DeltaType.SYNC:
-                return (), self._told_again(change.key)
+                return (), self._resync_notifications(change.key)
             return self._changed(change, is_initial=is_initial), ()
         self._store.set_version(change.version, scope=change.scope)
         return (), ()
@@ -103,7 +103,7 @@ class DeltaProcessor(Generic[T]):
         last = delta.value if delta.value is not None else old
         return (Notification(_DELETE, delta.key, last, None, final_state_known=delta.final_state_known),)
 
-    def _told_again(self, key: str) -> Sequence[Notification[Stored]]:
+    def _resync_notifications(self, key: str) -> Sequence[Notification[Stored]]:
         stored = self._store.get(key)
         return () if stored is None else (Notification(_UPDATE, key, stored, stored),)
 

@@ -1,7 +1,7 @@
 """Finding those who change what a cache shares.
 
 An object of a cache belongs to everybody who reads it. Who changes one changes it for all others, and the cache no longer
-says what the server said. Because every stored object has its bytes, that can be found out exactly: decode anew and compare.
+says what the server sent. Because every stored object has its bytes, that can be found out exactly: decode anew and compare.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _log: Final = logging.getLogger("masthead.cache")
 VARIABLE: Final = "MASTHEAD_MUTATION_DETECTOR"
 """The environment variable that turns the detector on."""
 
-_SAYS: Final = {"1": True, "true": True, "": False, "0": False, "false": False}
+_VALUES: Final = {"1": True, "true": True, "": False, "0": False, "false": False}
 _NAMED: Final = 5
 """How many keys a message names."""
 _KIND: Final = frozenset({"apiVersion", "kind"})
 _SECTION: Final = re.compile(r"[.\[]")
 
 
-def is_on(wish: bool | None = None, environment: Mapping[str, str] = os.environ) -> bool:
+def is_on(enabled: bool | None = None, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether to look for changes: as wished, and without a wish as the environment says.
 
     Raises:
         ConfigError: If the environment says something else than yes or no.
     """
-    if wish is not None:
-        return wish
-    said = environment.get(VARIABLE, "")
+    if enabled is not None:
+        return enabled
+    value = environment.get(VARIABLE, "")
     try:
-        return _SAYS[said.strip().lower()]
+        return _VALUES[value.strip().lower()]
     except KeyError:
-        raise ConfigError(f'{VARIABLE} is "{said}"; set it to 1 or 0, or unset it') from None
+        raise ConfigError(f'{VARIABLE} is "{value}"; set it to 1 or 0, or unset it') from None
 
 
 def log_mutations(error: MutationError, *, informer: str = "") -> None:
@@ -90,7 +90,7 @@ def _bytes(parts: Mapping[str, Raw], name: str) -> bytes:
     return bytes(parts.get(name, b""))
 
 
-def _said(key: str, obj: Object) -> str:
+def _describe(key: str, obj: Object) -> str:
     sections = changed_sections(obj)
     return f"{key} ({', '.join(sections)})" if sections else key
 
@@ -107,7 +107,7 @@ def check(pairs: Iterable[tuple[str, Object]]) -> None:
     found = dict(find(pairs))
     if not found:
         return
-    named = ", ".join(_said(key, obj) for key, obj in islice(found.items(), _NAMED))
+    named = ", ".join(_describe(key, obj) for key, obj in islice(found.items(), _NAMED))
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     raise MutationError(
         f"objects of a cache were changed: {named}{more}. Everybody shares them; change a copy instead: obj.copy()",

@@ -144,7 +144,7 @@ class Registration:
             self._loop.call_soon_threadsafe(self.mark_done)
 
     def mark_done(self) -> None:
-        """Wake those who wait for the sync; on the informer's loop, or where there is none."""
+        """Wake those who wait for the sync; on the informer's loop, or anywhere if it has not started."""
         self._done.set()
         self._on_done()
 

@@ -213,7 +213,7 @@ class Reflector(Generic[T]):
             status.failures += 1
         status.error, status.error_at = f"{type(error).__name__}: {error}", self._clock()
         if self._on_error is not None:
-            self._tell_error(self._on_error, error, step.after)
+            self._report_error(self._on_error, error, step.after)
         elif is_in_order:
             _log.debug("%s: %s", self._label, _without_advice(error))
         else:
@@ -222,7 +222,7 @@ class Reflector(Generic[T]):
             self._log_error(error, step.after, logging.INFO if is_dropped else logging.WARNING)
         return step
 
-    def _tell_error(
+    def _report_error(
         self, on_error: Callable[[Exception, float], object], error: Exception, after: float
     ) -> None:
         try:

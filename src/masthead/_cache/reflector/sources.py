@@ -57,9 +57,11 @@ def sources_of(
         return {"": listed(given)}
     if isinstance(given, Sequence):
         return _by_namespace([(each, listed(each)) for each in _resources(given)])
-    if asked := [name for name, each in selectors.items() if each is not None]:
+    if given_selectors := [name for name, each in selectors.items() if each is not None]:
         # To ignore it would be to cache objects that were not asked for.
-        raise InvalidValueError(f"{asked[0]} is for resources of a client; give it to the source itself")
+        raise InvalidValueError(
+            f"{given_selectors[0]} is for resources of a client; give it to the source itself"
+        )
     if isinstance(given, ListWatch):
         return {"": given}
     # A class has the members, too, but they lack their self.

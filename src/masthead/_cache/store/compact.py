@@ -179,7 +179,7 @@ class Compact(ObjectStorage[T]):
         return [self._dictionaries.text(cast("bytes", stored))[:_LONGEST] for stored in some]
 
     def wait_trained(self, timeout: float | None = None) -> bool:
-        """Wait for a training that is under way, for so many seconds at the most; returns whether there is none now."""
+        """Wait for a training that is under way, for so many seconds at the most; returns whether it has ended."""
         training = self._training
         if training is not None:
             training.join(timeout)

@@ -85,7 +85,7 @@ class Indexer(Generic[T]):
         self._gate = gate or threading.RLock()
 
     def get_by_key(self, key: str) -> T | None:
-        """The object of a key, ``namespace/name`` or ``name``; None if there is none."""
+        """The object of a key, ``namespace/name`` or ``name``; None if it is not in the store."""
         stored = self._store.get(key)
         return None if stored is None else self._open(stored)
 

@@ -186,7 +186,7 @@ class _Lines:
         self._file = file
 
     def next(self, limit: int = -1) -> bytes:
-        """The next line with its end; empty if there is none."""
+        """The next line with its end; empty at the end of the file."""
         try:
             return self._file.readline(limit)
         except OSError as error:
@@ -200,8 +200,8 @@ def _zstd_errors(source: Path) -> tuple[type[Exception], ...]:
 
 
 def _write_lines(lines: IO[bytes], header: SnapshotHeader, objects: Iterable[Object]) -> int:
-    said = {"format": _FORMAT, "formatVersion": _VERSION, **msgspec.to_builtins(header)}
-    line = _line(msgspec.json.encode(said))
+    fields = {"format": _FORMAT, "formatVersion": _VERSION, **msgspec.to_builtins(header)}
+    line = _line(msgspec.json.encode(fields))
     lines.write(line)
     count, checksum = 0, zlib.crc32(line)
     for obj in objects:

@@ -40,7 +40,7 @@ class ObjectClient:
         self.cluster = cluster
 
     def served(self, table: str) -> ServedResource | None:
-        """Return the resource of a table, in a version that has the stored shape; None if there is none."""
+        """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
         return self.cluster.catalog.stored_in(table)
 
     def load(self, ref: ObjectRef) -> Plain | None:

@@ -71,12 +71,12 @@ class Catalog:
         return found
 
     def by_kind(self, gvk: GroupVersionKind) -> ServedResource | None:
-        """Return the resource that serves a kind; None if there is none."""
+        """Return the resource that serves a kind; None if it is not served."""
         gvr = self._names.get(gvk)
         return None if gvr is None else self.find(gvr)
 
     def stored_in(self, table: str) -> ServedResource | None:
-        """Return the resource of a storage table, in a version that has the stored shape; None if there is none."""
+        """Return the resource of a storage table, in a version that has the stored shape; None if it is not served."""
         group, _, name = table.rpartition("/")
         for version in self.versions(group):
             found = self.find(GroupVersionResource(group, version, name))

@@ -30,7 +30,7 @@ __all__ = ["Mismatch", "Schema", "schema_of"]
 
 _HEAD: Final = ("apiVersion", "kind")
 _MOST_UNKNOWN: Final = 100
-_MOST_TOLD: Final = 1024 * 1024
+_MAX_REPORTED: Final = 1024 * 1024
 """Characters of the paths of unknown fields that are reported."""
 _OWN_WORDS: Final = frozenset({*_HEAD, "metadata"})
 """What every object has, and no client needs to set."""
@@ -49,16 +49,16 @@ class Findings:
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
-        self._told = 0
+        self._reported = 0
         self._items = 0
         self.path: list[str] = []
         """Fields with a dot before them, indexes in brackets, and keys of maps with an opening brace."""
 
     def add_unknown(self, name: str) -> None:
         """Record an unknown field; Go lists a hundred of them."""
-        if len(self.unknown) < _MOST_UNKNOWN and self._told < _MOST_TOLD:
+        if len(self.unknown) < _MOST_UNKNOWN and self._reported < _MAX_REPORTED:
             self.unknown.append(self.where(name))
-            self._told += len(self.unknown[-1])
+            self._reported += len(self.unknown[-1])
 
     def add_items(self, count: int, *, are_structs: bool) -> None:
         """Count the items of lists. A text, which may have to be read as an address, counts as a quarter of a struct.

@@ -149,7 +149,7 @@ class _Labels:
         return values
 
     def _element(self) -> str:
-        """Read a value of a set, up to the sign that ends it; where there is none, an empty one is meant."""
+        """Read a value of a set, up to the sign that ends it; a missing value is the empty string."""
         if self._kind in {",", ")"}:
             return ""
         if self._kind != _WORD:
@@ -169,8 +169,8 @@ def _check(key: str, operator: str, values: list[str]) -> None:
         if problems := LABEL_VALUE(value):
             errors.append(invalid(f"values[{index}][{key}]", value, "; ".join(problems)))
     if errors:
-        said = [str(each) for each in errors]
-        raise _Refused(said[0] if len(said) == 1 else f"[{', '.join(said)}]")
+        messages = [str(each) for each in errors]
+        raise _Refused(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
 
 def _is_integer(value: str) -> bool:

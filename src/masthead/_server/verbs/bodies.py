@@ -151,14 +151,14 @@ def _read(request: ApiRequest, kind: str, api_version: str, older: tuple[str, ..
                 "the body of the request was in an unknown format - accepted media types include: application/json, "
                 "application/yaml, application/vnd.kubernetes.protobuf",
             )
-    said = _as_object(found)
-    version = said.get("apiVersion")
+    document = _as_object(found)
+    version = document.get("apiVersion")
     # Nearly every client sends both; only what is missing or different needs a closer look.
-    if said.get("kind") == kind and (version == api_version or version in older):
-        return said
+    if document.get("kind") == kind and (version == api_version or version in older):
+        return document
     if refusal := go_json.refused_kind(found, request.body, kind, api_version):
         raise refusal
-    return said
+    return document
 
 
 def _as_object(found: object) -> Plain:

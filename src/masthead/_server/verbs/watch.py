@@ -224,7 +224,7 @@ class Watcher:
         return error_line(failure)
 
     def _next(self) -> bytes:
-        """The next chunk of events; empty if there is none, or if the client fell too far behind."""
+        """The next chunk of events; empty if nothing is pending, or if the client fell too far behind."""
         if self._is_closed:
             return b""
         if self._table.dropped > self.cursor:

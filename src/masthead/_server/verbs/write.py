@@ -110,7 +110,7 @@ def update(context: WriteContext, change: Callable[[Plain], Plain]) -> Written:
 
 
 def _record(context: WriteContext) -> Record | None:
-    """The stored object that a write names; None if there is none."""
+    """The stored object that a write names; None if it does not exist."""
     served = context.served
     key = served.place(context.namespace, context.name)
     return context.cluster.storage.table(served.table).get(key)

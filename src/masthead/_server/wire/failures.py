@@ -75,10 +75,10 @@ class FieldError:
     @property
     def body(self) -> str:
         """The message without the field's name."""
-        said = _WORDS[self.reason]
+        words = _WORDS[self.reason]
         if self.reason not in _WITHOUT_VALUE and self.value is not OMITTED:
-            said = f"{said}: {shown(self.value)}"
-        return f"{said}: {self.detail}" if self.detail else said
+            words = f"{words}: {shown(self.value)}"
+        return f"{words}: {self.detail}" if self.detail else words
 
     def __str__(self) -> str:
         return f"{self.field}: {self.body}"
@@ -310,7 +310,7 @@ def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
 def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> StatusFailure:
     """Some fields are invalid: 422 with a cause for each, up to a limit."""
     causes: list[Plain] = []
-    said: dict[str, None] = {}
+    words: dict[str, None] = {}
     left = _MOST_TEXT
     for each in errors[:MOST_FINDINGS]:
         body = each.body
@@ -320,8 +320,8 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
             break
         causes.append({"reason": each.reason, "message": body, "field": each.field})
         # kube-apiserver writes equal messages once, but keeps a cause for each.
-        said[f"{each.field}: {body}"] = None
-    listed = next(iter(said)) if len(said) == 1 else f"[{', '.join(said)}]"
+        words[f"{each.field}: {body}"] = None
+    listed = next(iter(words)) if len(words) == 1 else f"[{', '.join(words)}]"
     kind_name = f"{kind}.{group}" if group else kind
     details = {**details_of(name, group, kind), "causes": causes}
     return StatusFailure(422, "Invalid", f"{kind_name} {quoted(name)} is invalid: {listed}", details=details)

@@ -161,7 +161,7 @@ def duplicate_keys(data: bytes, decoded: object) -> list[str]:
         for steps in _repeated(json.loads(text, object_pairs_hook=_Pairs, parse_int=str)):
             path = _written_path(steps)
             size += len(path)
-            if len(found) >= MAX_DUPLICATES or size > _MOST_TOLD:
+            if len(found) >= MAX_DUPLICATES or size > _MAX_REPORTED:
                 break
             found[path] = None
         return list(found)
@@ -191,7 +191,7 @@ class _Pairs(list[tuple[str, object]]):
 
 _Steps: TypeAlias = "tuple[_Steps | None, str | int]"
 """The path to a value: its parent, and the key or index. It is formatted only if it is listed."""
-_MOST_TOLD: Final = 1024 * 1024
+_MAX_REPORTED: Final = 1024 * 1024
 """The most characters of all paths that are listed."""
 
 
@@ -227,8 +227,8 @@ def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:
         kind: The expected kind; ``DeleteOptions`` has a message of its own.
         problem: Why it could not be decoded.
     """
-    said = str(problem)
-    return _unrecognized(body, kind, said if said.startswith("yaml:") else f"{_NO_KIND} {said}")
+    actual = str(problem)
+    return _unrecognized(body, kind, actual if actual.startswith("yaml:") else f"{_NO_KIND} {actual}")
 
 
 def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> StatusFailure | None:
@@ -246,15 +246,15 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
     if problem := wrong_type(document) or _wrong_name(cast("Plain", document or {})):
         return _unrecognized(body, kind, problem)
     found = cast("Plain", document or {})
-    said_version = _said(found, "apiVersion")
-    if said_version.count("/") > 1:
-        return _unrecognized(body, kind, f"unexpected GroupVersion string: {said_version}")
+    given_version = _field_value(found, "apiVersion")
+    if given_version.count("/") > 1:
+        return _unrecognized(body, kind, f"unexpected GroupVersion string: {given_version}")
     expected = GroupVersionKind.of(api_version, kind)
     if kind != _OPTIONS and not scheme.is_registered(expected):
         return _refused_custom(found, body, expected)
-    group, _, version = said_version.rpartition("/")
-    said = _completed(GroupVersionKind(group, version, _said(found, "kind")), expected)
-    return None if said == expected else _mistaken(said, expected, body)
+    group, _, version = given_version.rpartition("/")
+    actual = _completed(GroupVersionKind(group, version, _field_value(found, "kind")), expected)
+    return None if actual == expected else _mistaken(actual, expected, body)
 
 
 def check_delete_options(options: Plain) -> None:
@@ -363,15 +363,15 @@ def _wrong_name(document: Plain) -> str:
     return ""
 
 
-def _said(document: Plain, name: str) -> str:
-    said = [value for key, value in document.items() if key.lower() == name.lower() and value is not None]
-    return said[-1] if said else ""
+def _field_value(document: Plain, name: str) -> str:
+    actual = [value for key, value in document.items() if key.lower() == name.lower() and value is not None]
+    return actual[-1] if actual else ""
 
 
-def _completed(said: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
-    kind = said.kind or expected.kind
-    if said.version or said.group not in {"", expected.group}:
-        return GroupVersionKind(said.group, said.version, kind)
+def _completed(actual: GroupVersionKind, expected: GroupVersionKind) -> GroupVersionKind:
+    kind = actual.kind or expected.kind
+    if actual.version or actual.group not in {"", expected.group}:
+        return GroupVersionKind(actual.group, actual.version, kind)
     return GroupVersionKind(expected.group, expected.version, kind)
 
 
@@ -380,52 +380,54 @@ def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) ->
         missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
         return _unrecognized(body, expected.kind, missing)
     # Another kind is found later, when the object is validated.
-    said = document.get("apiVersion") or ""
-    return None if said == expected.api_version else _other_version(said, expected)
+    actual = document.get("apiVersion") or ""
+    return None if actual == expected.api_version else _other_version(actual, expected)
 
 
-def _other_version(said: str, expected: GroupVersionKind) -> StatusFailure:
+def _other_version(actual: str, expected: GroupVersionKind) -> StatusFailure:
     wanted = f"does not match the expected API version ({expected.api_version})"
-    return bad_request(f"the API version in the data ({said}) {wanted}")
+    return bad_request(f"the API version in the data ({actual}) {wanted}")
 
 
-def _mistaken(said: GroupVersionKind, expected: GroupVersionKind, body: bytes) -> StatusFailure | None:
+def _mistaken(actual: GroupVersionKind, expected: GroupVersionKind, body: bytes) -> StatusFailure | None:
     is_options = expected.kind == _OPTIONS
-    if not said.version:
+    if not actual.version:
         problem = f"Object 'apiVersion' is missing in '{body.decode('utf-8', 'replace')}'"
-    elif is_options and said.kind == _OPTIONS:
+    elif is_options and actual.kind == _OPTIONS:
         return None
-    elif not _is_known(said, expected):
+    elif not _is_known(actual, expected):
         scheme = _SCHEMES.get(expected.group, _COMMON_SCHEME)
-        version = quoted(said.api_version)
+        version = quoted(actual.api_version)
         problem = (
-            f"no kind {quoted(said.kind)} is registered for version {version} in scheme {quoted(scheme)}"
+            f"no kind {quoted(actual.kind)} is registered for version {version} in scheme {quoted(scheme)}"
         )
-    elif _internal(said) == _internal(expected):
-        return _other_version(said.api_version, expected)
+    elif _internal(actual) == _internal(expected):
+        return _other_version(actual.api_version, expected)
     else:
         target = f"v1.{_OPTIONS}" if is_options else _internal(expected)
-        version = "v1" if said.kind in _EVERYWHERE | _IN_META else said.version
-        problem = f"converting ({version}.{said.kind}) to ({target}): unknown conversion"
+        version = "v1" if actual.kind in _EVERYWHERE | _IN_META else actual.version
+        problem = f"converting ({version}.{actual.kind}) to ({target}): unknown conversion"
     if is_options:
         return bad_request(problem)
-    version = quoted(said.version)
-    return bad_request(f"{said.kind} in version {version} cannot be handled as a {expected.kind}: {problem}")
+    version = quoted(actual.version)
+    return bad_request(
+        f"{actual.kind} in version {version} cannot be handled as a {expected.kind}: {problem}"
+    )
 
 
-def _is_known(said: GroupVersionKind, expected: GroupVersionKind) -> bool:
+def _is_known(actual: GroupVersionKind, expected: GroupVersionKind) -> bool:
     """Tell whether the server behind the path has a kind at all."""
-    if said.kind in _EVERYWHERE:
+    if actual.kind in _EVERYWHERE:
         return True
     if expected.kind == _OPTIONS:
-        return said.kind in (_IN_META if said.group == "meta.k8s.io" else _OPTIONS_EVERYWHERE)
-    if _SCHEMES.get(said.group) != _SCHEMES.get(expected.group):
+        return actual.kind in (_IN_META if actual.group == "meta.k8s.io" else _OPTIONS_EVERYWHERE)
+    if _SCHEMES.get(actual.group) != _SCHEMES.get(expected.group):
         return False
-    if said.kind in _IN_EVERY_VERSION or said == _ANY_LIST:
-        return bool(scheme.kinds_in(said.group, said.version))
-    if said.group == expected.group and said.version in _FORMER.get(said.group, ()):
-        said = GroupVersionKind(said.group, expected.version, said.kind)
-    return scheme.is_registered(said)
+    if actual.kind in _IN_EVERY_VERSION or actual == _ANY_LIST:
+        return bool(scheme.kinds_in(actual.group, actual.version))
+    if actual.group == expected.group and actual.version in _FORMER.get(actual.group, ()):
+        actual = GroupVersionKind(actual.group, expected.version, actual.kind)
+    return scheme.is_registered(actual)
 
 
 _FORMER: Final = {

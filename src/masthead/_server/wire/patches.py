@@ -65,8 +65,8 @@ def apply_merge_patch(document: Plain, body: bytes, *, lenient: bool = False) ->
         raise bad_patch
     if lenient:
         raise refused_patch(_pruned(patch), wrong_type(patch))
-    said = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-    raise bad_request(f"error decoding patch: {said}")
+    message = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    raise bad_request(f"error decoding patch: {message}")
 
 
 def merge_patch_errors(body: bytes) -> list[str]:

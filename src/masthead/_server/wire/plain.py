@@ -9,7 +9,7 @@ Plain: TypeAlias = dict[str, Any]
 
 
 def part(owner: Plain, name: str) -> Plain:
-    """Return a nested object; if there is none, an empty one that is not added."""
+    """Return a nested object; if it is missing, an empty one that is not added."""
     found = owner.get(name)
     return cast("Plain", found) if isinstance(found, dict) else {}
 
@@ -23,13 +23,13 @@ def items(owner: Plain, name: str) -> list[Plain]:
 
 
 def text(owner: Plain, name: str) -> str:
-    """Return a string, or an empty one if there is none."""
+    """Return a string, or an empty one if it is missing."""
     found = owner.get(name)
     return found if isinstance(found, str) else ""
 
 
 def metadata(found: Plain) -> Plain:
-    """Return an object's metadata, which is added if there is none."""
+    """Return an object's metadata, which is added if it is missing."""
     meta = found.get("metadata")
     if not isinstance(meta, dict):
         meta = found["metadata"] = {}

@@ -34,13 +34,13 @@ def follows(path: str, value: object, rule: Rule) -> Errors:
         return []
     if (rule is names.label or rule is names.SUBDOMAIN) and names.is_plain_label(text):
         return []
-    # Only what is said of short texts is kept, so that clients cannot fill the memory with long ones.
-    said = _said(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
-    return [invalid(path, value, each) for each in said] if said else []
+    # Only results for short strings are cached, so that clients cannot fill the memory with long ones.
+    problems = _problems(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
+    return [invalid(path, value, each) for each in problems] if problems else []
 
 
 @lru_cache(maxsize=16_384)
-def _said(rule: Rule, value: str) -> tuple[str, ...]:
+def _problems(rule: Rule, value: str) -> tuple[str, ...]:
     """Ask a rule; names come again and again, in every object of a workload."""
     return tuple(rule(value))
 
@@ -131,7 +131,7 @@ def each_of(owner: Plain, name: str, path: str) -> Iterable[tuple[str, Plain]]:
 
 
 def words(owner: Plain, name: str) -> list[str]:
-    """Return a list of texts; an empty one if there is none."""
+    """Return a list of texts; an empty one if the field is unset."""
     return list(cast("list[str]", owner.get(name) or ()))
 
 

@@ -146,12 +146,12 @@ def _balance(path: str, name: str, request: object, limit: object) -> Errors:
     if limit is None:
         why = "Limit must be set for non overcommitable resources"
         return [required(f"{path}.limits", why)]
-    asked, most = amount(request), amount(limit)
-    if asked != most and not free:
-        return [invalid(f"{path}.requests", str(asked), f"must be equal to {name} limit of {most}")]
-    if asked > most:
+    requested, most = amount(request), amount(limit)
+    if requested != most and not free:
+        return [invalid(f"{path}.requests", str(requested), f"must be equal to {name} limit of {most}")]
+    if requested > most:
         detail = f"must be less than or equal to {name} limit of {most}"
-        return [invalid(f"{path}.requests", str(asked), detail)]
+        return [invalid(f"{path}.requests", str(requested), detail)]
     return []
 
 

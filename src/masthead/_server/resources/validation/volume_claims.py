@@ -42,11 +42,11 @@ def claim_spec_errors(spec: Plain, path: str) -> Errors:
         errors.append(required(f"{path}.accessModes", "at least 1 access mode is required"))
     errors += label_selector(f"{path}.selector", part(spec, "selector"))
     errors += mode_errors(f"{path}.accessModes", spec)
-    asked = part(part(spec, "resources"), "requests").get("storage")
-    if asked is None:
+    requested = part(part(spec, "resources"), "requests").get("storage")
+    if requested is None:
         errors.append(required(f"{path}.resources[storage]"))
-    elif amount(asked).sign <= 0:
-        errors.append(invalid(f"{path}.resources[storage]", str(amount(asked)), POSITIVE))
+    elif amount(requested).sign <= 0:
+        errors.append(invalid(f"{path}.resources[storage]", str(amount(requested)), POSITIVE))
     errors += follows(f"{path}.storageClassName", spec.get("storageClassName"), class_name)
     errors += known_or_nothing(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
     for field in ("dataSource", "dataSourceRef"):

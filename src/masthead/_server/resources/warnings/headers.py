@@ -34,11 +34,11 @@ def fit(texts: Iterable[str]) -> list[str]:
 
 def _cut(found: list[str]) -> list[str]:
     """Shorten all, and drop those that come when it is too late for more."""
-    # What had been said by the time that it became too much is said again, shorter, and none of it is dropped.
-    said = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MOST)
-    kept = [each[:_MOST_OF_ONE] for each in found[:said]]
+    # The warnings up to the one that exceeds the limit are all sent, shortened.
+    count = 1 + next(at for at, total in enumerate(accumulate(map(len, found))) if total > _MOST)
+    kept = [each[:_MOST_OF_ONE] for each in found[:count]]
     written = sum(map(len, kept))
-    for each in found[said:]:
+    for each in found[count:]:
         if written >= _MOST:
             break
         kept.append(each[:_MOST_OF_ONE])

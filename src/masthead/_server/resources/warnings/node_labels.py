@@ -25,8 +25,8 @@ DEPRECATED: Final = {
 
 def key_warnings(path: str, key: object) -> list[str]:
     """Warn that a key should be another one; the text repeats it."""
-    said = DEPRECATED.get(key) if isinstance(key, str) else None
-    return [f"{path}: {key} is {said}"] if said else []
+    problem = DEPRECATED.get(key) if isinstance(key, str) else None
+    return [f"{path}: {key} is {problem}"] if problem else []
 
 
 def expression_warnings(path: str, selector: Plain, *, with_values: bool = False) -> list[str]:
@@ -43,6 +43,6 @@ def expression_warnings(path: str, selector: Plain, *, with_values: bool = False
         found += key_warnings(f"{at}.key", expression.get("key"))
         if with_values:
             for number, value in enumerate(expression.get("values") or ()):
-                said = LABEL_VALUE(value)
-                found += [f"{at}.values[{number}]: {value} is invalid, {each}" for each in said]
+                problem = LABEL_VALUE(value)
+                found += [f"{at}.values[{number}]: {value} is invalid, {each}" for each in problem]
     return found

@@ -34,9 +34,9 @@ def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:
         return []
     obj["metadata"]["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if is_patch else ""
-    said = (
+    message = (
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+,"
         " and may reject such requests as early as 1.24; please fix your requests;"
         f" duplicate UID(s) observed: {', '.join(repeated)}"
     )
-    return [said]
+    return [message]

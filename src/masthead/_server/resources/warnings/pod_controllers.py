@@ -19,8 +19,8 @@ _USED_IN_PODS: Final = (
 
 def name_warnings(obj: Plain) -> list[str]:
     """Return the warning about a name that cannot be used in the names of pods."""
-    said = label(text(part(obj, "metadata"), "name"))
-    return [f"{_USED_IN_PODS}: [{' '.join(said)}]"] if said else []
+    problems = label(text(part(obj, "metadata"), "name"))
+    return [f"{_USED_IN_PODS}: [{' '.join(problems)}]"] if problems else []
 
 
 def template_warnings_of(obj: Plain) -> list[str]:

@@ -46,10 +46,10 @@ def pod_warnings(pod: Plain) -> list[str]:
     # The server looks at these while it copies them into fields, which is before it looks at anything else.
     is_windows = part(spec, "os").get("name") == "windows"
     found = [] if is_windows else _apparmor_annotations(meta, spec)
-    if said := label(text(meta, "name")):
+    if message := label(text(meta, "name")):
         found.append(
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior;"
-            f" a DNS label is recommended: [{' '.join(said)}]"
+            f" a DNS label is recommended: [{' '.join(message)}]"
         )
     return found + _spec_warnings("", meta, spec)
 
@@ -152,7 +152,7 @@ def _repeated(path: str, found: list[Plain], name: str) -> list[str]:
 
 def _overhead(path: str, spec: Plain) -> list[str]:
     amounts = part(spec, "overhead")
-    return [said for name in _BYTES for said in fraction_warnings(path, amounts, name)]
+    return [message for name in _BYTES for message in fraction_warnings(path, amounts, name)]
 
 
 def _grace_period(path: str, spec: Plain) -> list[str]:
@@ -220,12 +220,14 @@ def _old_annotations(meta: Plain) -> Plain:
     return {key: value for key, value in given.items() if _ALPHA in key or _BETA in key}
 
 
-def _annotated(path: str, annotations: Plain, key: str, said: str) -> list[str]:
-    return [f"{path}metadata.annotations[{key}]: {said}"] if key in annotations else []
+def _annotated(path: str, annotations: Plain, key: str, message: str) -> list[str]:
+    return [f"{path}metadata.annotations[{key}]: {message}"] if key in annotations else []
 
 
 def _deprecated_annotations(path: str, annotations: Plain) -> list[str]:
-    return [text for key, said in _ANNOTATIONS.items() for text in _annotated(path, annotations, key, said)]
+    return [
+        text for key, message in _ANNOTATIONS.items() for text in _annotated(path, annotations, key, message)
+    ]
 
 
 def _container_annotations(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     _Change = Callable[[Plain], Plain]
 
-_ASKED: Final = (
+_REQUESTED: Final = (
     "deviceClassName",
     "selectors",
     "allocationMode",
@@ -75,9 +75,9 @@ def _in_list(owner: Plain, name: str, change: _Change) -> Plain:
 
 
 def _request_from_v1beta1(request: Plain) -> Plain:
-    asked = {name: request[name] for name in _ASKED if not _says_nothing(name, request.get(name))}
-    rest = {name: value for name, value in request.items() if name not in _ASKED}
-    return {**rest, "exactly": {"deviceClassName": "", **asked}} if asked else rest
+    requested = {name: request[name] for name in _REQUESTED if not _says_nothing(name, request.get(name))}
+    rest = {name: value for name, value in request.items() if name not in _REQUESTED}
+    return {**rest, "exactly": {"deviceClassName": "", **requested}} if requested else rest
 
 
 def _says_nothing(name: str, value: object) -> bool:

@@ -320,8 +320,8 @@ def _condition(found: Plain) -> Plain:
     made: Plain = {name: _text(_named(found, name) or "") for name in ("type", "status")}
     made["lastTransitionTime"] = _named(found, "lastTransitionTime")
     for name in ("reason", "message"):
-        if said := _named(found, name):
-            made[name] = _text(said)
+        if fields := _named(found, name):
+            made[name] = _text(fields)
     return made
 
 
@@ -371,13 +371,13 @@ def _behavior_to_v2(annotations: Plain) -> Plain | None:
 
 
 def _rules_to_v2(found: Plain) -> Plain:
-    said = {name: _named(found, name) for name in _RULES}
-    return {name: _RULES[name](value) for name, value in said.items() if value is not None}
+    fields = {name: _named(found, name) for name in _RULES}
+    return {name: _RULES[name](value) for name, value in fields.items() if value is not None}
 
 
 def _policy(found: Plain) -> Plain:
-    said = {name: _named(found, name) for name, _, _ in _POLICY}
-    return {name: zero if said[name] is None else read(said[name]) for name, read, zero in _POLICY}
+    fields = {name: _named(found, name) for name, _, _ in _POLICY}
+    return {name: zero if fields[name] is None else read(fields[name]) for name, read, zero in _POLICY}
 
 
 def _annotated(scaler: Plain, carried: dict[str, str]) -> Plain:
@@ -391,7 +391,7 @@ def _annotated(scaler: Plain, carried: dict[str, str]) -> Plain:
 
 
 def _carried(annotations: Plain, name: str, change: Callable[[Plain], Plain]) -> list[Plain] | None:
-    """The objects that an annotation holds; None if there is none that can be read."""
+    """The objects that an annotation holds; None if it is missing or malformed."""
     if name not in annotations:
         return None
     try:

@@ -53,8 +53,8 @@ def _fixed_claim(after: Plain, before: Plain, *, bound: bool) -> Plain:
     fixed |= {key: value for key, value in before.items() if key in free}
     if bound:
         requests = part(part(after, "resources"), "requests")
-        asked = part(part(before, "resources"), "requests").get("storage")
-        fixed["resources"] = {**part(after, "resources"), "requests": {**requests, "storage": asked}}
+        requested = part(part(before, "resources"), "requests").get("storage")
+        fixed["resources"] = {**part(after, "resources"), "requests": {**requests, "storage": requested}}
     return fixed
 
 

@@ -17,7 +17,7 @@ CLASS_FIELD_WARNING: Final = 'deprecated since v1.8; use "storageClassName" attr
 def annotation_warnings(obj: Plain, known: dict[str, str]) -> list[str]:
     """Return the warnings about deprecated annotations."""
     given = part(part(obj, "metadata"), "annotations")
-    return [f"metadata.annotations[{key}]: {said}" for key, said in known.items() if key in given]
+    return [f"metadata.annotations[{key}]: {message}" for key, message in known.items() if key in given]
 
 
 def persistent_volume_claim_warnings(obj: Plain) -> list[str]:

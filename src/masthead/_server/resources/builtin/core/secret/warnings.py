@@ -36,12 +36,12 @@ def tls_warnings(obj: Plain) -> list[str]:
         return []
     data = part(obj, "data")
     certificates, keys = _blocks(text(data, "tls.crt")), _blocks(text(data, "tls.key"))
-    said = (
+    message = (
         _no_certificate([each.kind for each in certificates])
         or _no_key([each.kind for each in keys])
         or _garbled(certificates, keys)
     )
-    return [said] if said else []
+    return [message] if message else []
 
 
 def _blocks(encoded: str) -> list[_Block]:

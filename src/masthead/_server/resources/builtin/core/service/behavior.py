@@ -167,16 +167,16 @@ def _take_new_ports(service: Plain, allocate: Allocator) -> None:
     """Give every port one on the nodes. Two protocols at one port share it."""
     spec, shared = service["spec"], dict[int, int]()
     ports = items(spec, "ports")
-    asked: dict[object, int] = {}
+    requested: dict[object, int] = {}
     for each in ports:
         if each.get("nodePort"):
-            asked.setdefault(each.get("port"), each["nodePort"])
+            requested.setdefault(each.get("port"), each["nodePort"])
     for index, each in enumerate(ports):
         number, wanted = each.get("port", 0), each.get("nodePort") or 0
         if not wanted and not _wants_ports(spec):
             continue
         if number not in shared:
-            shared[number] = _take_port(service, index, asked.get(each.get("port"), 0), allocate)
+            shared[number] = _take_port(service, index, requested.get(each.get("port"), 0), allocate)
             each["nodePort"] = shared[number]
         elif not wanted:
             each["nodePort"] = shared[number]
