@@ -1,0 +1,1 @@
+"""Tables: the columns and cells that kubectl prints for objects of each kind."""
