@@ -7,7 +7,8 @@ import secrets
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import StatusFailure, details_of, qualified, quoted
+from masthead._schema.errors import quoted
+from masthead._server.wire.failures import StatusFailure, details_of, qualified
 
 if TYPE_CHECKING:
     from collections.abc import Callable

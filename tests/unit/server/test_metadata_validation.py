@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.builtin import RESOURCES, strategy_of
 
+from masthead._schema.errors import quoted, shown
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
-from masthead._server.wire.failures import quoted, shown
 
 if TYPE_CHECKING:
     from masthead._server.resources.strategy import Strategy

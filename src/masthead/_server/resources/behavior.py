@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from masthead._server.wire.failures import FieldError, StatusFailure
+from masthead._schema.errors import FieldError
 from masthead._server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
     from masthead._server.resources.allocator import Allocator
+    from masthead._server.wire.failures import StatusFailure
 
 Errors: TypeAlias = list[FieldError]
 """The errors of a validation, in the order in which kube-apiserver reports them."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from masthead._meta.gvk import GroupVersion
+from masthead._schema.errors import quoted
 from masthead._server import scheme
 from masthead._server.resources.behavior import NO_SUBRESOURCE
 from masthead._server.resources.names import path_segment
 from masthead._server.resources.schema import schema_of
 from masthead._server.resources.versions import storage_version_hash
-from masthead._server.wire.failures import StatusFailure, bad_request, not_found, quoted
+from masthead._server.wire.failures import StatusFailure, bad_request, not_found
 from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
 from masthead.errors import UnknownKindError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import FieldError, invalid
 from masthead._server.resources.names import LABEL_VALUE, qualified_name
-from masthead._server.wire.failures import FieldError, invalid
 from masthead._server.wire.go_numbers import parse_int
 
 if TYPE_CHECKING:

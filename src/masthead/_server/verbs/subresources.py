@@ -12,19 +12,12 @@ import msgspec
 
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
+from masthead._schema.errors import invalid, not_supported, required
 from masthead._server import scheme
 from masthead._server.clock import stamp
 from masthead._server.verbs import bodies, eviction, write
 from masthead._server.verbs.write_steps import check_names
-from masthead._server.wire.failures import (
-    StatusFailure,
-    bad_request,
-    conflict,
-    invalid,
-    not_supported,
-    refused_fields,
-    required,
-)
+from masthead._server.wire.failures import StatusFailure, bad_request, conflict, refused_fields
 from masthead._server.wire.patches import refused_patch
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response

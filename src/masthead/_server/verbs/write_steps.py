@@ -6,17 +6,10 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import gather, invalid
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.resources.warnings.owner_references import dedup_owner_references
-from masthead._server.wire.failures import (
-    MODIFIED,
-    StatusFailure,
-    bad_request,
-    conflict,
-    gather,
-    invalid,
-    refused_fields,
-)
+from masthead._server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
 from masthead._server.wire.plain import Plain, metadata, text
 
 if TYPE_CHECKING:

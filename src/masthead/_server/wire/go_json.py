@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
+from masthead._schema.errors import quoted, shown
 from masthead._server import scheme
-from masthead._server.wire.failures import bad_request, quoted, shown
+from masthead._server.wire.failures import bad_request
 from masthead._server.wire.go_scanner import JsonError, problem_with
 from masthead._server.wire.limits import (
     DEEPEST,

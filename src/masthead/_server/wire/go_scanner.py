@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import quoted
+from masthead._schema.errors import quoted
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from masthead._server.wire.failures import (
-    FieldError,
-    StatusFailure,
-    bad_request,
-    forbidden,
-    invalid,
-    not_supported,
-    quoted,
-    refused_fields,
-)
+from masthead._schema.errors import FieldError, forbidden, invalid, not_supported, quoted
+from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_numbers import parse_int, parse_uint
 
 if TYPE_CHECKING:

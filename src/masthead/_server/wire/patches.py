@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
-from masthead._server.wire.failures import (
-    StatusFailure,
-    bad_request,
-    invalid,
-    quoted,
-    refused_fields,
-    shown,
-)
+from masthead._schema.errors import invalid, quoted, shown
+from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_json import (
     JsonError,
     decode,

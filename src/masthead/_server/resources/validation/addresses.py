@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import invalid
+from masthead._schema.errors import invalid
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address

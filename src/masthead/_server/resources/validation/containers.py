@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import duplicate, forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import PROTOCOLS
 from masthead._server.resources.validation.checks import (
@@ -24,7 +25,6 @@ from masthead._server.resources.validation.checks import (
 from masthead._server.resources.validation.internal_types import inner
 from masthead._server.resources.validation.resource_requirements import requirement_errors
 from masthead._server.resources.validation.volume_sources import backstep_errors, env_errors, env_from_errors
-from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import follows, same
-from masthead._server.wire.failures import forbidden
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import Errors

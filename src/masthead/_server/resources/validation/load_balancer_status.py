@@ -5,10 +5,10 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import ip_errors
 from masthead._server.resources.validation.checks import each_of, follows, unsupported
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

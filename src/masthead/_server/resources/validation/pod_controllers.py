@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources.validation.checks import (
     immutable,
     label_selector,
@@ -14,7 +15,6 @@ from masthead._server.resources.validation.checks import (
 )
 from masthead._server.resources.validation.label_selectors import selects, shown_selector
 from masthead._server.resources.validation.pod_spec import template_errors
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import ip_errors
 from masthead._server.resources.validation.checks import (
@@ -28,7 +29,6 @@ from masthead._server.resources.validation.containers import (
 )
 from masthead._server.resources.validation.resource_requirements import claim_names, requirement_errors
 from masthead._server.resources.validation.volume_sources import volume_errors
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import (
     amount,
@@ -14,7 +15,6 @@ from masthead._server.resources.validation.checks import (
     not_negative_amount,
     unique,
 )
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

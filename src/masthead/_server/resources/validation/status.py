@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import duplicate, invalid, required, too_long
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import each_of, follows, not_negative, unsupported
-from masthead._server.wire.failures import duplicate, invalid, required, too_long
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import (
     amount,
@@ -14,7 +15,6 @@ from masthead._server.resources.validation.checks import (
     unsupported,
     words,
 )
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

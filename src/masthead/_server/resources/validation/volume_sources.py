@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from masthead._schema.errors import duplicate, forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.behavior import Errors
 from masthead._server.resources.validation.checks import (
@@ -17,7 +18,6 @@ from masthead._server.resources.validation.checks import (
     unsupported,
 )
 from masthead._server.resources.validation.volume_claims import claim_spec_errors
-from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import quoted
 from masthead._server.resources.behavior import WarningHooks
-from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import quoted
 from masthead._server.resources.names import label
 from masthead._server.resources.warnings.addresses import address_warnings
 from masthead._server.resources.warnings.container_ports import port_warnings
 from masthead._server.resources.warnings.node_labels import DEPRECATED, expression_warnings, key_warnings
 from masthead._server.resources.warnings.quantities import fraction_warnings
 from masthead._server.resources.warnings.volumes import overlap_warnings, source_warnings
-from masthead._server.wire.failures import quoted
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources.validation.checks import (
     label_selector,
     unsupported,
@@ -20,7 +21,6 @@ from masthead._server.resources.validation.pod_controllers import (
     size_of,
 )
 from masthead._server.resources.validation.pod_spec import template_errors
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import forbidden, invalid
 from masthead._server.resources.validation.checks import unsupported, up_to_all, whole_or_percent
 from masthead._server.resources.validation.pod_controllers import (
     controller_template_errors,
@@ -13,7 +14,6 @@ from masthead._server.resources.validation.pod_controllers import (
     shown_strategy,
     size_of,
 )
-from masthead._server.wire.failures import forbidden, invalid
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import (
     each_of,
@@ -24,7 +25,6 @@ from masthead._server.resources.validation.pod_controllers import (
 )
 from masthead._server.resources.validation.pod_spec import template_errors
 from masthead._server.resources.validation.volume_claims import claim_spec_errors
-from masthead._server.wire.failures import forbidden, invalid
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

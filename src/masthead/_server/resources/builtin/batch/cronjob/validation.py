@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from masthead._schema.errors import invalid, required, too_long
 from masthead._server.resources.builtin.batch.cronjob.schedule import problem_with_schedule
 from masthead._server.resources.builtin.batch.job.validation import spec_errors
 from masthead._server.resources.validation.checks import not_negative, one_of, unsupported
-from masthead._server.wire.failures import invalid, required, too_long
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 from operator import lt
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import OMITTED, FieldError, duplicate, invalid, required
 from masthead._server.resources.validation.checks import IMMUTABLE, not_negative, same, texts_of
-from masthead._server.wire.failures import OMITTED, FieldError, duplicate, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid, required, too_long
 from masthead._server.resources import names
 from masthead._server.resources.builtin.batch.job.labels import NAME_LABELS, UID_LABELS, expected_labels
 from masthead._server.resources.validation.checks import (
@@ -21,7 +22,6 @@ from masthead._server.resources.validation.checks import (
 from masthead._server.resources.validation.internal_types import inner_pod_spec
 from masthead._server.resources.validation.label_selectors import selects, shown_selector
 from masthead._server.resources.validation.pod_spec import template_errors
-from masthead._server.wire.failures import invalid, required, too_long
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import duplicate, forbidden, invalid, required
 from masthead._server.resources.validation.checks import each_of, unsupported
-from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

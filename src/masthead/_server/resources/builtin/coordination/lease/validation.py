@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import invalid
 from masthead._server.resources.validation.checks import not_negative
-from masthead._server.wire.failures import invalid
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import invalid, too_long
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import follows
 from masthead._server.resources.validation.keyed_data import (
@@ -12,7 +13,6 @@ from masthead._server.resources.validation.keyed_data import (
     decoded_data,
     immutable_errors,
 )
-from masthead._server.wire.failures import invalid, too_long
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

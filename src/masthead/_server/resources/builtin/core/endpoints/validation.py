@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import PROTOCOLS, endpoint_ip_errors, ip_errors, is_ip
 from masthead._server.resources.validation.checks import each_of, follows, one_of, port, same
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import items, text
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import follows
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import duplicate, forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import amount, each_of, follows
 from masthead._server.resources.validation.resource_requirements import container_name_errors, name_errors
-from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

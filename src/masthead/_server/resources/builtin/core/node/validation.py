@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import FieldError, duplicate, forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import cidr_errors
 from masthead._server.resources.validation.checks import each_of, follows, texts_of, unsupported
 from masthead._server.resources.validation.resource_requirements import value_errors
-from masthead._server.wire.failures import FieldError, duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources.validation.checks import (
     amount,
     follows,
@@ -16,7 +17,6 @@ from masthead._server.resources.validation.checks import (
 from masthead._server.resources.validation.internal_types import difference, inner
 from masthead._server.resources.validation.volume_claims import POSITIVE, class_name, mode_errors
 from masthead._server.resources.validation.volume_sources import SOURCES
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import amount, immutable, same, unsupported
 from masthead._server.resources.validation.internal_types import difference, inner
 from masthead._server.resources.validation.volume_claims import claim_spec_errors
-from masthead._server.wire.failures import forbidden, invalid
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.wire.failures import StatusFailure, quoted
+from masthead._schema.errors import quoted
+from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:

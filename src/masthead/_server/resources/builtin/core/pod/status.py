@@ -6,10 +6,10 @@ from collections import deque
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import FieldError, duplicate, forbidden, invalid
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import ip_errors
 from masthead._server.resources.validation.checks import IMMUTABLE, each_of, follows
-from masthead._server.wire.failures import FieldError, duplicate, forbidden, invalid
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources.validation.checks import each_of, same
 from masthead._server.resources.validation.containers import image_space_errors
 from masthead._server.resources.validation.internal_types import difference, inner_pod_spec
 from masthead._server.resources.validation.pod_spec import pod_spec_errors, toleration_errors
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
+    from masthead._schema.errors import FieldError
     from masthead._server.resources.behavior import Errors
-    from masthead._server.wire.failures import FieldError
     from masthead._server.wire.plain import Plain
 
 _LONGEST_KEPT: Final = 16 * 1024

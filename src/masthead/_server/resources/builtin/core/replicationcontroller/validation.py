@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import required
 from masthead._server.resources.validation.pod_controllers import (
     TEMPLATE,
     mismatch_errors,
@@ -11,7 +12,6 @@ from masthead._server.resources.validation.pod_controllers import (
     restart_policy_errors,
 )
 from masthead._server.resources.validation.pod_spec import template_errors
-from masthead._server.wire.failures import required
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid
 from masthead._server.resources.validation.checks import words
 from masthead._server.resources.validation.resource_requirements import (
     FOR_QUOTAS,
     quota_name_errors,
     value_errors,
 )
-from masthead._server.wire.failures import invalid
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

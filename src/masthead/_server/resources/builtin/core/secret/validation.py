@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid, required, too_long
 from masthead._server.resources.validation.checks import immutable
 from masthead._server.resources.validation.keyed_data import (
     MEGABYTE,
@@ -11,7 +12,6 @@ from masthead._server.resources.validation.keyed_data import (
     decoded_data,
     immutable_errors,
 )
-from masthead._server.wire.failures import invalid, required, too_long
 from masthead._server.wire.go_json import problem_with
 from masthead._server.wire.plain import metadata, part, text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import FieldError, invalid
 from masthead._server.resources.allocator import Spent, Taken
 from masthead._server.resources.behavior import (
     Behavior,
@@ -23,7 +24,7 @@ from masthead._server.resources.builtin.core.service.warnings import service_war
 from masthead._server.resources.validation.checks import words
 from masthead._server.resources.validation.load_balancer_status import service_status_errors
 from masthead._server.resources.warnings.load_balancer_status import load_balancer_status_warnings
-from masthead._server.wire.failures import FieldError, StatusFailure, invalid, refused_fields
+from masthead._server.wire.failures import StatusFailure, refused_fields
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:

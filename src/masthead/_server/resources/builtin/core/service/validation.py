@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import duplicate, forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.behavior import Errors
 from masthead._server.resources.validation.addresses import (
@@ -28,7 +29,6 @@ from masthead._server.resources.validation.checks import (
     unique,
     words,
 )
-from masthead._server.wire.failures import duplicate, forbidden, invalid, required
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:

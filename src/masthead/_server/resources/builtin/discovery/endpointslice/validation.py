@@ -6,6 +6,7 @@ import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import FieldError, duplicate, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import PROTOCOLS, endpoint_ip_errors, ip_errors
 from masthead._server.resources.validation.checks import (
@@ -17,7 +18,6 @@ from masthead._server.resources.validation.checks import (
     texts_of,
     words,
 )
-from masthead._server.wire.failures import FieldError, duplicate, invalid, required
 from masthead._server.wire.plain import items, text
 
 if TYPE_CHECKING:

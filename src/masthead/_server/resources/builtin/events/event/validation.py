@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources.builtin.core.event.validation import CONTROLLER, event_errors
 from masthead._server.resources.validation.checks import IMMUTABLE, same
 from masthead._server.resources.validation.internal_types import inner
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

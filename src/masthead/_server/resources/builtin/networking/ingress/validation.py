@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.addresses import is_ip
 from masthead._server.resources.validation.checks import (
@@ -15,7 +16,6 @@ from masthead._server.resources.validation.checks import (
     texts_of,
     unsupported,
 )
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:

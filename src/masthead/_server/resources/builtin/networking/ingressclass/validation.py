@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import follows, given, immutable, known_or_nothing
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources.validation.addresses import cidr_errors
 from masthead._server.resources.validation.checks import (
     each_of,
@@ -17,7 +18,6 @@ from masthead._server.resources.validation.checks import (
     unsupported,
     words,
 )
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import duplicate
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import each_of, given, immutable, labels
 from masthead._server.resources.validation.internal_types import inner
 from masthead._server.resources.validation.pod_spec import toleration_errors
 from masthead._server.resources.validation.resource_requirements import requirement_errors
-from masthead._server.wire.failures import duplicate
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid
 from masthead._server.resources.validation.checks import (
     known_or_nothing,
     label_selector,
@@ -11,7 +12,6 @@ from masthead._server.resources.validation.checks import (
     whole_or_percent,
 )
 from masthead._server.resources.validation.status import condition_errors, counters
-from masthead._server.wire.failures import invalid
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import invalid, required
 from masthead._server.resources.validation.checks import each_of, label_selector
-from masthead._server.wire.failures import invalid, required
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden
 from masthead._server.resources.validation.checks import immutable, one_of
-from masthead._server.wire.failures import forbidden
 from masthead._server.wire.plain import metadata, text
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import invalid
 from masthead._server.resources.validation.checks import (
     each_of,
     immutable,
@@ -12,7 +13,6 @@ from masthead._server.resources.validation.checks import (
     unsupported,
     words,
 )
-from masthead._server.wire.failures import invalid
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

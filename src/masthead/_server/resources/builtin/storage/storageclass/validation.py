@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import follows, immutable, known_or_nothing
-from masthead._server.wire.failures import required
 from masthead._server.wire.plain import text
 
 if TYPE_CHECKING:

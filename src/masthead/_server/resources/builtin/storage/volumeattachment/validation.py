@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import forbidden, invalid, required, too_long
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import IMMUTABLE, MOST, between, follows, same
-from masthead._server.wire.failures import forbidden, invalid, required, too_long
 from masthead._server.wire.plain import part, text
 
 if TYPE_CHECKING:

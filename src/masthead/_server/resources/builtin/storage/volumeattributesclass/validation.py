@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources.builtin.storage.storageclass.validation import driver_errors
 from masthead._server.resources.validation.checks import same
-from masthead._server.wire.failures import forbidden, invalid, required
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:

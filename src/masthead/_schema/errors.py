@@ -1,0 +1,266 @@
+"""Errors of fields: what is wrong with one value, in the words of kube-apiserver.
+
+A validation returns a list of `FieldError`; all of them make one ``Invalid`` Status.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from contextvars import ContextVar
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+OMITTED: Final = object()
+"""Stands for an invalid value that the message does not repeat."""
+
+_TITLES: Final = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooShort": "Too short",
+    "FieldValueTooMany": "Too many",
+    "FieldValueTooFew": "Too few",
+    "FieldValueTypeInvalid": "Invalid value",
+    "InternalError": "Internal error",
+}
+_WITHOUT_VALUE: Final = frozenset(
+    {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooShort", "InternalError"}
+)
+_ESCAPES: Final = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+_JSON_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_PLAIN_FLOATS: Final = 1e21
+"""Go formats whole numbers from here on with an exponent."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """The error of one field.
+
+    Attributes:
+        reason: ``FieldValueRequired`` and so on, as a Status' cause has it.
+        field: The path, such as ``spec.containers[0].name``.
+        value: The invalid value; `OMITTED` if the message does not repeat it.
+        detail: Why it is invalid.
+    """
+
+    reason: str
+    field: str
+    value: object = OMITTED
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        if (gathering := _gathering.get()) is not None:
+            gathering.add(self)
+
+    @property
+    def body(self) -> str:
+        """The message without the field's name."""
+        text = _TITLES[self.reason]
+        if self.reason not in _WITHOUT_VALUE and self.value is not OMITTED:
+            text = f"{text}: {shown(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    """A required value is missing."""
+    return FieldError("FieldValueRequired", field, detail=detail)
+
+
+def invalid(field: str, value: object, detail: str) -> FieldError:
+    """A value is invalid."""
+    return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    """A value may not be set or changed here."""
+    return FieldError("FieldValueForbidden", field, detail=detail)
+
+
+def duplicate(field: str, value: object) -> FieldError:
+    """A value is duplicate where it must be unique."""
+    return FieldError("FieldValueDuplicate", field, value)
+
+
+def not_supported(field: str, value: object, supported: Iterable[str]) -> FieldError:
+    """A value is not one of the supported ones."""
+    ordered = sorted(supported) if isinstance(supported, set | frozenset) else supported
+    known = ", ".join(quoted(each) for each in ordered)
+    return FieldError("FieldValueNotSupported", field, value, f"supported values: {known}" if known else "")
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    """A value has too many bytes."""
+    unit = "byte" if limit == 1 else "bytes"
+    return FieldError("FieldValueTooLong", field, detail=f"may not be more than {limit} {unit}")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    """A list or map has too many items."""
+    unit = "item" if limit == 1 else "items"
+    return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} {unit}")
+
+
+def type_invalid(field: str, value: object, detail: str) -> FieldError:
+    """A value has the wrong type."""
+    return FieldError("FieldValueTypeInvalid", field, value, detail)
+
+
+def not_found(field: str, value: object) -> FieldError:
+    """A value refers to what does not exist."""
+    return FieldError("FieldValueNotFound", field, value)
+
+
+def internal_error(field: str, detail: str) -> FieldError:
+    """The server cannot decide about a value."""
+    return FieldError("InternalError", field, detail=detail)
+
+
+def quoted(value: str) -> str:
+    """Write a string as Go's ``%q`` does."""
+    if (
+        value.isprintable() and '"' not in value and "\\" not in value
+    ):  # nearly every one, and long ones at once
+        return f'"{value}"'
+    if len(value) > _LONG:
+        # differs from Go, which escapes only what is not printable, and some of it otherwise: checking each
+        # character takes too long.
+        escaped = value.encode("unicode_escape").decode("ascii").replace('"', '\\"')
+        return f'"{escaped}"'
+    strange = {each for each in set(value) if each in _ESCAPES or not each.isprintable()}
+    # One after the other, each over all of the text, is many times faster than character by character. The
+    # backslash comes first: all others become something that has one.
+    for each in sorted(strange, key="\\".__ne__):
+        value = value.replace(each, _escaped(each))
+    return f'"{value}"'
+
+
+_LONG: Final = 10_000
+"""Characters of a text that is escaped character by character."""
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shown(value: object) -> str:
+    """Write a bad value as a message shows it: a string as ``%q``, a number as ``%v``, the rest as JSON."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float):
+        return float_text(value)
+    return "".join(_json_pieces(value)).translate(_JSON_ESCAPES)
+
+
+def _json_pieces(value: object) -> Iterator[str]:
+    """Write JSON as Go does, which has other exponents than Python."""
+    if isinstance(value, float):
+        yield float_text(value, smallest=1e-6).replace("e-0", "e-")
+    elif isinstance(value, dict):
+        yield "{"
+        for index, (key, each) in enumerate(value.items()):
+            yield f"{',' if index else ''}{json.dumps(key, ensure_ascii=False)}:"
+            yield from _json_pieces(each)
+        yield "}"
+    elif isinstance(value, list | tuple):
+        yield "["
+        for index, each in enumerate(value):
+            if index:
+                yield ","
+            yield from _json_pieces(each)
+        yield "]"
+    else:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def float_text(value: float, *, smallest: float = 1e-4) -> str:
+    """Write a number as Go's ``%v`` does: shortest, with an exponent if it is large or small.
+
+    Args:
+        value: The number.
+        smallest: The smallest number without an exponent.
+    """
+    if not math.isfinite(value):
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    number = Decimal(repr(float(value))).normalize()
+    if smallest <= abs(value) < _PLAIN_FLOATS:
+        return f"{number:f}"
+    mantissa, _, exponent = f"{number:e}".partition("e")
+    return f"{mantissa}e{exponent[0]}{exponent[1:]:0>2}"
+
+
+MOST_FINDINGS: Final = 1_000
+"""The most errors that are listed; kube-apiserver lists all, and its response can be a thousand times the
+request."""
+MOST_TEXT: Final = 1024 * 1024
+"""The most characters of all errors together; the first is listed whatever its length."""
+
+
+class _Enough(Exception):  # noqa: N818 - it never leaves this module
+    """More errors were found than are listed."""
+
+
+class _Gathering:
+    """The errors of one object that were found so far."""
+
+    def __init__(self) -> None:
+        self.found: list[FieldError] = []
+        self._left = MOST_TEXT
+
+    def add(self, error: FieldError) -> None:
+        self.found.append(error)
+        self._left -= len(error.field) + len(error.detail)
+        if len(self.found) > MOST_FINDINGS or self._left < 0:
+            raise _Enough
+
+
+_gathering: Final[ContextVar[_Gathering | None]] = ContextVar("_gathering", default=None)
+
+
+def gather(find: Callable[[], Sequence[FieldError]]) -> list[FieldError]:
+    """Validate an object, and stop when there are more errors than are listed.
+
+    An object of a few megabytes can have a million errors. A validation that has found too many is not
+    finished; the response has the first of them.
+
+    Args:
+        find: Finds all errors.
+    """
+    gathering = _Gathering()
+    token = _gathering.set(gathering)
+    try:
+        return list(find())
+    except _Enough:
+        return gathering.found
+    finally:
+        _gathering.reset(token)
