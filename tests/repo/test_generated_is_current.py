@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools import api, files, protobuf
+from tools import api, definitions, files, protobuf
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
+FACTS = ROOT / "src" / "masthead" / "_server" / "definitions" / "facts.py"
 PROTOBUF = ROOT / "src" / "masthead" / "_server" / "wire" / "protobuf_table.py"
 DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 LEGACY = DOCUMENTS.with_name("kubernetes-legacy")
@@ -30,6 +31,10 @@ def test_generating_again_changes_nothing() -> None:
 
 def test_generating_the_protobuf_table_again_changes_nothing() -> None:
     assert protobuf.from_folder(DOCUMENTS) == PROTOBUF.read_text("utf-8")
+
+
+def test_generating_the_facts_of_types_again_changes_nothing() -> None:
+    assert definitions.from_folder(DOCUMENTS) == FACTS.read_text("utf-8")
 
 
 def test_nothing_lies_beside_what_is_generated() -> None:
