@@ -6,7 +6,7 @@ CustomResourceDefinitions. msgspec reads it from JSON and writes it, without wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -16,7 +16,10 @@ from masthead._meta.gvk import GroupVersionKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["REF_PREFIX", "Definitions", "Rule", "Schema"]
+__all__ = ["REF_PREFIX", "Definitions", "Json", "Rule", "Schema"]
+
+Json: TypeAlias = Any
+"""A plain value, as JSON has it."""
 
 REF_PREFIX: Final = "#/components/schemas/"
 """What precedes the full name of a schema in a reference of OpenAPI v3."""

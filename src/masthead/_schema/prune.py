@@ -1,0 +1,131 @@
+"""Pruning: fields that a structural schema does not declare are dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.schema import Json, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["META_FIELDS", "drop_nulls", "prune"]
+
+META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""The fields of every whole object; its schema need not declare them."""
+
+
+def prune(value: Json, schema: Schema | None, *, is_object: bool = True) -> list[str]:
+    """Drop the fields that a schema does not declare, in place.
+
+    Args:
+        value: The value, plain JSON.
+        schema: Its structural schema; without one, nothing is declared.
+        is_object: Whether the value is a whole object, which keeps apiVersion, kind and metadata.
+
+    Returns:
+        The paths that were dropped, sorted as kube-apiserver reports them: ``spec.list[0].x``.
+    """
+    if isinstance(value, dict) and is_object:
+        keeps_unknown = schema is not None and bool(schema.preserve_unknown)
+        return sorted(
+            _prune_object(value, schema or Schema(), "", is_whole=True, keeps_unknown=keeps_unknown)
+        )
+    return sorted(_prune(value, schema, ""))
+
+
+def _prune(value: Json, schema: Schema | None, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        if schema is None:
+            yield from (_child(path, key) for key in value)
+            value.clear()
+        else:
+            yield from _prune_object(
+                value,
+                schema,
+                path,
+                is_whole=schema.embedded_resource,
+                keeps_unknown=bool(schema.preserve_unknown),
+            )
+    elif isinstance(value, list):
+        items = None if schema is None else schema.items
+        keeps_unknown = schema is not None and bool(schema.preserve_unknown)
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                yield from _prune_item(item, items, f"{path}[{index}]", keeps_unknown=keeps_unknown)
+
+
+def _prune_item(item: Json, schema: Schema | None, path: str, *, keeps_unknown: bool) -> Iterator[str]:
+    """Prune an item. In a list that keeps unknown fields, its items do so, too."""
+    if not keeps_unknown:
+        yield from _prune(item, schema, path)
+    elif schema is not None and isinstance(item, dict):
+        yield from _prune_object(item, schema, path, is_whole=schema.embedded_resource, keeps_unknown=True)
+    elif schema is not None:
+        for index, each in enumerate(item):
+            if isinstance(each, dict | list):
+                yield from _prune_item(each, schema.items, f"{path}[{index}]", keeps_unknown=True)
+
+
+def _prune_object(
+    value: dict[str, Json], schema: Schema, path: str, *, is_whole: bool, keeps_unknown: bool
+) -> Iterator[str]:
+    properties = schema.properties
+    values = schema.additional_properties
+    unknown: list[str] = []
+    for key, each in value.items():
+        if is_whole and key in META_FIELDS:
+            continue
+        field = properties.get(key)
+        if field is not None:
+            if isinstance(each, dict | list):
+                yield from _prune(each, field, _child(path, key))
+        elif values is not None:
+            if isinstance(each, dict | list):
+                # ``additionalProperties: true`` declares the keys, but nothing about their values.
+                declared = values if isinstance(values, Schema) else None
+                yield from _prune(each, declared, _child(path, key))
+        elif not keeps_unknown:
+            unknown.append(key)
+    for key in unknown:
+        del value[key]
+        if path or key not in META_FIELDS:
+            yield _child(path, key)
+
+
+def _child(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def drop_nulls(value: Json, schema: Schema | None) -> None:
+    """Drop the fields that are null, although their schema neither allows null nor has a default, in place.
+
+    Fields with a default get it from `masthead._schema.defaulting.apply_defaults`. Items of lists stay.
+
+    Args:
+        value: The value, plain JSON.
+        schema: Its structural schema.
+    """
+    if isinstance(value, dict) and schema is not None:
+        for key in [key for key, each in value.items() if each is None and _drops_null(schema, key)]:
+            del value[key]
+        for key, each in value.items():
+            if isinstance(each, dict | list):
+                drop_nulls(each, _schema_of_field(schema, key))
+    elif isinstance(value, list) and schema is not None and schema.items is not None:
+        for each in value:
+            if isinstance(each, dict | list):
+                drop_nulls(each, schema.items)
+
+
+def _schema_of_field(schema: Schema, key: str) -> Schema | None:
+    found = schema.properties.get(key)
+    if found is None and isinstance(schema.additional_properties, Schema):
+        found = schema.additional_properties
+    return found
+
+
+def _drops_null(schema: Schema, key: str) -> bool:
+    field = _schema_of_field(schema, key)
+    # A default of null is none.
+    return field is not None and not field.nullable and (not field.has_default or field.default is None)
