@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._sync.client import Client
 
 _INDEX: Final = "/openapi/v3"
-_NO_OPENAPI: Final = "the server has no OpenAPI v3 (404 NotFound), nor has the embedded one yet; generate from manifests: --crd FILE"
+_NO_OPENAPI: Final = "the server has no OpenAPI v3 (404 NotFound); generate from manifests: --crd FILE"
 _TIMEOUT: Final = 30.0
 
 

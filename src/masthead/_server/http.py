@@ -118,6 +118,8 @@ class HttpHandler:
             if bodies.is_slow(request):
                 # In a thread, because the event loop serves every other request and watch.
                 request = await asyncio.to_thread(bodies.read_ahead, request)
+            if (prepare := self._rest.preparation(request)) is not None:
+                await asyncio.to_thread(prepare)
             return await self._respond(incoming, request, recorded, line)
         finally:
             self.in_flight.discard(recorded)
@@ -226,8 +228,8 @@ def _response(outcome: ApiResponse) -> Response:
 def _with_headers(response: ResponseT, outcome: ApiResponse) -> ResponseT:
     """Set the headers of an API response on aiohttp's."""
     headers = response.headers
-    # A 304 has no body, and so no type of one.
-    if outcome.code != NOT_MODIFIED:
+    # A 304 has no body, and so no type of one; nor have some other responses.
+    if outcome.code != NOT_MODIFIED and outcome.content_type:
         headers["Content-Type"] = outcome.content_type
     if outcome.content_type.startswith("text/plain"):
         headers["X-Content-Type-Options"] = "nosniff"

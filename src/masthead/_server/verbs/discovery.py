@@ -41,7 +41,7 @@ _MOST_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
-_PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/readyz", "/version")
+_PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version")
 
 
 class Discovery:

@@ -13,6 +13,7 @@ from masthead._server.resources.catalog import unknown_resource
 from masthead._server.resources.warnings.headers import fit
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.lists import check_not_ahead, read_page
+from masthead._server.verbs.openapi import OpenApi, is_openapi
 from masthead._server.verbs.patch import RequestPatch, patch_object
 from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
@@ -88,6 +89,7 @@ class Rest:
         self._cluster = cluster
         self._catalog = cluster.catalog
         self._discovery = discovery.Discovery(cluster.catalog)
+        self._openapi = OpenApi(cluster.catalog, cluster.clock)
         self._faults = faults
         self._limits = limits
         self._on_idle = on_idle
@@ -156,7 +158,13 @@ class Rest:
         page = read_page(storage, selection, options, latest=latest)
         return ApiResponse(200, context.representation.page(page))
 
+    def preparation(self, request: ApiRequest) -> Callable[[], object] | None:
+        """Return what a request needs that takes long, to be called in a thread first; None for most requests."""
+        return self._openapi.preparation(request)
+
     def _describe(self, request: ApiRequest) -> ApiResponse:
+        if is_openapi(request.path):
+            return self._openapi.respond(request)
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):
