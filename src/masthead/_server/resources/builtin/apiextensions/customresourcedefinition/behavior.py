@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead._server.resources.behavior import Behavior, WarningHooks
+from masthead._server.resources.behavior import Behavior, StrategyHooks, WarningHooks
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.defaults import DEFAULTS
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.stored_versions import (
+    keep_stored_version,
+    set_stored_version,
+)
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.validation import (
+    definition_changes,
+    definition_errors,
+    status_changes,
+)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.warnings import format_warnings
 
 BEHAVIOR: Final = Behavior(
-    defaults=DEFAULTS, warnings=WarningHooks(lambda new: format_warnings(new, {}), format_warnings)
+    defaults=DEFAULTS,
+    hooks=StrategyHooks(
+        prepare_create=set_stored_version,
+        prepare_update=keep_stored_version,
+        validate_create=definition_errors,
+        validate_update=definition_changes,
+        validate_status=status_changes,
+    ),
+    warnings=WarningHooks(lambda new: format_warnings(new, {}), format_warnings),
 )

@@ -1,0 +1,95 @@
+"""Validation of one schema of a definition as a whole: structure, defaults, OpenAPI and rules, in this order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import forbidden, invalid
+from masthead._schema.structural import structural_errors
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
+    children,
+    set_fields,
+    shown_schema,
+    tree_of,
+)
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schemas import (
+    SchemaValidation,
+    unsupported_problem,
+)
+from masthead._server.wire.plain import Plain, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.behavior import Errors
+    from masthead._server.resources.builtin.apiextensions.customresourcedefinition.ratchet import Ratchet
+
+__all__ = ["DEEPEST", "schema_errors"]
+
+DEEPEST: Final = 128
+"""Levels of a schema. kube-apiserver has no limit but that of JSON, ten thousand."""
+_AT_ROOT: Final = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern"
+    " MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example"
+    " XPreserveUnknownFields XValidations"
+)
+"""What the schema of a resource with a status may have at its root: the status is validated without it."""
+
+
+def schema_errors(
+    schema: Plain,
+    path: str,
+    ratchet: Ratchet,
+    *,
+    has_status: bool,
+    is_structural: bool,
+) -> Errors:
+    """Return the errors of a schema.
+
+    Args:
+        schema: The schema of an object.
+        path: Where the validation stands that has the schema.
+        ratchet: What an update may leave as it is.
+        has_status: Whether the status is a subresource.
+        is_structural: Whether the schema must be structural.
+    """
+    path = f"{path}.openAPIV3Schema"
+    if is_too_deep(schema):
+        # differs from kube-apiserver, which takes any depth: every operation on a schema would have to.
+        return [invalid(path, "", f"must not be nested more than {DEEPEST} levels deep")]
+    errors = _root_errors(schema, path) if has_status else []
+    if schema.get("nullable"):
+        errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
+    unsupported = unsupported_problem(schema) if is_structural else ""
+    if is_structural and not unsupported:
+        errors += structural_errors(tree_of(schema), path)
+    validation = SchemaValidation(
+        allows_any_type=ratchet.allows_any_type,
+        allows_any_set=ratchet.allows_any_set,
+        allows_any_keys=ratchet.allows_any_keys,
+    )
+    validation.check_root(schema, path)
+    errors += validation.errors
+    if unsupported and not errors:
+        errors.append(invalid(path, "", unsupported))
+    return errors
+
+
+def is_too_deep(schema: Plain) -> bool:
+    """Tell whether schemas stand within each other more than `DEEPEST` times."""
+    level = [schema]
+    for _ in range(DEEPEST):
+        level = [below for each in level for below in children(each)]
+        if not level:
+            return False
+    return True
+
+
+def _root_errors(schema: Plain, path: str) -> Errors:
+    for name in set_fields(schema):
+        if name == "Type":
+            if schema["type"] != "object":
+                why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                return [invalid(f"{path}.type", text(schema, "type"), why)]
+        elif name not in _AT_ROOT.split():
+            why = f"only [{_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+            return [invalid(path, shown_schema(schema), why)]
+    return []
