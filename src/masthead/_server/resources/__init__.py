@@ -7,6 +7,6 @@
 - `builtin`: the descriptions of Kubernetes' own resources, by group, and a package for each kind that has code:
   ``builtin/batch/job/validation.py``. `custom`: the description of custom resources.
 - `validation`, `defaulting`, `warnings`: what several kinds share, such as pod templates.
-- `schema`, `schema_facts`: the normal form of objects. `names`, `selector_errors`, `versions`, `allocator`,
-  `protection`, `user`: the rest.
+- `go_types`, `go_values`, `go_decoder`: the normal form of objects, as Go's structs make it. `names`, `selector_errors`,
+  `versions`, `allocator`, `protection`, `user`: the rest.
 """

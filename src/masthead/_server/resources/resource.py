@@ -12,8 +12,8 @@ from masthead._meta.gvk import GroupVersion
 from masthead._schema.errors import quoted
 from masthead._server import scheme
 from masthead._server.resources.behavior import NO_SUBRESOURCE
+from masthead._server.resources.go_decoder import decoder_of
 from masthead._server.resources.names import path_segment
-from masthead._server.resources.schema import schema_of
 from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found
 from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior, WarningHooks
     from masthead._server.resources.description import ResourceDescription
     from masthead._server.resources.field_selectors import SelectableFields
-    from masthead._server.resources.schema import Schema
+    from masthead._server.resources.go_decoder import GoDecoder
     from masthead._server.storage import Record
     from masthead._server.wire.plain import Plain
 
@@ -86,16 +86,16 @@ class ServedResource:
         return self.gvk.group_version
 
     @functools.cached_property
-    def schema(self) -> Schema:
-        """The fields of the kind."""
-        return schema_of(cast("ApiType", self.cls))
+    def decoder(self) -> GoDecoder:
+        """The decoder of the kind."""
+        return decoder_of(cast("ApiType", self.cls))
 
     @functools.cached_property
-    def stored_schema(self) -> Schema:
-        """The fields of the kind in the version in which its objects are stored."""
+    def stored_decoder(self) -> GoDecoder:
+        """The decoder of the kind in the version in which its objects are stored."""
         if not self.has_own_shape:
-            return self.schema
-        return schema_of(cast("ApiType", scheme.object_class(self.stored_as.kind(self.kind))))
+            return self.decoder
+        return decoder_of(cast("ApiType", scheme.object_class(self.stored_as.kind(self.kind))))
 
     @functools.cached_property
     def behavior(self) -> Behavior:
@@ -207,12 +207,12 @@ class ServedResource:
         """Convert a stored object to this version, with the fields that Go writes even if they are unset."""
         if not self.has_own_shape:
             return found
-        complete, _ = self.schema.clean(self.from_storage(found))
+        complete, _ = self.decoder.clean(self.from_storage(found))
         return complete
 
     def blank(self, metadata: Plain) -> bytes:
         """Encode an object that has nothing but some metadata, and the fields that Go writes even if they are unset."""
-        cleaned, _ = self.schema.clean({})
+        cleaned, _ = self.decoder.clean({})
         return self.head + self.dump({**cleaned, "metadata": metadata})
 
     def missing(self, name: str) -> StatusFailure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead._server.resources.schema import Mismatch, schema_of
+from masthead._server.resources.go_decoder import Mismatch, decoder_of
 from masthead._server.wire import go_json
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_yaml import decode_yaml
@@ -83,7 +83,7 @@ def drop_unknown(
         StatusFailure: If a field has the wrong type, or if the client is strict and there are problems.
     """
     try:
-        found, unknown = schema_of(cast("ApiType", cls)).clean(body)
+        found, unknown = decoder_of(cast("ApiType", cls)).clean(body)
     except Mismatch as error:
         raise refuse(body, str(error)) from None
     if options.field_validation != "Ignore":

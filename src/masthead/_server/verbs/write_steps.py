@@ -158,7 +158,7 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
     if not meta.get("generation"):
         meta.pop("generation", None)
     if strategy.drops_status and "status" in found:
-        found["status"] = served.stored_schema.blank("status")
+        found["status"] = served.stored_decoder.blank("status")
 
 
 def admit(context: WriteContext, found: Plain) -> None:

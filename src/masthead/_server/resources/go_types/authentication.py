@@ -1,0 +1,15 @@
+"""Go's types of the group authentication; `masthead._server.resources.go_types` says how to read them."""
+
+from typing import Final
+
+__all__ = ["TYPES"]
+
+TYPES: Final = {
+    "v1": """
+BoundObjectReference uid:types.UID
+TokenRequestSpec audiences! boundObjectRef:*! expirationSeconds:*int64!
+TokenRequestStatus expirationTimestamp!
+TokenReviewSpec token?
+UserInfo extra:map[string]ExtraValue
+""",
+}

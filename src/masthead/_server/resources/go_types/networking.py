@@ -1,0 +1,24 @@
+"""Go's types of the group networking; `masthead._server.resources.go_types` says how to read them."""
+
+from typing import Final
+
+__all__ = ["TYPES"]
+
+TYPES: Final = {
+    "v1": """
+HTTPIngressPath pathType:*PathType
+HTTPIngressRuleValue paths!
+IPAddressSpec parentRef?
+IngressClassParametersReference apiGroup:* namespace:* scope:*!
+IngressPortStatus error:* protocol:Protocol
+IngressRule IngressRuleValue(http)
+IngressSpec ingressClassName:*
+NetworkPolicyPort endPort:* protocol:*Protocol
+NetworkPolicySpec policyTypes:[]PolicyType
+ParentReference name? resource?
+""",
+    "v1beta1": """
+IPAddressSpec parentRef?
+ParentReference name? resource?
+""",
+}

@@ -1,0 +1,377 @@
+"""Scalars as Go decodes and encodes them, and what a decoding finds on its way.
+
+`encoding/json` goes on after a value of the wrong type, and reports the first of them at the end. The types with an
+``UnmarshalJSON`` of their own stop it at once: times, quantities, integers that may be strings.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+
+from masthead._meta.quantity import Quantity
+from masthead._server.wire.go_base64 import decode_base64
+from masthead._server.wire.go_time import MICRO_TIME, TIME
+from masthead._server.wire.limits import MOST_ITEMS, too_large
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._server.wire.go_time import TimeLayout
+
+__all__ = [
+    "ANYTHING",
+    "MICRO_TIME_TEXT",
+    "TIME_TEXT",
+    "ByteString",
+    "Decoding",
+    "GoValue",
+    "IntOrString",
+    "Integer",
+    "Mismatch",
+    "QuantityText",
+    "Scalar",
+    "TypeMismatch",
+    "join_path",
+]
+
+_MOST_UNKNOWN: Final = 100
+_MAX_REPORTED: Final = 1024 * 1024
+"""Characters of the paths of unknown fields that are reported."""
+_LONGEST_KEPT: Final = 64
+_INT32: Final = 2**31
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    str: "string",
+    bool: "bool",
+    dict: "object",
+    list: "array",
+    int: "number",
+    float: "number",
+}
+NO_QUANTITY: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+class Mismatch(Exception):  # noqa: N818 - it becomes a StatusFailure on the way out
+    """A value cannot be decoded; the message is Go's."""
+
+
+class TypeMismatch(NamedTuple):
+    """A value of the wrong type.
+
+    Attributes:
+        got: The type of the value in JSON.
+        owner: The struct that has the field.
+        field: The path of the field.
+        wanted: The type of the field in Go.
+    """
+
+    got: str
+    owner: str
+    field: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return (
+            f"json: cannot unmarshal {self.got} into Go struct field {self.owner}.{self.field} "
+            f"of type {self.wanted}"
+        )
+
+
+class Decoding:
+    """What a decoding found on its way.
+
+    Attributes:
+        unknown: The paths of fields that the kind does not have.
+        path: Fields with a dot before them, and before it, in angle brackets, the embedded struct that has them; indexes
+            in brackets; keys of maps with an opening brace.
+        mismatch: The first value of the wrong type, or Go's message about it.
+    """
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.path: list[str] = []
+        self.mismatch: TypeMismatch | str = ""
+        self._reported = 0
+        self._items = 0
+
+    def add_unknown(self, name: str) -> None:
+        """Record an unknown field; Go lists a hundred of them."""
+        if len(self.unknown) < _MOST_UNKNOWN and self._reported < _MAX_REPORTED:
+            self.unknown.append(self.where(name))
+            self._reported += len(self.unknown[-1])
+
+    def add_items(self, count: int, *, are_structs: bool) -> None:
+        """Count the items of lists. A text, which may have to be read as an address, counts as a quarter of a struct.
+
+        Raises:
+            StatusFailure: If there are too many in the object.
+        """
+        self._items += 4 * count if are_structs else count
+        if self._items > 4 * MOST_ITEMS:
+            raise too_large(
+                f"limit is {MOST_ITEMS} structs, or {4 * MOST_ITEMS} plain values, in the lists of an object"
+            )
+
+    def where(self, name: str) -> str:
+        """The path of a field of the struct that is being read."""
+        return join_path([*self.path, f".{name}"])
+
+    def add_mismatch(self, value: object, owner: str, wanted: str, *, shows_number: bool = False) -> None:
+        """Record a value of the wrong type, if it is the first.
+
+        Args:
+            value: The value.
+            owner: The struct that has the field.
+            wanted: The type of the field in Go.
+            shows_number: Whether a number is shown, because it does not fit.
+        """
+        if not self.mismatch:
+            got = _JSON_TYPES.get(type(value), "null")
+            if shows_number and got == "number":
+                got = f"number {value}"
+            self.mismatch = TypeMismatch(got, owner, self._field(), wanted)
+
+    def fail(self, value: object, owner: str, wanted: str, *, shows_number: bool = False) -> Mismatch:
+        """Make the error of a type that stops the decoding at a value of the wrong type."""
+        self.mismatch = ""
+        self.add_mismatch(value, owner, wanted, shows_number=shows_number)
+        return Mismatch(str(self.mismatch))
+
+    def nested(self) -> Decoding:
+        """Begin the decoding of a value inside of this one, whose unknown fields are not reported."""
+        inner = Decoding()
+        inner.path = self.path
+        inner._items = self._items
+        return inner
+
+    def _field(self) -> str:
+        """The path of the field that is being read, in which neither indexes nor keys stand."""
+        steps = [step.replace("<", ".").replace(">", "") for step in self.path if step[0] in ".<"]
+        return "".join(steps).removeprefix(".")
+
+
+def join_path(steps: list[str]) -> str:
+    """Write a path with indexes and keys, and without embedded structs."""
+    written: list[str] = []
+    for step in steps:
+        if step.startswith("<"):
+            written.append(step.partition(">")[2])
+        elif step.startswith("{"):
+            written.append(f".{step[1:]}")
+        else:
+            written.append(step)
+    return "".join(written).removeprefix(".")
+
+
+class GoValue(Protocol):
+    """A type of value."""
+
+    @property
+    def go_type(self) -> str:
+        """Its name in Go."""
+        ...
+
+    @property
+    def zero(self) -> object:
+        """What Go writes for it where nothing is set."""
+        ...
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> Any:  # noqa: ANN401 - plain data
+        """Return a value as the server keeps it.
+
+        Args:
+            value: Decoded JSON.
+            decoding: What was found so far.
+            owner: The struct that has the field, for messages.
+
+        Raises:
+            Mismatch: If it cannot be decoded, and Go stops there.
+        """
+        ...
+
+
+class _Anything:
+    """Free-form JSON."""
+
+    go_type = "runtime.RawExtension"
+    zero = None
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> object:
+        del decoding, owner
+        return value
+
+
+ANYTHING: Final = _Anything()
+
+
+class Scalar:
+    """A string, boolean or float.
+
+    Args:
+        go_type: Its type in Go.
+        accepted: The types that JSON may give for it.
+        zero: Its zero value.
+    """
+
+    def __init__(self, go_type: str, accepted: tuple[type, ...], zero: object) -> None:
+        self.go_type = go_type
+        self.zero = zero
+        self.simple = accepted[0] if len(accepted) == 1 else None
+        """The one type whose values are taken as they are."""
+        self._accepted = accepted
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> object:
+        """Return the value, or zero if it has the wrong type."""
+        if type(value) in self._accepted:
+            return value
+        if value is not None:
+            decoding.add_mismatch(value, owner, self.go_type)
+        return self.zero
+
+
+class Integer:
+    """An integer of some width.
+
+    Args:
+        go_type: Its type in Go.
+        bits: Its width, sign included.
+    """
+
+    zero = 0
+
+    def __init__(self, go_type: str, bits: int) -> None:
+        self.go_type = go_type
+        self._limit = 2 ** (bits - 1)
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> int:
+        """Return the value, or zero if it is no integer or too large."""
+        if type(value) is int and -self._limit <= value < self._limit:
+            return value
+        if value is not None:
+            decoding.add_mismatch(value, owner, self.go_type, shows_number=True)
+        return 0
+
+
+class ByteString:
+    """Bytes: base64 in JSON, or a list of numbers."""
+
+    go_type = "[]uint8"
+    zero = None
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> str | None:
+        """Return the text, or None if it is not base64."""
+        if isinstance(value, str):
+            try:
+                decode_base64(value)
+            except ValueError as error:
+                decoding.mismatch = decoding.mismatch or str(error)
+                return None
+            return value
+        if isinstance(value, list):
+            return self._encoded(cast("list[object]", value), decoding, owner)
+        if value is not None:
+            decoding.add_mismatch(value, owner, self.go_type)
+        return None
+
+    @staticmethod
+    def _encoded(value: list[object], decoding: Decoding, owner: str) -> str:
+        decoding.add_items(len(value), are_structs=False)
+        made = bytearray()
+        for each in value:
+            if type(each) is int and 0 <= each < 256:
+                made.append(each)
+            else:
+                made.append(0)
+                if each is not None:
+                    decoding.add_mismatch(each, owner, "uint8", shows_number=True)
+        return base64.b64encode(made).decode()
+
+
+class IntOrString:
+    """An integer of 32 bits, or a string."""
+
+    go_type = "intstr.IntOrString"
+    zero = 0
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> int | str:
+        """Return the value."""
+        if isinstance(value, str):
+            return value
+        if type(value) is int and -_INT32 <= value < _INT32:
+            return value
+        if value is None:
+            return 0
+        raise decoding.fail(value, owner, "int32", shows_number=True)
+
+
+class QuantityText:
+    """A quantity, which is written in its canonical form."""
+
+    go_type = "resource.Quantity"
+    zero = "0"
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> str:
+        """Return it in the canonical form."""
+        del decoding, owner
+        if value is None:
+            return "0"
+        if type(value) not in {str, int, float}:
+            raise Mismatch(NO_QUANTITY)
+        text = value.strip() if isinstance(value, str) else str(value)
+        try:
+            return _canonical_quantity(text) if len(text) <= _LONGEST_KEPT else str(Quantity(text))
+        except InvalidValueError:
+            raise Mismatch(_problem_with_quantity(text)) from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _canonical_quantity(text: str) -> str:
+    """Write a quantity as the server does; the same few stand in every container."""
+    return str(Quantity(text))
+
+
+def _problem_with_quantity(text: str) -> str:
+    number = text.lstrip("+-") if text[:1] in {"+", "-"} else text
+    suffix = number.lstrip("0123456789")
+    if suffix.startswith("."):
+        suffix = suffix[1:].lstrip("0123456789")
+    letters = suffix.lstrip("eEinumkKMGTP")
+    rest = letters[1:] if letters[:1] in {"+", "-"} else letters
+    # A suffix of the right letters is one that no quantity has; anything else is not even of the right form.
+    if suffix and not rest.strip("0123456789"):
+        return "unable to parse quantity's suffix"
+    return NO_QUANTITY
+
+
+class TimeText:
+    """A time, which is written in UTC.
+
+    Args:
+        go_type: Its type in Go.
+        layout: How it is read and written.
+    """
+
+    zero = None
+
+    def __init__(self, go_type: str, layout: TimeLayout) -> None:
+        self.go_type = go_type
+        self._layout = layout
+
+    def clean(self, value: object, decoding: Decoding, owner: str) -> str | None:
+        """Return it in the canonical form."""
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise decoding.fail(value, owner, "string")
+        try:
+            return self._layout.canonical(value)
+        except ValueError as error:
+            raise Mismatch(str(error)) from None
+
+
+TIME_TEXT: Final = TimeText("v1.Time", TIME)
+MICRO_TIME_TEXT: Final = TimeText("v1.MicroTime", MICRO_TIME)
