@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from masthead._meta.gvk import GroupVersion
+    from masthead._printers.printer import Printer
 
 __all__ = ["NOT_STORED", "ResourceDescription", "builtin_behavior"]
 _PLAIN_STRATEGY: Final = Strategy()
@@ -36,6 +37,9 @@ class ResourceDescription:
         converted: The versions that differ from the stored one in more than ``apiVersion``.
         deprecated: For each deprecated version, since when it is, when it goes, and what takes its place.
         is_custom: Whether a CustomResourceDefinition defines it.
+        printer: Returns how objects appear in tables; None for the printer that the kind has by its name. The
+            printer of a custom resource gets objects of the served version, that of a built-in one objects of the
+            stored version.
     """
 
     strategy: Strategy = _PLAIN_STRATEGY
@@ -46,6 +50,7 @@ class ResourceDescription:
     converted: frozenset[str] = frozenset()
     deprecated: Mapping[str, str] = field(default_factory=dict[str, str])
     is_custom: bool = False
+    printer: Callable[[], Printer] | None = None
 
 
 NOT_STORED: Final = ResourceDescription(is_stored=False)

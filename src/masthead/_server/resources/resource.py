@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.object import Object
+    from masthead._printers.printer import Printer
     from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior, WarningHooks
     from masthead._server.resources.description import ResourceDescription
     from masthead._server.resources.field_selectors import SelectableFields
@@ -107,6 +108,15 @@ class ServedResource:
         """The fields that a field selector may name."""
         found = self.description.selectable
         return replace(found, has_namespace=False) if self.is_custom and not self.is_namespaced else found
+
+    @functools.cached_property
+    def printer(self) -> Printer:
+        """The columns of a table of its objects, and their cells; its modules are imported now."""
+        if self.description.printer is not None:
+            return self.description.printer()
+        from masthead._printers.registry import printer_for
+
+        return printer_for(self.stored_group, self.kind)
 
     @property
     def storage_version_hash(self) -> str:
@@ -194,6 +204,10 @@ class ServedResource:
         if not self.has_own_shape:
             return value
         return self.dump(self._shaped(cast("Plain", _decode(b"{" + value))))
+
+    def printable(self, value: bytes) -> Plain:
+        """Decode a stored object for its printer."""
+        return cast("Plain", _decode(b"{" + (self.tail(value) if self.is_custom else value)))
 
     def write(self, value: bytes) -> bytes:
         """Encode a stored object in this version."""

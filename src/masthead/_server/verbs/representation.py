@@ -1,4 +1,4 @@
-"""How objects appear in a response: whole, or with their metadata alone.
+"""How objects appear in a response: whole, with their metadata alone, or as rows of a table.
 
 The Accept header chooses a `Representation`; the verbs hand it stored objects and never ask which one it is.
 """
@@ -14,12 +14,14 @@ from masthead._server.verbs.events import event_line
 from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
+    from masthead._server.clock import Clock
     from masthead._server.resources.resource import ServedResource
     from masthead._server.verbs.lists import Page
     from masthead._server.wire.negotiation import MediaTypeOptions
     from masthead._server.wire.plain import Plain
+    from masthead._server.wire.request import ApiRequest
 
-__all__ = ["MetadataOnly", "Representation", "WholeObjects", "go_type", "representation_for"]
+__all__ = ["MetadataOnly", "Representation", "WholeObjects", "go_type", "list_metadata", "representation_for"]
 
 
 class Representation(Protocol):
@@ -44,6 +46,14 @@ class Representation(Protocol):
         """
         ...
 
+    def open_stream(self) -> None:
+        """Prepare for the events of a watch.
+
+        Raises:
+            StatusFailure: The options of the form are invalid.
+        """
+        ...
+
     def event(self, kind: bytes, value: bytes) -> bytes:
         """Write the line of a watch event about a stored object."""
         ...
@@ -53,10 +63,18 @@ class Representation(Protocol):
         ...
 
 
-def representation_for(options: MediaTypeOptions, served: ServedResource) -> Representation:
+def representation_for(
+    options: MediaTypeOptions, served: ServedResource, request: ApiRequest, clock: Clock
+) -> Representation:
     """Choose the representation that was negotiated for a resource."""
-    if options.metadata_version:
-        return MetadataOnly(served, options.metadata_version, is_list=options.is_list)
+    if options.kind == "Table":
+        from masthead._server.verbs.table import TableRepresentation
+
+        return TableRepresentation(
+            served, options.version, include=request.first("includeObject"), clock=clock
+        )
+    if options.kind:
+        return MetadataOnly(served, options.version, is_list=options.is_metadata_list)
     return WholeObjects(served)
 
 
@@ -79,6 +97,9 @@ class WholeObjects:
         served = self._served
         items = b",".join([b"{" + served.tail(record.value) for record in page.records])
         return _list(f"{served.kind}List", served.api_version, page, b"[%b]" % items)
+
+    def open_stream(self) -> None:
+        """Do nothing: there is nothing to prepare."""
 
     def event(self, kind: bytes, value: bytes) -> bytes:
         """Write the line of a watch event about a stored object."""
@@ -134,6 +155,9 @@ class MetadataOnly:
         # Go's converter leaves the list of no items nil.
         return _list("PartialObjectMetadataList", self._api_version, page, items if page.records else b"null")
 
+    def open_stream(self) -> None:
+        """Do nothing: there is nothing to prepare."""
+
     def event(self, kind: bytes, value: bytes) -> bytes:
         """Write the line of a watch event about a stored object."""
         return event_line(kind, self.one(value))
@@ -148,11 +172,16 @@ def go_type(served: ServedResource) -> str:
     return f"{served.stored_group.partition('.')[0] or 'core'}.{served.kind}"
 
 
-def _list(kind: str, api_version: str, page: Page, items: bytes) -> bytes:
+def list_metadata(page: Page) -> Plain:
+    """The metadata of a list."""
     metadata: Plain = {"resourceVersion": str(page.revision)}
     if page.token:
         metadata["continue"] = page.token
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining
-    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+    return metadata
+
+
+def _list(kind: str, api_version: str, page: Page, items: bytes) -> bytes:
+    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(page)})
     return b'%b,"items":%b}' % (head[:-1], items)

@@ -50,6 +50,8 @@ __all__ = ["Rest"]
 _READ_MANY: Final = frozenset({"list", "watch"})
 _NEED_NAME: Final = frozenset({"get", "update", "patch", "delete"})
 _NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
+_TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
+"""The subresources that can be shown as a table; empty for the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,10 @@ class Rest:
             request.headers.get("accept", ""),
             of_collection=info.verb in _READ_MANY,
             is_watch=info.verb == "watch",
+            has_table=served.is_stored and info.subresource in _TABLE_SUBRESOURCES,
         )
-        context = RequestContext(request, info, served, media, representation_for(media, served))
+        representation = representation_for(media, served, request, self._cluster.clock)
+        context = RequestContext(request, info, served, media, representation)
         # Before the verb runs, because a request that fails gets the warning, too.
         if served.deprecation_warning:
             context.warnings.append(served.deprecation_warning)
@@ -134,7 +138,7 @@ class Rest:
 
     def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
-        if context.media.is_list:
+        if context.media.is_metadata_list:
             problem = f"the requested object is not a list (*{go_type(served)})"
             raise StatusFailure(
                 406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}"
@@ -183,6 +187,7 @@ class Rest:
             context.request, is_watch=True, has_watch_list=self._limits.has_watch_list
         )
         selection = SelectionPredicate(context.served, info.namespace, options, name=info.name)
+        context.representation.open_stream()
         return Watcher(
             self._cluster,
             selection,

@@ -21,6 +21,11 @@ _MOST_PARAMETERS: Final = 16
 """How many parameters of a clause are read; clients send three."""
 _ANY: Final = frozenset({"*/*", JSON_TYPE})
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
+_TABLE: Final = "Table"
+_METADATA_LIST: Final = "PartialObjectMetadataList"
+_METADATA_KINDS: Final = frozenset({"PartialObjectMetadata", _METADATA_LIST})
+_CONVERSION: Final = frozenset({"as", "g", "v"})
+"""The parameters that name the kind to convert to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +34,36 @@ class MediaTypeOptions:
 
     Attributes:
         content_type: ``application/json`` or ``application/yaml``.
-        metadata_version: The version of meta.k8s.io, if only metadata is accepted; empty for whole objects.
-        is_list: Whether that metadata is accepted as a list.
+        kind: The kind of meta.k8s.io that objects are converted to: ``Table``, ``PartialObjectMetadata`` or
+            ``PartialObjectMetadataList``; empty for whole objects.
+        version: The version of that kind.
     """
 
     content_type: str = JSON_TYPE
-    metadata_version: str = ""
-    is_list: bool = False
+    kind: str = ""
+    version: str = ""
+
+    @property
+    def is_metadata_list(self) -> bool:
+        """Whether metadata is accepted as a list, and not as an object."""
+        return self.kind == _METADATA_LIST
 
 
 _DEFAULT: Final = MediaTypeOptions()
 
 
-def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = False) -> MediaTypeOptions:
+def negotiate(
+    accept: str, *, of_collection: bool = False, is_watch: bool = False, has_table: bool = False
+) -> MediaTypeOptions:
     """Choose the first media type that the client accepts and the server can write.
 
-    Protobuf is not among them, and neither are tables: clients that ask for those accept plain JSON as well.
+    Protobuf is not among them: clients that ask for it accept JSON as well.
 
     Args:
         accept: The header.
         of_collection: Whether the path is that of a collection.
         is_watch: Whether the response is a stream.
+        has_table: Whether the resource can be shown as a table.
 
     Raises:
         StatusFailure: If no accepted media type can be served.
@@ -58,21 +72,30 @@ def negotiate(accept: str, *, of_collection: bool = False, is_watch: bool = Fals
         return _DEFAULT
     is_understood = False
     for media_type, parameters in _clauses(accept):
-        wanted = parameters.get("as", "")
-        if media_type in _ANY and not wanted:
-            return _DEFAULT
+        if media_type not in _ANY and media_type != YAML_TYPE:
+            continue
+        is_understood = True
+        content_type = YAML_TYPE if media_type == YAML_TYPE else JSON_TYPE
         # A watch is never YAML: kube-apiserver has no framing for a stream of YAML documents.
-        if media_type == YAML_TYPE and not wanted and not is_watch:
-            return MediaTypeOptions(YAML_TYPE)
-        is_understood = is_understood or media_type in _ANY or media_type == YAML_TYPE
-        is_meta = parameters.get("g") == "meta.k8s.io" and parameters.get("v") in _META_VERSIONS
-        if media_type in _ANY and wanted.startswith("PartialObjectMetadata") and is_meta:
-            return MediaTypeOptions(JSON_TYPE, parameters["v"], wanted.endswith("List"))
+        if content_type == YAML_TYPE and is_watch:
+            continue
+        if _CONVERSION.isdisjoint(parameters):
+            return MediaTypeOptions(content_type)
+        if converted := _conversion(content_type, parameters, has_table=has_table):
+            return converted
     if is_understood:
         raise _only_plain()
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     raise StatusFailure(406, "NotAcceptable", message, details={})
+
+
+def _conversion(content_type: str, parameters: dict[str, str], *, has_table: bool) -> MediaTypeOptions | None:
+    kind, version = parameters.get("as", ""), parameters.get("v", "")
+    if parameters.get("g") != "meta.k8s.io" or version not in _META_VERSIONS:
+        return None
+    is_known = kind in _METADATA_KINDS or (kind == _TABLE and has_table)
+    return MediaTypeOptions(content_type, kind, version) if is_known else None
 
 
 def _only_plain() -> StatusFailure:

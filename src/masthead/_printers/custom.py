@@ -1,0 +1,167 @@
+"""Columns of custom resources: ``additionalPrinterColumns`` of a CustomResourceDefinition's version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+
+from masthead._printers.ages import age, moment
+from masthead._printers.jsonpath import JsonPath, JsonPathError, compile_path
+from masthead._printers.plain import entries, integer, text
+from masthead._printers.printer import NAME, Column, Printer, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from masthead._printers.plain import Plain
+    from masthead._printers.printer import Cell
+
+__all__ = ["custom_printer", "printer_of_version"]
+
+_DEFAULT: Final[list[Plain]] = [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
+"""The columns of a version that has none."""
+_LARGEST_INTEGER: Final = 2**63
+_PLAIN_JSON: Final = 21
+_PLAIN_TEXT: Final = 6
+"""From these powers of ten on, Go writes numbers with an exponent: in JSON, and in other text."""
+
+
+def printer_of_version(version: Plain) -> Printer:
+    """Return the printer for a version of a CustomResourceDefinition, an element of ``spec.versions``."""
+    return custom_printer(entries(version, "additionalPrinterColumns") or _DEFAULT)
+
+
+def custom_printer(definitions: Sequence[Plain]) -> Printer:
+    """Return the printer for ``additionalPrinterColumns``.
+
+    A column whose path cannot be parsed is left out, and all behind it, as kube-apiserver does.
+    """
+    columns: list[_CustomColumn] = []
+    for definition in definitions:
+        path = text(definition, "jsonPath")
+        try:
+            columns.append(_CustomColumn(_column(definition, path), compile_path(path)))
+        except JsonPathError:
+            break
+
+    def cells(obj: Plain, now: datetime) -> list[Cell]:
+        return [name_of(obj), *(each.cell(obj, now) for each in columns)]
+
+    return Printer((NAME, *(each.column for each in columns)), cells)
+
+
+def _column(definition: Plain, path: str) -> Column:
+    return Column(
+        text(definition, "name"),
+        text(definition, "type"),
+        text(definition, "format"),
+        integer(definition, "priority"),
+        text(definition, "description") or f"Custom resource definition column (in JSONPath format): {path}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _CustomColumn:
+    column: Column
+    path: JsonPath
+
+    def cell(self, obj: Plain, now: datetime) -> Cell:
+        try:
+            found = self.path.find(obj)
+        except JsonPathError:
+            return None
+        return _cell(self.column.type, found[0], now) if found else None
+
+
+def _cell(kind: str, value: object, now: datetime) -> Cell:
+    """Return the cell of a value; None if it is not of the column's type."""
+    match kind, value:
+        case "string", _:
+            return _printed(value)
+        case (("integer" | "number" | "boolean"), bool()):
+            return value if kind == "boolean" else None
+        case "integer", int() | float():
+            return _truncated(value)
+        case "number", int() | float():
+            return _number(value)
+        case "date", str():
+            return _age(value, now)
+        case _:
+            return None
+
+
+def _truncated(value: float) -> Cell:
+    if abs(value) < _LARGEST_INTEGER:
+        return int(value)
+    # What Go's conversion makes of a number that does not fit.
+    return -_LARGEST_INTEGER
+
+
+def _number(value: float) -> int | float:
+    """Return a number that JSON has as Go writes it: whole ones without a fraction."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return value
+    return int(number) if number.is_integer() and abs(number) < 10**_PLAIN_JSON else number
+
+
+def _age(value: str, now: datetime) -> str:
+    if value in {"", "null"}:
+        return "<unknown>"
+    return "<invalid>" if moment(value) is None else age(value, now)
+
+
+def _printed(value: object) -> str:
+    """Return a value as Go prints it."""
+    match value:
+        case None:
+            return "<no value>"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return _printed_float(value)
+        case dict() | list():
+            return _printed_json(cast("object", value))
+        case _:
+            return str(value)
+
+
+def _printed_json(value: object) -> str:
+    try:
+        encoded = msgspec.json.encode(_with_go_numbers(value), order="sorted").decode()
+    except RecursionError:
+        return "<invalid>"
+    for character in "<>&\u2028\u2029":
+        encoded = encoded.replace(character, f"\\u{ord(character):04x}")
+    return encoded
+
+
+def _with_go_numbers(value: object) -> object:
+    match value:
+        case float():
+            return _number(value)
+        case dict():
+            items = cast("dict[str, object]", value).items()
+            return {key: _with_go_numbers(each) for key, each in items}
+        case list():
+            return [_with_go_numbers(each) for each in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def _printed_float(value: float) -> str:
+    """Return a number with the fewest digits, and with an exponent below -4 and from 6 on."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if not isinstance(exponent, int):
+        return str(value)
+    power = len(digits) + exponent - 1
+    if -5 < power < _PLAIN_TEXT:
+        return format(Decimal(repr(value)).normalize(), "f")
+    first, *others = digits
+    fraction = f".{''.join(map(str, others))}" if others else ""
+    return f"{'-' if sign else ''}{first}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"

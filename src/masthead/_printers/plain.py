@@ -1,0 +1,74 @@
+"""Plain data of any shape, read without surprises: what is missing or of a wrong type is empty.
+
+Objects may come from anywhere, so a printer never trusts them. Go prints the zero value of what is not set, and so
+does this.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, cast
+
+__all__ = ["Plain", "entries", "flag", "has", "integer", "labels", "part", "text", "texts"]
+
+Plain: TypeAlias = dict[str, Any]
+"""A JSON object: one of the API, or a part of one."""
+
+_NOTHING: Final[Plain] = {}
+
+
+def part(owner: Plain, *path: str) -> Plain:
+    """Return a nested object; an empty one if there is none."""
+    for name in path:
+        found = owner.get(name)
+        if not isinstance(found, dict):
+            return _NOTHING
+        owner = cast("Plain", found)
+    return owner
+
+
+def entries(owner: Plain, name: str) -> list[Plain]:
+    """Return the objects of a list; an element that is no object counts as an empty one."""
+    found = owner.get(name)
+    if not isinstance(found, list):
+        return []
+    return [
+        cast("Plain", each) if isinstance(each, dict) else _NOTHING for each in cast("list[object]", found)
+    ]
+
+
+def text(owner: Plain, name: str) -> str:
+    """Return a string; an empty one if there is none."""
+    found = owner.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def texts(owner: Plain, name: str) -> list[str]:
+    """Return the strings of a list; an element that is no string counts as an empty one."""
+    found = owner.get(name)
+    if not isinstance(found, list):
+        return []
+    return [each if isinstance(each, str) else "" for each in cast("list[object]", found)]
+
+
+def integer(owner: Plain, name: str) -> int:
+    """Return a whole number; 0 if there is none."""
+    found = owner.get(name)
+    return found if type(found) is int else 0
+
+
+def has(owner: Plain, name: str) -> bool:
+    """Whether a field is set; null counts as unset."""
+    return owner.get(name) is not None
+
+
+def flag(owner: Plain, name: str) -> bool:
+    """Whether a boolean is true."""
+    return owner.get(name) is True
+
+
+def labels(owner: Plain, name: str) -> dict[str, str]:
+    """Return a map of strings; a value that is no string counts as an empty one."""
+    return {
+        str(key): value if isinstance(value, str) else ""
+        for key, value in cast("dict[object, object]", part(owner, name)).items()
+    }
