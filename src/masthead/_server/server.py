@@ -25,6 +25,7 @@ from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
 from masthead._server.resources.catalog import Catalog
+from masthead._server.resources.custom.registry import DefinitionRegistry
 from masthead._server.storage import JournalError, Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
@@ -114,6 +115,7 @@ class Server:
         self._cluster = ClusterState(
             self._storage, settings.clock, catalog, seed=settings.seed, token=settings.token
         )
+        self._definitions = DefinitionRegistry(self._cluster)
         self._controllers = ControllerManager(self._cluster, settings.controllers, self._progress.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -259,7 +261,7 @@ class Server:
         # Only the bytes are read in the loop's thread; they are decoded in the caller's.
         def read() -> list[tuple[str, str, bytes]]:
             records = [record for record in self._storage.table(served.table).log if record.key == key]
-            return [(_type_of(each), str(each.revision), served.write(each.value)) for each in records]
+            return [(_type_of(each), str(each.revision), served.codec.write(each.value)) for each in records]
 
         return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
 

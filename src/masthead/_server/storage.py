@@ -123,6 +123,8 @@ class RecordTable:
         """The newest revision that is no longer in the log."""
         self.listeners: set[Callable[[], object]] = set()
         """Called after every write."""
+        self.count = 0
+        """How many objects there are."""
         self._latest: dict[str, Record] = {}
         self._keys: list[str] = []
 
@@ -163,6 +165,7 @@ class RecordTable:
         """Add the next record."""
         if record.key not in self._latest:
             insort(self._keys, record.key)
+        self.count += (not record.is_deleted) - (record.before is not None)
         self._latest[record.key] = record
         self.log.append(record)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.unit.server.definitions import definition_of
+
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead._meta.object import Object
-from masthead._meta.resource import Resource
 from masthead._server import scheme
 from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom import CUSTOM_RESOURCE
-from masthead._server.resources.resource import ServedResource
+from masthead._server.resources.custom.resource import served_versions
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import StrategyHooks
+    from masthead._server.resources.resource import ServedResource
     from masthead._server.resources.strategy import Strategy
 
 Plain = dict[str, Any]
@@ -42,11 +42,10 @@ def served(group: str, resource: str, version: str = "", *, namespaced: bool = T
 def custom(group: str, version: str, resource: str, *, namespaced: bool = True) -> ServedResource:
     """Return a custom resource of this name."""
 
-    class Thing(Object):
-        GVK = GroupVersionKind(group, version, resource.capitalize())
-        RESOURCE = Resource(resource, namespaced=namespaced)
-
-    return ServedResource(Thing, CUSTOM_RESOURCE)
+    definition = definition_of(
+        group, resource.capitalize(), version, plural=resource, is_namespaced=namespaced
+    )
+    return served_versions(definition, 0)[0]
 
 
 def of_kind(group: str, version: str, kind: str) -> ServedResource:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.server.definitions import definition_of
 
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead._meta.object import Object
-from masthead._meta.resource import Resource
 from masthead._server import scheme
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom import CUSTOM_RESOURCE
-from masthead._server.resources.resource import ServedResource
+from masthead._server.resources.custom.resource import served_versions
 from masthead._server.resources.versions import precedence
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
@@ -25,22 +23,21 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.request import ApiRequest
 from masthead._server.wire.request_info import RequestInfo
 
+if TYPE_CHECKING:
+    from masthead._server.resources.resource import ServedResource
+
 WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
 
 
-class Widget(Object):
-    GVK = GroupVersionKind("example.com", "v1", "Widget")
-    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("create", "get", "list", "watch"))
+WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 
 
-class WidgetBeta(Object):
-    GVK = GroupVersionKind("example.com", "v1beta1", "Widget")
-    RESOURCE = Resource("widgets", "widget", namespaced=True, verbs=("get", "list"))
+def resources_of(group: str, kind: str, *versions: str) -> list[ServedResource]:
+    return served_versions(definition_of(group, kind, *versions), 0)
 
 
-class Gadget(Object):
-    GVK = GroupVersionKind("a.example.com", "v1", "Gadget")
-    RESOURCE = Resource("gadgets", "gadget", namespaced=True, verbs=("get", "list"))
+def widgets_resource() -> ServedResource:
+    return resources_of("example.com", "Widget", "v1")[0]
 
 
 def server_of(catalog: Catalog) -> Rest:
@@ -92,34 +89,37 @@ def test_a_table_is_found_in_a_version_that_has_the_stored_shape() -> None:
 def test_adding_and_removing_a_resource_changes_the_generation() -> None:
     catalog = Catalog.builtin()
     first = catalog.generation
-    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
+    catalog.add(widgets_resource())
     assert catalog.generation == first + 1
     found = catalog.find(WIDGETS)
     assert found is not None
-    assert catalog.by_kind(Widget.GVK) is found
+    assert catalog.by_kind(WIDGET) is found
     assert catalog.versions("example.com") == ("v1",)
     assert catalog.stored_in("example.com/widgets") is found
 
     catalog.remove(WIDGETS)
     assert catalog.generation == first + 2
     assert catalog.find(WIDGETS) is None
-    assert catalog.by_kind(Widget.GVK) is None
+    assert catalog.by_kind(WIDGET) is None
     assert catalog.groups() == tuple(scheme.VERSIONS)
 
 
 def test_a_resource_name_is_registered_once() -> None:
     catalog = Catalog.builtin()
-    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
+    catalog.add(widgets_resource())
     with pytest.raises(ValueError, match="widgets"):
-        catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
+        catalog.add(widgets_resource())
     with pytest.raises(KeyError):
         catalog.remove(GroupVersionResource("example.com", "v1", "gadgets"))
 
 
 def test_added_groups_come_last_by_name_and_their_versions_by_preference() -> None:
     catalog = Catalog.builtin()
-    for cls in (WidgetBeta, Gadget, Widget):
-        catalog.add(ServedResource(cls, CUSTOM_RESOURCE))
+    for each in (
+        *resources_of("example.com", "Widget", "v1beta1", "v1"),
+        *resources_of("a.example.com", "Gadget", "v1"),
+    ):
+        catalog.add(each)
     assert catalog.groups() == (*scheme.VERSIONS, "a.example.com", "example.com")
     assert catalog.versions("example.com") == ("v1", "v1beta1")
     catalog.remove(WIDGETS)
@@ -141,16 +141,19 @@ def test_discovery_follows_the_catalog() -> None:
         )
 
     assert seen() == (False, False, False)
-    catalog.add(ServedResource(Widget, CUSTOM_RESOURCE))
+    catalog.add(widgets_resource())
     assert seen() == (True, True, True)
-    assert [each["name"] for each in get(server, "/apis/example.com/v1")["resources"]] == ["widgets"]
+    assert [each["name"] for each in get(server, "/apis/example.com/v1")["resources"]] == [
+        "widgets",
+        "widgets/status",
+    ]
     catalog.remove(WIDGETS)
     assert seen() == (False, False, False)
 
 
 def test_two_servers_in_one_process_serve_different_catalogs() -> None:
     more = Catalog.builtin()
-    more.add(ServedResource(Widget, CUSTOM_RESOURCE))
+    more.add(widgets_resource())
     less = Catalog.builtin()
     less.remove(GroupVersionResource("", "v1", "pods"))
     first, second = server_of(more), server_of(less)

@@ -9,6 +9,7 @@ import pytest
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.resources.catalog import Catalog
+from masthead._server.resources.codec import GoCodec
 from masthead._server.resources.go_decoder import Mismatch
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ CONTAINER = ("spec", "containers", 0)
 
 
 def decoder_of(group: str, resource: str) -> GoDecoder:
-    return Catalog.builtin().require(GroupVersionResource(group, "v1", resource)).decoder
+    codec = Catalog.builtin().require(GroupVersionResource(group, "v1", resource)).codec
+    assert isinstance(codec, GoCodec)
+    return codec.decoder
 
 
 def holder(obj: Plain, path: tuple[str | int, ...]) -> Plain:

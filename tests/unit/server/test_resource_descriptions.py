@@ -35,7 +35,7 @@ def test_the_description_of_a_resource_names_the_versions_that_its_code_converts
     found = served(*key)
 
     assert found.description.converted == found.behavior.conversions.keys()
-    assert not found.is_custom
+    assert found.definition is None
 
 
 def test_a_resource_that_is_not_built_in_is_treated_as_custom() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._server.controllers.base import ObservedWrite
+from masthead._server.controllers.definitions import DefinitionController
 from masthead._server.controllers.deletions import DeletionController
 from masthead._server.controllers.garbage import GarbageCollector
 from masthead._server.controllers.namespaces import NamespaceController
@@ -39,6 +40,8 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "deletions": DeletionController,
 }
 """Every controller by its name, in the order in which they observe a write."""
+ALWAYS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {"definitions": DefinitionController}
+"""The controllers that kube-apiserver runs itself, and that cannot be switched off."""
 
 
 class ControllerManager:
@@ -58,9 +61,8 @@ class ControllerManager:
     ) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
-        self.controllers = {
-            name: CONTROLLERS[name](self._client) for name in CONTROLLERS if name in _names(enabled)
-        }
+        chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
+        self.controllers = {name: make(self._client) for name, make in {**ALWAYS, **chosen}.items()}
         """Those that run, by name."""
         self._observers: dict[str, list[Controller]] = {}
         """The controllers that observe each table; filled as tables are written."""
@@ -73,8 +75,6 @@ class ControllerManager:
 
     def start(self) -> None:
         """Observe everything that is stored, and from then on every write."""
-        if not self.controllers:
-            return
         for served, ref in self._client.everywhere():
             record = self._cluster.storage.table(ref.table).get(ref.key)
             if record is not None:
@@ -101,7 +101,8 @@ class ControllerManager:
                 for each in self.controllers.values()
                 if each.observes is None or ref.table in each.observes
             ]
-        write = ObservedWrite(served, ref, record)
+        # Controllers read objects as they are stored, whatever the version of the request.
+        write = ObservedWrite(self._client.served(ref.table) or served, ref, record)
         for controller in observers:
             for due in controller.observe(write):
                 self._queue.add((controller, due))

@@ -12,7 +12,7 @@ from masthead._server.wire.options import DeletionOptions, WriteOptions
 from masthead._server.wire.plain import Plain, metadata, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.resource import ServedResource
@@ -130,10 +130,10 @@ class ObjectClient:
         self.update(ref, without)
 
 
-def set_or_drop(owner: Plain, name: str, value: list[object] | list[Plain]) -> None:
+def set_or_drop(owner: Plain, name: str, value: Sequence[object]) -> None:
     """Set a list, or remove the field if the list is empty."""
     if value:
-        owner[name] = value
+        owner[name] = list(value)
     else:
         owner.pop(name, None)
 

@@ -15,6 +15,7 @@ from masthead._server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
     from masthead._server.resources.allocator import Allocator
+    from masthead._server.resources.scale import ScaleView
     from masthead._server.wire.failures import StatusFailure
 
 Errors: TypeAlias = list[FieldError]
@@ -172,8 +173,11 @@ class Behavior:
         hooks: The registry strategy; for a write of the status, too.
         warnings: The warnings of the resource itself.
         subresources: The subresources that have code of their own, by name.
+        begin_deletion: Changes an object when its deletion begins, given the time; it adds the finalizer that holds the
+            object until its controller has cleaned up. None for most.
         delete_warning: The warning of a DELETE that does not say what becomes of dependents; empty for none.
         conversions: How objects are converted, by version; a version that has the stored shape is not there.
+        scale: What the scale subresource shows and changes; None for the replicas and the LabelSelector of the spec.
     """
 
     defaults: Fill | None = None
@@ -181,8 +185,10 @@ class Behavior:
     hooks: StrategyHooks = NO_HOOKS
     warnings: WarningHooks = NO_WARNINGS
     subresources: Mapping[str, SubresourceBehavior] = field(default_factory=dict[str, SubresourceBehavior])
+    begin_deletion: Callable[[Plain, str], None] | None = None
     delete_warning: str = ""
     conversions: Mapping[str, Conversion] = field(default_factory=dict[str, Conversion])
+    scale: ScaleView | None = None
 
 
 _NO_BEHAVIOR: Final = Behavior()

@@ -35,7 +35,11 @@ class Catalog:
         self._kinds: dict[GroupVersionResource, GroupVersionKind] = {}
         self._names: dict[GroupVersionKind, GroupVersionResource] = {}
         self._resources: dict[GroupVersionResource, ServedResource] = {}
+        self._stored: dict[str, ServedResource] = {}
+        self._in_version: dict[GroupVersion, tuple[str, ...]] = {}
+        """The names of the resources of each group-version, in order."""
         self._versions: dict[str, tuple[str, ...]] = {}
+        self._custom_groups: list[str] = []
 
     @classmethod
     def builtin(cls) -> Catalog:
@@ -54,7 +58,7 @@ class Catalog:
         """Return a resource by its group, version and plural name; None if it is not served."""
         found = self._resources.get(gvr)
         if found is None and (gvk := self._kinds.get(gvr)) is not None:
-            found = self._resources[gvr] = ServedResource(
+            found = self._resources[gvr] = ServedResource.builtin(
                 scheme.object_class(gvk), description_of(gvr.group, gvr.resource)
             )
         return found
@@ -76,7 +80,9 @@ class Catalog:
         return None if gvr is None else self.find(gvr)
 
     def stored_in(self, table: str) -> ServedResource | None:
-        """Return the resource of a storage table, in a version that has the stored shape; None if it is not served."""
+        """Return the resource by which stored objects of a table are read as they are stored; None if it has none."""
+        if (stored := self._stored.get(table)) is not None:
+            return stored
         group, _, name = table.rpartition("/")
         for version in self.versions(group):
             found = self.find(GroupVersionResource(group, version, name))
@@ -85,8 +91,11 @@ class Catalog:
         return None
 
     def groups(self) -> tuple[str, ...]:
-        """Return the names of the groups in the order of discovery; the core group is first, and empty."""
-        return tuple(self._versions)
+        """Return the names of the groups in the order of discovery; the core group is first, and empty.
+
+        Groups that are not built in have the lowest priority, and among themselves the order of their names.
+        """
+        return (*scheme.VERSIONS, *self._custom_groups)
 
     def versions(self, group: str) -> tuple[str, ...]:
         """Return the versions of a group, the preferred one first; empty if the group is not served."""
@@ -94,10 +103,7 @@ class Catalog:
 
     def resources(self, group: str, version: str) -> Iterator[ServedResource]:
         """Yield every resource of a group-version in the order of their names."""
-        names = sorted(
-            gvr.resource for gvr in list(self._kinds) if (gvr.group, gvr.version) == (group, version)
-        )
-        for name in names:
+        for name in self._in_version.get(GroupVersion(group, version), ()):
             found = self.find(GroupVersionResource(group, version, name))
             if found is not None:
                 yield found
@@ -112,7 +118,7 @@ class Catalog:
             raise ValueError(f"{resource.gvr} is served already")
         self._enter(resource.gvr, resource.gvk)
         self._resources[resource.gvr] = resource
-        self._update_versions(resource.group)
+        self._update_versions(resource.group, added=resource.version)
 
     def remove(self, gvr: GroupVersionResource) -> None:
         """Stop serving a resource. Its objects stay in the storage.
@@ -123,23 +129,37 @@ class Catalog:
         gvk = self._kinds.pop(gvr)
         del self._names[gvk]
         self._resources.pop(gvr, None)
-        self._update_versions(gvr.group)
+        group_version = GroupVersion(gvr.group, gvr.version)
+        left = tuple(each for each in self._in_version[group_version] if each != gvr.resource)
+        self._in_version[group_version] = left
+        if not left:
+            del self._in_version[group_version]
+        self._update_versions(gvr.group, removed="" if left else gvr.version)
+
+    def set_stored(self, table: str, resource: ServedResource | None) -> None:
+        """Say by which resource the stored objects of a table are read; None if nothing defines them any more."""
+        if resource is None:
+            self._stored.pop(table, None)
+        else:
+            self._stored[table] = resource
 
     def _enter(self, gvr: GroupVersionResource, gvk: GroupVersionKind) -> None:
         self._kinds[gvr] = gvk
         self._names[gvk] = gvr
+        group_version = GroupVersion(gvr.group, gvr.version)
+        known = self._in_version.get(group_version, ())
+        self._in_version[group_version] = tuple(sorted((*known, gvr.resource)))
 
-    def _update_versions(self, group: str) -> None:
+    def _update_versions(self, group: str, *, added: str = "", removed: str = "") -> None:
         self.generation += 1
-        versions = {gvr.version for gvr in self._kinds if gvr.group == group}
+        versions = {*self.versions(group), added} - {"", removed}
         if not versions:
             self._versions.pop(group, None)
+            self._custom_groups = [each for each in self._custom_groups if each != group]
             return
+        if group not in self._versions:
+            self._custom_groups = sorted((*self._custom_groups, group))
         self._versions[group] = tuple(sorted(versions, key=precedence, reverse=True))
-        # Groups that are not built in have the lowest priority, and among themselves the order of their names.
-        added = sorted(each for each in self._versions if each not in scheme.VERSIONS)
-        for each in added:
-            self._versions[each] = self._versions.pop(each)
 
 
 def unknown_resource() -> StatusFailure:

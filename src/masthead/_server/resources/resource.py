@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._schema.errors import quoted
 from masthead._server import scheme
 from masthead._server.resources.behavior import NO_SUBRESOURCE
-from masthead._server.resources.go_decoder import decoder_of
+from masthead._server.resources.codec import GoCodec
 from masthead._server.resources.names import path_segment
 from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found
@@ -20,94 +17,107 @@ from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
-    from masthead._meta.apitype import ApiType
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.object import Object
+    from masthead._meta.resource import Resource
     from masthead._printers.printer import Printer
     from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior, WarningHooks
+    from masthead._server.resources.codec import ObjectCodec
+    from masthead._server.resources.custom.definition import DefinitionVersion
     from masthead._server.resources.description import ResourceDescription
     from masthead._server.resources.field_selectors import SelectableFields
-    from masthead._server.resources.go_decoder import GoDecoder
     from masthead._server.storage import Record
     from masthead._server.wire.plain import Plain
 
 __all__ = ["ServedResource"]
 
-_encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
-
 
 class ServedResource:
-    """One resource in one version: its names, its description, and the bytes of its objects.
-
-    A stored object is kept as the text of its JSON after ``"apiVersion"``. So any version of its kind is written by
-    putting that version's head in front, and an item of a list by a brace alone, which is how kube-apiserver writes
-    items.
+    """One resource in one version: its names, its description, and the codec of its objects.
 
     Args:
-        cls: The class of the kind: its names, verbs, subresources and fields.
+        gvk: Its kind.
+        resource: Its names, scope, verbs and subresources.
         description: What else the server knows of the resource.
+        codec: Encodes and decodes its objects.
+        verbs: The verbs that are served; by default those of `resource`, which discovery shows.
+        list_kind: The kind of its lists; by default the kind with ``List`` appended.
+        deprecation_warning: The warning that every request gets, also if it fails; empty for none.
+        definition: What defines a custom resource; None for a built-in one.
     """
 
-    def __init__(self, cls: type[Object], description: ResourceDescription) -> None:
-        resource = cls.RESOURCE
-        if resource is None:
-            raise UnknownKindError(f"{cls.GVK} is not served as a resource")
-        self.cls = cls
+    def __init__(
+        self,
+        gvk: GroupVersionKind,
+        resource: Resource,
+        description: ResourceDescription,
+        codec: ObjectCodec,
+        *,
+        verbs: frozenset[str] | None = None,
+        list_kind: str = "",
+        deprecation_warning: str = "",
+        definition: DefinitionVersion | None = None,
+    ) -> None:
         self.description = description
-        self.gvk: GroupVersionKind = cls.GVK
-        self.gvr: GroupVersionResource = cls.GVK.group_version.resource(resource.name)
+        self.codec = codec
+        self.definition = definition
+        self.gvk = gvk
+        self.gvr: GroupVersionResource = gvk.group_version.resource(resource.name)
         self.resource = resource
-        self.group = cls.GVK.group
-        self.version = cls.GVK.version
-        self.kind = cls.GVK.kind
-        self.api_version = cls.GVK.api_version
+        self.group = gvk.group
+        self.version = gvk.version
+        self.kind = gvk.kind
+        self.list_kind = list_kind or f"{gvk.kind}List"
+        self.api_version = gvk.api_version
         self.name = resource.name
-        self.verbs = frozenset(resource.verbs)
+        self.verbs = frozenset(resource.verbs) if verbs is None else verbs
         self.is_namespaced = resource.namespaced
         self.patch_types = frozenset({JSON_PATCH_TYPE, MERGE_PATCH_TYPE})
         """The media types of the patches that it accepts."""
-        self.head = f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
-        self.is_custom = description.is_custom
         self.is_stored = description.is_stored
         self.strategy = description.strategy
-        fate = description.deprecated.get(self.version)
-        self.deprecation_warning = f"{self.api_version} {self.kind} is deprecated in {fate}" if fate else ""
-        """The warning that every request to a deprecated version gets, also if it fails; empty for others."""
+        self.deprecation_warning = deprecation_warning
         self.has_own_shape = self.version in description.converted
-        self.stored_as = description.stored_as or self._foremost()
+        self.stored_as = description.stored_as or _foremost(gvk, resource.name)
         self.stored_group = self.stored_as.group
         self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
 
-    def _foremost(self) -> GroupVersion:
-        """The foremost version of the scheme that serves the resource; for a custom resource, its own."""
-        for version in scheme.VERSIONS.get(self.group, ()):
-            if self.name in scheme.kinds_in(self.group, version).values():
-                return GroupVersion(self.group, version)
-        return self.gvk.group_version
+    @classmethod
+    def builtin(cls, kind: type[Object], description: ResourceDescription) -> ServedResource:
+        """Return the resource of a built-in kind.
 
-    @functools.cached_property
-    def decoder(self) -> GoDecoder:
-        """The decoder of the kind."""
-        return decoder_of(cast("ApiType", self.cls))
+        Args:
+            kind: The generated class: its names, verbs, subresources and fields.
+            description: What else the server knows of the resource.
 
-    @functools.cached_property
-    def stored_decoder(self) -> GoDecoder:
-        """The decoder of the kind in the version in which its objects are stored."""
-        if not self.has_own_shape:
-            return self.decoder
-        return decoder_of(cast("ApiType", scheme.object_class(self.stored_as.kind(self.kind))))
+        Raises:
+            UnknownKindError: If the kind is not served as a resource.
+        """
+        gvk, resource = kind.GVK, kind.RESOURCE
+        if resource is None:
+            raise UnknownKindError(f"{gvk} is not served as a resource")
+        stored_as = description.stored_as or _foremost(gvk, resource.name)
+        is_converted = gvk.version in description.converted
+        conversion = (lambda: description.behavior().conversions[gvk.version]) if is_converted else None
+        codec = GoCodec(kind, stored_as, conversion)
+        fate = description.deprecated.get(gvk.version)
+        warning = f"{gvk.api_version} {gvk.kind} is deprecated in {fate}" if fate else ""
+        return cls(gvk, resource, description, codec, deprecation_warning=warning)
 
     @functools.cached_property
     def behavior(self) -> Behavior:
         """The code of the resource; its modules are imported now."""
         return self.description.behavior()
 
-    @functools.cached_property
+    @property
+    def is_custom(self) -> bool:
+        """Whether a CustomResourceDefinition defines it."""
+        return self.definition is not None
+
+    @property
     def selectable(self) -> SelectableFields:
         """The fields that a field selector may name."""
-        found = self.description.selectable
-        return replace(found, has_namespace=False) if self.is_custom and not self.is_namespaced else found
+        return self.description.selectable
 
     @functools.cached_property
     def printer(self) -> Printer:
@@ -190,48 +200,25 @@ class ServedResource:
         return self.behavior.conversions[self.version].from_storage(found) if self.has_own_shape else found
 
     def load(self, record: Record) -> Plain:
-        """Decode a stored object, in the stored version and without kind and apiVersion."""
-        return cast("Plain", _decode(b"{" + record.value))
+        """Decode a stored object, without kind and apiVersion; a built-in one in the stored version."""
+        return self.codec.load(record.value)
 
     def dump(self, found: Plain) -> bytes:
-        """Encode an object for the storage; it must be in the stored version."""
-        body: dict[str, Any] = {"metadata": found["metadata"]}
-        body.update((key, value) for key, value in found.items() if key not in _HEAD)
-        return _encode(body)[1:]
-
-    def tail(self, value: bytes) -> bytes:
-        """Return what follows the head of a stored object in this version."""
-        if not self.has_own_shape:
-            return value
-        return self.dump(self._shaped(cast("Plain", _decode(b"{" + value))))
+        """Encode an object, as `load` returns it, for the storage."""
+        return self.codec.dump(found)
 
     def printable(self, value: bytes) -> Plain:
         """Decode a stored object for its printer."""
-        return cast("Plain", _decode(b"{" + (self.tail(value) if self.is_custom else value)))
-
-    def write(self, value: bytes) -> bytes:
-        """Encode a stored object in this version."""
-        return self.head + self.tail(value)
-
-    def encode(self, found: Plain) -> bytes:
-        """Encode an object in the stored version that is not stored, or not yet, in this version."""
-        return self.head + self.dump(self._shaped(found))
-
-    def _shaped(self, found: Plain) -> Plain:
-        """Convert a stored object to this version, with the fields that Go writes even if they are unset."""
-        if not self.has_own_shape:
-            return found
-        complete, _ = self.decoder.clean(self.from_storage(found))
-        return complete
-
-    def blank(self, metadata: Plain) -> bytes:
-        """Encode an object that has nothing but some metadata, and the fields that Go writes even if they are unset."""
-        cleaned, _ = self.decoder.clean({})
-        return self.head + self.dump({**cleaned, "metadata": metadata})
+        return self.codec.load(value)
 
     def missing(self, name: str) -> StatusFailure:
         """Return the response about an object that does not exist."""
         return not_found(self.group, self.name, name)
 
 
-_HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
+def _foremost(gvk: GroupVersionKind, resource: str) -> GroupVersion:
+    """The foremost version of the scheme that serves a resource; its own if the scheme does not have it."""
+    for version in scheme.VERSIONS.get(gvk.group, ()):
+        if resource in scheme.kinds_in(gvk.group, version).values():
+            return GroupVersion(gvk.group, version)
+    return gvk.group_version

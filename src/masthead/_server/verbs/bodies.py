@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead._server.resources.go_decoder import Mismatch, decoder_of
+from masthead._server.resources.go_decoder import Mismatch
 from masthead._server.wire import go_json
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_yaml import decode_yaml
@@ -15,8 +15,7 @@ from masthead._server.wire.request import JSON_TYPE, PROTOBUF_TYPE, YAML_TYPE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from masthead._meta.apitype import ApiType
-    from masthead._meta.object import Object
+    from masthead._server.resources.codec import Decoder
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
@@ -38,13 +37,13 @@ _QUICK_YAML: Final = 8 * 1024
 
 
 def decode(
-    request: ApiRequest, cls: type[Object], options: WriteOptions, *, older: tuple[str, ...] = ()
+    request: ApiRequest, decoder: Decoder, options: WriteOptions, *, older: tuple[str, ...] = ()
 ) -> Plain:
     """Decode the object that a request brings, without the fields that its kind does not have.
 
     Args:
         request: The request.
-        cls: The class of the kind.
+        decoder: Decodes the kind.
         options: How strict to be; warnings are added to them.
         older: Further versions of the same shape that are accepted.
 
@@ -52,29 +51,28 @@ def decode(
         StatusFailure: If it cannot be read, is of another kind, or has unknown fields and the client is
             strict.
     """
-    gvk = cls.GVK
+    gvk = decoder.gvk
     body = _read(request, gvk.kind, gvk.api_version, older)
     duplicates: list[str] = []
     # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
     if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
         duplicates = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
 
-    def refuse(_: Plain, problem: str) -> StatusFailure:
-        return bad_request(
-            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {problem}'
-        )
+    def refuse(found: Plain, problem: str) -> StatusFailure:
+        kind = found.get("kind") or gvk.kind  # a custom resource of another kind is refused for that later
+        return bad_request(f'{kind} in version "{gvk.version}" cannot be handled as a {kind}: {problem}')
 
-    return drop_unknown(body, cls, options, duplicates, refuse)
+    return drop_unknown(body, decoder, options, duplicates, refuse)
 
 
 def drop_unknown(
-    body: Plain, cls: type[Object], options: WriteOptions, problems: list[str], refuse: RefusalFactory
+    body: Plain, decoder: Decoder, options: WriteOptions, problems: list[str], refuse: RefusalFactory
 ) -> Plain:
     """Drop the fields that a kind does not have, and report them as the client's field validation says.
 
     Args:
         body: The object.
-        cls: The class of its kind.
+        decoder: Decodes its kind.
         options: How strict to be; warnings are added to them.
         problems: What strict validation has found already.
         refuse: Makes the failure, given the object and the message.
@@ -83,7 +81,7 @@ def drop_unknown(
         StatusFailure: If a field has the wrong type, or if the client is strict and there are problems.
     """
     try:
-        found, unknown = decoder_of(cast("ApiType", cls)).clean(body)
+        found, unknown = decoder.decode(body)
     except Mismatch as error:
         raise refuse(body, str(error)) from None
     if options.field_validation != "Ignore":

@@ -54,6 +54,8 @@ def delete(
     check_preconditions(served, metadata(found), options)
     if served.table == "namespaces":
         return _delete_namespace(cluster, served, record, found, options)
+    if served.behavior.begin_deletion is not None and not metadata(found).get("deletionTimestamp"):
+        return _begin_deletion(cluster, served, record, found, options)
     return _delete_object(cluster, served, record, found, options)
 
 
@@ -73,9 +75,10 @@ def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOp
                 f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
                 f"The object might have been {guess}"
             )
-            if served.table == "namespaces":  # which has a handler of its own, with a message of its own
+            # Namespaces and definitions have handlers of their own, with a message of their own.
+            if served.table == "namespaces" or served.behavior.begin_deletion is not None:
                 problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
-                raise conflict("", served.name, meta["name"], problem)
+                raise conflict(served.group, served.name, meta["name"], problem)
             raise conflict(served.group, served.kind, meta["name"], problem)
 
 
@@ -153,6 +156,19 @@ def _delete_namespace(
     if part(found, "spec").get("finalizers"):
         return Deleted(found, is_gone=False)
     return _delete_object(cluster, served, record, found, options)
+
+
+def _begin_deletion(
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
+) -> Deleted:
+    """Mark an object whose controller has to clean up first; the propagation policy does not matter yet."""
+    now = cluster.now()
+    metadata(found)["deletionTimestamp"] = now
+    if served.behavior.begin_deletion is not None:
+        served.behavior.begin_deletion(found, now)
+    if not options.is_dry_run:
+        cluster.write(served, record.key, found)
+    return Deleted(found, is_gone=False)
 
 
 def _grace(found: Plain, options: DeletionOptions) -> int:

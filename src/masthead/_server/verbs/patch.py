@@ -96,7 +96,7 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
         if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
             raise patches.refused_patch(patched, problem)
         errors = patch.strict_errors() if options.field_validation != "Ignore" else []
-        decoded = bodies.drop_unknown(patched, served.cls, options, errors, patches.refused_patch)
+        decoded = bodies.drop_unknown(patched, served.codec, options, errors, patches.refused_patch)
         return write.to_stored(context, decoded)
 
     return write.update(context, change)

@@ -86,7 +86,7 @@ class WholeObjects:
 
     def one(self, value: bytes) -> bytes:
         """Write a stored object."""
-        return self._served.write(value)
+        return self._served.codec.write(value)
 
     def encoded(self, body: bytes) -> bytes:
         """Write an object of another kind, given its JSON."""
@@ -95,19 +95,19 @@ class WholeObjects:
     def page(self, page: Page) -> bytes:
         """Write a list of the resource's kind."""
         served = self._served
-        items = b",".join([b"{" + served.tail(record.value) for record in page.records])
-        return _list(f"{served.kind}List", served.api_version, page, b"[%b]" % items)
+        items = b",".join([served.codec.item(record.value) for record in page.records])
+        return _list(served.list_kind, served.api_version, page, b"[%b]" % items)
 
     def open_stream(self) -> None:
         """Do nothing: there is nothing to prepare."""
 
     def event(self, kind: bytes, value: bytes) -> bytes:
         """Write the line of a watch event about a stored object."""
-        return event_line(kind, self._served.write(value))
+        return event_line(kind, self._served.codec.write(value))
 
     def bookmark(self, metadata: Plain) -> bytes:
         """Write the line of a bookmark."""
-        return event_line(b"BOOKMARK", self._served.blank(metadata))
+        return event_line(b"BOOKMARK", self._served.codec.encode(self._served.codec.blank(metadata)))
 
 
 class _OnlyMetadata(msgspec.Struct):

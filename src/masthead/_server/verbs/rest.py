@@ -205,7 +205,7 @@ class Rest:
             return subresources.create(write_context, request)
         if not served.is_stored:
             return reviews.create(write_context, request)
-        decoded = bodies.decode(request, served.cls, write_context.options)
+        decoded = bodies.decode(request, served.codec, write_context.options)
         return _written(context, write.create(write_context, decoded))
 
     def _update(self, context: RequestContext) -> ApiResponse:
@@ -213,7 +213,7 @@ class Rest:
         write_context = self._write_context(context, "UpdateOptions")
         if subresources.is_special(context.info.subresource):
             return subresources.update(write_context, request)
-        decoded = bodies.decode(request, served.cls, write_context.options)
+        decoded = bodies.decode(request, served.codec, write_context.options)
         return _written(context, write.replace(write_context, decoded))
 
     def _patch(self, context: RequestContext) -> ApiResponse:

@@ -30,7 +30,7 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
         StatusFailure: If it cannot be read.
     """
     cluster, served = context.cluster, context.served
-    found = bodies.decode(request, served.cls, context.options)
+    found = bodies.decode(request, served.codec, context.options)
     if served.name == "bindings":
         return _bind(context, request, found)
     if not part(found, "metadata"):

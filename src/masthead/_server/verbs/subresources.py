@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._meta.labels import from_label_selector
-from masthead._meta.v1 import LabelSelector
 from masthead._schema.errors import invalid, not_supported, required
 from masthead._server import scheme
 from masthead._server.clock import stamp
+from masthead._server.resources.codec import KindDecoder
+from masthead._server.resources.scale import ReplicaScale
 from masthead._server.verbs import bodies, eviction, write
 from masthead._server.verbs.write_steps import check_names
 from masthead._server.wire.failures import StatusFailure, bad_request, conflict, refused_fields
@@ -25,9 +25,9 @@ from masthead._server.wire.request import ApiResponse, json_response
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from masthead._meta.object import Object
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.resource import ServedResource
+    from masthead._server.resources.scale import ScaleView
     from masthead._server.verbs.patch import RequestPatch
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.write import WriteContext
@@ -39,6 +39,7 @@ __all__ = ["create", "is_special", "patch", "read", "update"]
 _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
 """Subresources that are written as the object itself is; empty for the object."""
+_REPLICAS: Final = ReplicaScale()
 _SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 _SHORTEST_TOKEN: Final = 600
 _LONGEST_TOKEN: Final = 2**32
@@ -62,7 +63,7 @@ def read(
     if info.subresource in _GENERIC:
         return representation.one(record.value)
     if info.subresource == _SCALE:
-        return representation.encoded(msgspec.json.encode(_scale_of(served, served.load(record))))
+        return representation.encoded(msgspec.json.encode(_scale_view(served).read(served.load(record))))
     raise _needs_a_node(served, info.subresource)
 
 
@@ -73,7 +74,7 @@ def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
         StatusFailure: If it is refused.
     """
     _check_is_scale(context)
-    scale = bodies.decode(request, _kind_of(context), context.options)
+    scale = bodies.decode(request, _decoder_of(context), context.options)
     check_names(scale, context.namespace, context.name, is_namespaced=True)
     return _rescale(context, lambda _: scale)
 
@@ -85,11 +86,11 @@ def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
         StatusFailure: If it is refused.
     """
     _check_is_scale(context)
-    kind, options = _kind_of(context), context.options
+    decoder, options = _decoder_of(context), context.options
 
     def patched(scale: Plain) -> Plain:
         changed = patch.apply(scale, lenient=options.field_validation == "Ignore")
-        return bodies.drop_unknown(changed, kind, options, [], refused_patch)
+        return bodies.drop_unknown(changed, decoder, options, [], refused_patch)
 
     return _rescale(context, patched)
 
@@ -104,7 +105,7 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     if act is None:
         raise _needs_a_node(context.served, context.subresource)
     older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
-    body = bodies.decode(request, _kind_of(context), context.options, older=older)
+    body = bodies.decode(request, _decoder_of(context), context.options, older=older)
     check_names(body, context.namespace, "", is_namespaced=True)
     return act(context, body)
 
@@ -117,45 +118,23 @@ def _check_is_scale(context: WriteContext) -> None:
 def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResponse:
     """Change the scale of an object, which is a view of the object itself."""
     served = context.served
+    view = _scale_view(served)
 
     def rescaled(found: Plain) -> Plain:
-        scale = change(_scale_of(served, found))
-        replicas = part(scale, "spec").get("replicas", 0)
-        if replicas < 0:
-            problem = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise refused_fields("autoscaling", "Scale", context.name, [problem])
+        scale = change(view.read_for_update(found))
+        view.set_replicas(found, part(scale, "spec").get("replicas", 0))
         # The preconditions of the scale are those of the object.
         for field in ("resourceVersion", "uid"):
-            wanted = text(part(scale, "metadata"), field)
-            if wanted:
+            if wanted := text(part(scale, "metadata"), field):
                 metadata(found)[field] = wanted
-            elif field == "resourceVersion":
-                metadata(found).pop(field, None)
-        found.setdefault("spec", {})["replicas"] = replicas
         return found
 
     written = write.update(replace(context, subresource=""), rescaled)
-    return json_response(200, _scale_of(served, msgspec.json.decode(b"{" + written.value)))
+    return json_response(200, view.read(served.codec.load(written.value)))
 
 
-def _scale_of(served: ServedResource, found: Plain) -> Plain:
-    meta, spec, status = part(found, "metadata"), part(found, "spec"), part(found, "status")
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    replicas = spec.get("replicas", 1 if served.group == "" else 0)
-    matching = part(spec, "selector")
-    # The selector of a ReplicationController is a map of labels; the others have a LabelSelector.
-    if served.name == "replicationcontrollers":
-        matching = {"matchLabels": matching}
-    scale_status: Plain = {"replicas": status.get("replicas", 0)}
-    if shown := str(from_label_selector(LabelSelector.from_dict(matching))):
-        scale_status["selector"] = shown
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {field: meta[field] for field in kept if field in meta},
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": scale_status,
-    }
+def _scale_view(served: ServedResource) -> ScaleView:
+    return served.behavior.scale or _REPLICAS
 
 
 def _bind(context: WriteContext, body: Plain) -> ApiResponse:
@@ -241,11 +220,11 @@ def _check_lifetime(seconds: int) -> None:
     raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
 
 
-def _kind_of(context: WriteContext) -> type[Object]:
+def _decoder_of(context: WriteContext) -> KindDecoder:
     described = context.served.resource.subresource(context.subresource)
     if described is None:
         raise _needs_a_node(context.served, context.subresource)
-    return scheme.object_class(described.kind)
+    return KindDecoder(scheme.object_class(described.kind))
 
 
 def _needs_a_node(served: ServedResource, subresource: str) -> StatusFailure:

@@ -97,12 +97,15 @@ class TableRepresentation:
 
     def bookmark(self, metadata: Plain) -> bytes:
         """Write the line of a bookmark, which has a row as any other object."""
-        blank = self._served.blank(metadata).removeprefix(self._served.head)
-        return event_line(b"BOOKMARK", self._table_of_one(blank))
+        codec = self._served.codec
+        blank = codec.blank(metadata)
+        body = codec.encode(blank)
+        row = self._row(self._served.printer, blank, body[1:], lambda: body)
+        return event_line(b"BOOKMARK", self._table(self._served.printer, _version_of(blank), b"[%b]" % row))
 
     def _table_of_one(self, value: bytes) -> bytes:
         found = self._served.printable(value)
-        row = self._row(self._served.printer, found, value, lambda: self._served.write(value))
+        row = self._row(self._served.printer, found, value, lambda: self._served.codec.write(value))
         return self._table(self._served.printer, _version_of(found), b"[%b]" % row)
 
     def _table(self, printer: Printer, metadata: Plain, rows: bytes) -> bytes:
@@ -112,7 +115,7 @@ class TableRepresentation:
 
     def _row_of(self, value: bytes) -> bytes:
         found = self._served.printable(value)
-        return self._row(self._served.printer, found, value, lambda: self._served.write(value))
+        return self._row(self._served.printer, found, value, lambda: self._served.codec.write(value))
 
     def _row(self, printer: Printer, found: Plain, value: bytes, whole: Callable[[], bytes]) -> bytes:
         cells = _encode(printer.cells(found, self._clock.now()))

@@ -158,7 +158,7 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
     if not meta.get("generation"):
         meta.pop("generation", None)
     if strategy.drops_status and "status" in found:
-        found["status"] = served.stored_decoder.blank("status")
+        _set_or_drop(found, "status", served.codec.blank_status())
 
 
 def admit(context: WriteContext, found: Plain) -> None:
@@ -182,7 +182,9 @@ def validate_create(context: WriteContext, found: Plain) -> None:
         ]
     )
     if errors:
-        raise refused_fields(served.stored_group, served.kind, text(metadata(found), "name"), errors)
+        raise refused_fields(
+            served.stored_group, _kind_of(served, found), text(metadata(found), "name"), errors
+        )
 
 
 def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
@@ -271,7 +273,7 @@ def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
         ]
     )
     if errors:
-        raise refused_fields(served.stored_group, served.kind, text(metadata(old), "name"), errors)
+        raise refused_fields(served.stored_group, _kind_of(served, new), text(metadata(old), "name"), errors)
 
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
@@ -285,3 +287,16 @@ def _keep(field: str, new: Plain, old: Plain) -> None:
         new[field] = old[field]
     else:
         new.pop(field, None)
+
+
+def _kind_of(served: ServedResource, found: Plain) -> str:
+    """The kind of an object; only one of another kind, which is refused, has it beside its fields."""
+    return text(found, "kind") or served.kind
+
+
+def _set_or_drop(found: Plain, field: str, value: object) -> None:
+    """Set a field, or remove it if the value is None."""
+    if value is None:
+        found.pop(field, None)
+    else:
+        found[field] = value

@@ -6,6 +6,7 @@ from typing import Final
 
 from masthead._server.resources.behavior import Behavior, StrategyHooks, WarningHooks
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.defaults import DEFAULTS
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.deletion import begin_deletion
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.stored_versions import (
     keep_stored_version,
     set_stored_version,
@@ -27,4 +28,5 @@ BEHAVIOR: Final = Behavior(
         validate_status=status_changes,
     ),
     warnings=WarningHooks(lambda new: format_warnings(new, {}), format_warnings),
+    begin_deletion=begin_deletion,
 )

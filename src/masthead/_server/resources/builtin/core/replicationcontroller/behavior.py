@@ -8,6 +8,7 @@ from masthead._server.resources.behavior import Behavior, StrategyHooks, Warning
 from masthead._server.resources.builtin.core.replicationcontroller.defaults import DEFAULTS
 from masthead._server.resources.builtin.core.replicationcontroller.validation import controller_errors
 from masthead._server.resources.builtin.core.replicationcontroller.warnings import change_warnings
+from masthead._server.resources.scale import ReplicaScale
 from masthead._server.resources.validation.status import replica_status_errors
 from masthead._server.resources.warnings.pod_controllers import new_controller_warnings
 
@@ -19,4 +20,5 @@ BEHAVIOR: Final = Behavior(
         validate_status=replica_status_errors,
     ),
     warnings=WarningHooks(new_controller_warnings, change_warnings),
+    scale=ReplicaScale(default=1, has_label_map=True),
 )

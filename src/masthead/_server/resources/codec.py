@@ -1,0 +1,177 @@
+"""Codecs: how bodies become objects of one kind and version, and objects become stored text and responses.
+
+There are two. `GoCodec` decodes as kube-apiserver decodes into its Go structs, and is for the built-in kinds. The
+codec of custom resources, `masthead._server.resources.custom.codec.SchemaCodec`, goes by the schema of their
+definition.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+import msgspec
+
+from masthead._server import scheme
+from masthead._server.resources.go_decoder import decoder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersion, GroupVersionKind
+    from masthead._meta.object import Object
+    from masthead._server.resources.behavior import Conversion
+    from masthead._server.resources.go_decoder import GoDecoder
+    from masthead._server.wire.plain import Plain
+
+__all__ = ["Decoder", "GoCodec", "KindDecoder", "ObjectCodec"]
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+_HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
+
+
+class Decoder(Protocol):
+    """Decodes bodies of one kind in one version."""
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind and version."""
+        ...
+
+    def decode(self, body: Plain) -> tuple[Plain, list[str]]:
+        """Return the object as the server keeps it, without kind and version, and the paths of unknown fields.
+
+        Raises:
+            Mismatch: If a value is not of its field's type.
+        """
+        ...
+
+
+class ObjectCodec(Decoder, Protocol):
+    """Encodes and decodes the objects of one resource in one version.
+
+    A stored object is the text of its JSON after the opening brace, with or without its kind and apiVersion.
+    """
+
+    def load(self, value: bytes) -> Plain:
+        """Decode a stored object, without kind and apiVersion."""
+        ...
+
+    def dump(self, found: Plain) -> bytes:
+        """Encode an object, as `load` returns it, for the storage."""
+        ...
+
+    def write(self, value: bytes) -> bytes:
+        """Encode a stored object in this version."""
+        ...
+
+    def item(self, value: bytes) -> bytes:
+        """Encode a stored object in this version as an item of a list."""
+        ...
+
+    def encode(self, found: Plain) -> bytes:
+        """Encode an object of this version that is not stored; its metadata comes first."""
+        ...
+
+    def blank(self, metadata: Plain) -> Plain:
+        """Return an object of this version that has nothing but some metadata."""
+        ...
+
+    def blank_status(self) -> Plain | None:
+        """Return the status of a new object whose client may not set it; None for none."""
+        ...
+
+
+class KindDecoder:
+    """Decodes a built-in kind.
+
+    Args:
+        cls: Its generated class.
+    """
+
+    def __init__(self, cls: type[Object]) -> None:
+        self.gvk = cls.GVK
+        self._cls = cls
+
+    @functools.cached_property
+    def decoder(self) -> GoDecoder:
+        """The decoder of the kind."""
+        return decoder_of(cast("ApiType", self._cls))
+
+    def decode(self, body: Plain) -> tuple[Plain, list[str]]:
+        """Return the object as the server keeps it, without kind and version, and the paths of unknown fields.
+
+        Raises:
+            Mismatch: If a value is not of its field's type.
+        """
+        return self.decoder.clean(body)
+
+
+class GoCodec(KindDecoder):
+    """Encodes and decodes the objects of a built-in kind.
+
+    A stored object is kept as the text of its JSON after ``"apiVersion"``. So any version of its kind is written by
+    putting that version's head in front, and an item of a list by a brace alone, which is how kube-apiserver writes
+    items.
+
+    Args:
+        cls: The generated class of the kind.
+        stored_as: The group and version in which objects are stored.
+        conversion: Returns how objects are converted; None if the version has the stored shape.
+    """
+
+    def __init__(
+        self, cls: type[Object], stored_as: GroupVersion, conversion: Callable[[], Conversion] | None
+    ) -> None:
+        super().__init__(cls)
+        self._head = f'{{"kind":"{self.gvk.kind}","apiVersion":"{self.gvk.api_version}",'.encode()
+        self._stored_as = stored_as
+        self._conversion = conversion
+
+    @functools.cached_property
+    def _stored_decoder(self) -> GoDecoder:
+        """The decoder of the kind in the version in which its objects are stored."""
+        if self._conversion is None:
+            return self.decoder
+        return decoder_of(cast("ApiType", scheme.object_class(self._stored_as.kind(self.gvk.kind))))
+
+    def load(self, value: bytes) -> Plain:
+        """Decode a stored object, in the stored version and without kind and apiVersion."""
+        return cast("Plain", _decode(b"{" + value))
+
+    def dump(self, found: Plain) -> bytes:
+        """Encode an object for the storage; it must be in the stored version."""
+        body: dict[str, Any] = {"metadata": found["metadata"]}
+        body.update((key, value) for key, value in found.items() if key not in _HEAD)
+        return _encode(body)[1:]
+
+    def write(self, value: bytes) -> bytes:
+        """Encode a stored object in this version."""
+        return self._head + self._tail(value)
+
+    def item(self, value: bytes) -> bytes:
+        """Encode a stored object in this version as an item of a list, which has no kind."""
+        return b"{" + self._tail(value)
+
+    def _tail(self, value: bytes) -> bytes:
+        """Return what follows the head of a stored object in this version."""
+        if self._conversion is None:
+            return value
+        # With the fields that Go writes even if they are unset.
+        complete, _ = self.decoder.clean(self._conversion().from_storage(self.load(value)))
+        return self.dump(complete)
+
+    def encode(self, found: Plain) -> bytes:
+        """Encode an object of this version that is not stored; its metadata comes first."""
+        return self._head + self.dump(found)
+
+    def blank(self, metadata: Plain) -> Plain:
+        """Return an object that has nothing but some metadata, and the fields that Go writes even if they are unset."""
+        cleaned, _ = self.decoder.clean({})
+        return {**cleaned, "metadata": metadata}
+
+    def blank_status(self) -> Plain | None:
+        """Return an empty status, with the fields that Go writes even if they are unset."""
+        return self._stored_decoder.blank("status")

@@ -1,0 +1,235 @@
+"""The codec of custom resources: bodies decoded by a schema, and objects converted between versions.
+
+An object is stored in the version that the definition named when it was written. On the way out it is pruned and
+defaulted by that version's schema as it is now, then converted to the requested version, and pruned by the schema of
+that one. Nearly always that changes nothing, and to find that out takes no more than a look at the beginning of the
+text: see `SchemaCodec.dump`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+import msgspec
+
+from masthead._server.resources.custom.object_metadata import coerce_embedded, decode_metadata
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.patches import copy_json
+from masthead._server.wire.plain import Plain, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.custom.definition import Definition, DefinitionVersion
+
+__all__ = ["Converter", "NopConverter", "SchemaCodec", "StoredCodec", "set_defaults"]
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_decode: Final = msgspec.json.Decoder().decode
+_HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+class Converter(Protocol):
+    """Converts objects between the versions of one definition."""
+
+    def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
+        """Return an object in another version; kind and apiVersion are left to the caller.
+
+        Raises:
+            StatusFailure: If it cannot be converted.
+        """
+        ...
+
+
+class NopConverter:
+    """Converts nothing but the apiVersion: the strategy ``None`` of definitions."""
+
+    def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
+        """Return the object itself."""
+        del source, target
+        return found
+
+
+def set_defaults(found: Plain, version: DefinitionVersion) -> None:
+    """Set the defaults of a version in an object, in place."""
+    from masthead._schema.defaulting import apply_defaults
+
+    apply_defaults(found, version.schema)
+
+
+def _prune(found: Plain, version: DefinitionVersion, *, drops_invalid: bool = False) -> list[str]:
+    """Drop what the schema of a version does not have, in place; returns the paths that were dropped.
+
+    Raises:
+        Mismatch: If the metadata of an embedded object is invalid, unless that is dropped.
+    """
+    from masthead._schema.prune import drop_nulls, prune
+
+    unknown: list[str] = []
+    if not version.definition.preserves_unknown:
+        unknown = prune(found, version.schema)
+        drop_nulls(found, version.schema)
+    if version.has_embedded:
+        unknown += coerce_embedded(found, version.schema, drops_invalid=drops_invalid)
+    return unknown
+
+
+class StoredCodec:
+    """Reads and writes stored objects as they are, in whatever version they were stored.
+
+    It is for what concerns metadata alone, such as garbage collection, and never converts. So the objects that it
+    returns have their kind and apiVersion.
+
+    Args:
+        version: The version in which new objects are stored.
+    """
+
+    def __init__(self, version: DefinitionVersion) -> None:
+        self.gvk = version.gvk
+
+    def decode(self, body: Plain) -> tuple[Plain, list[str]]:
+        """Return a body as it is."""
+        return body, []
+
+    def load(self, value: bytes) -> Plain:
+        """Decode a stored object."""
+        return cast("Plain", _decode(b"{" + value))
+
+    def dump(self, found: Plain) -> bytes:
+        """Encode an object for the storage; what comes of it is never taken for the result of `SchemaCodec.dump`."""
+        return _encode(found)[1:]
+
+    def write(self, value: bytes) -> bytes:
+        """Encode a stored object as it is."""
+        return b"{" + value
+
+    item = write
+
+    def encode(self, found: Plain) -> bytes:
+        """Encode an object that is not stored."""
+        return _encode(found)
+
+    def blank(self, metadata: Plain) -> Plain:
+        """Return an object that has nothing but some metadata."""
+        return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, "metadata": metadata}
+
+    def blank_status(self) -> None:
+        """Objects have no status until it is written."""
+
+
+class SchemaCodec:
+    """Encodes and decodes the objects of a custom resource in one version.
+
+    Args:
+        version: The version.
+        converter: Converts between the versions of the definition.
+        since: The revision of the definition. Objects that were written later went through this schema.
+    """
+
+    def __init__(self, version: DefinitionVersion, converter: Converter, since: int) -> None:
+        self.gvk = version.gvk
+        self._version = version
+        self._definition: Definition = version.definition
+        self._converter = converter
+        self._since = since
+        self._head = f'"apiVersion":"{self.gvk.api_version}","kind":"{self.gvk.kind}",'.encode()
+        self._normal = self._head + b'"metadata":{"resourceVersion":"'
+
+    def decode(self, body: Plain) -> tuple[Plain, list[str]]:
+        """Return the object without unknown fields, kind and version, and the paths of unknown fields.
+
+        An object of another kind is not pruned, and keeps its kind: validation refuses it.
+
+        Raises:
+            Mismatch: If metadata is invalid, at the root or in an embedded object.
+        """
+        found = copy_json({key: value for key, value in body.items() if key not in _HEAD})
+        unknown: list[str] = []
+        if "metadata" in body:
+            meta, extra = decode_metadata(body["metadata"])
+            found["metadata"] = meta
+            unknown += [f"metadata.{each}" for each in extra]
+        if text(body, "kind") not in {"", self.gvk.kind}:
+            found["kind"] = body["kind"]
+        else:
+            unknown += _prune(found, self._version)
+        return found, unknown
+
+    def load(self, value: bytes) -> Plain:
+        """Decode a stored object in this version, without kind and apiVersion.
+
+        Raises:
+            StatusFailure: If it cannot be converted.
+        """
+        found = cast("Plain", _decode(b"{" + value))
+        source, target = self._stored_version(found), self._version
+        if self._is_normal(value):
+            return found
+        _prune(found, source, drops_invalid=True)
+        found["metadata"] = {"generation": 1, **part(found, "metadata")}
+        set_defaults(found, source)
+        if source is not target:
+            found = self._converter.convert(found, source, target)
+            _prune(found, target)
+        return found
+
+    def _stored_version(self, found: Plain) -> DefinitionVersion:
+        """Take kind and apiVersion from an object; returns the version that it is in."""
+        del found["kind"]
+        api_version: str = found.pop("apiVersion")
+        version = self._definition.versions.get(api_version.rpartition("/")[2])
+        if version is None:
+            problem = f"request to convert CR from an invalid group/version: {api_version}"
+            raise StatusFailure(500, "", problem)
+        return version
+
+    def dump(self, found: Plain) -> bytes:
+        """Encode an object for the storage.
+
+        The text of an object that needs no conversion, neither now nor when it is read in this version, begins with
+        its kind and its resourceVersion. As long as that is above the definition's, reading it changes nothing.
+
+        Raises:
+            StatusFailure: If it cannot be converted.
+        """
+        target = self._definition.storage_version
+        if target is not self._version:
+            found = self._converter.convert(found, self._version, target)
+            _prune(found, target)
+            gvk = target.gvk
+            return _encode({**found, "kind": gvk.kind, "apiVersion": gvk.api_version})[1:]
+        meta = {**found["metadata"]}
+        revision = meta.pop("resourceVersion", "")
+        rest = {key: value for key, value in found.items() if key not in _HEAD}
+        head = b"%b%b" % (self._normal, revision.encode())
+        metadata = b'",%b' % _encode(meta)[1:] if meta else b'"}'
+        return b"%b%b%b" % (head, metadata, b",%b" % _encode(rest)[1:] if rest else b"}")
+
+    def _is_normal(self, value: bytes) -> bool:
+        """Tell whether a stored object is in this version, and went through the present schema."""
+        if not value.startswith(self._normal):
+            return False
+        begin = len(self._normal)
+        revision = value[begin : value.index(b'"', begin)]
+        return bool(revision) and int(revision) > self._since
+
+    def write(self, value: bytes) -> bytes:
+        """Encode a stored object in this version.
+
+        Raises:
+            StatusFailure: If it cannot be converted.
+        """
+        if self._is_normal(value):
+            return b"{" + value
+        return self.encode(self.load(value))
+
+    item = write
+
+    def encode(self, found: Plain) -> bytes:
+        """Encode an object of this version that is not stored."""
+        return b"{%b%b" % (self._head, _encode(found)[1:])
+
+    def blank(self, metadata: Plain) -> Plain:
+        """Return an object that has nothing but some metadata."""
+        return {"metadata": metadata}
+
+    def blank_status(self) -> None:
+        """Objects have no status until it is written."""

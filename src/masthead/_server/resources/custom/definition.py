@@ -1,0 +1,160 @@
+"""A CustomResourceDefinition, as far as serving its objects is concerned."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.gvk import GroupVersion
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
+    ESTABLISHED,
+    NAMES_ACCEPTED,
+    TERMINATING,
+    is_condition_true,
+)
+from masthead._server.resources.versions import precedence
+from masthead._server.wire.plain import Plain, items, part, text
+
+if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._schema.schema import Schema
+
+__all__ = ["Definition", "DefinitionVersion", "ScalePaths"]
+
+_NAMESPACED: Final = "Namespaced"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalePaths:
+    """Where an object has what its scale shows; each path begins with a dot.
+
+    Attributes:
+        spec_replicas: The wanted number of replicas.
+        status_replicas: The present number of replicas.
+        label_selector: The selector of the pods, as text; empty if the definition names none.
+    """
+
+    spec_replicas: str
+    status_replicas: str
+    label_selector: str = ""
+
+
+class DefinitionVersion:
+    """One version of a definition.
+
+    Args:
+        definition: The definition that it belongs to.
+        plain: The item of ``spec.versions``.
+    """
+
+    def __init__(self, definition: Definition, plain: Plain) -> None:
+        self.definition = definition
+        self.plain = plain
+        self.name = text(plain, "name")
+        self.is_served = bool(plain.get("served"))
+        self.is_storage = bool(plain.get("storage"))
+        self.selectable_paths = [text(each, "jsonPath") for each in items(plain, "selectableFields")]
+        subresources = part(plain, "subresources")
+        self.has_status = isinstance(subresources.get("status"), dict)
+        self.scale = _scale_paths(part(subresources, "scale"))
+        self.is_deprecated = bool(plain.get("deprecated"))
+        self._own_warning = plain.get("deprecationWarning")
+        self._plain_schema = part(part(plain, "schema"), "openAPIV3Schema")
+
+    @functools.cached_property
+    def gvk(self) -> GroupVersionKind:
+        """The kind in this version."""
+        return GroupVersion(self.definition.group, self.name).kind(self.definition.kind)
+
+    @functools.cached_property
+    def schema(self) -> Schema:
+        """The schema of the objects."""
+        from masthead._schema.schema import Schema
+
+        return Schema.from_plain(self._plain_schema)
+
+    @functools.cached_property
+    def has_embedded(self) -> bool:
+        """Whether the objects have whole objects embedded in them."""
+        return _has_embedded(self.schema)
+
+    @property
+    def deprecation_warning(self) -> str:
+        """The warning that every request to this version gets; empty if it is not deprecated."""
+        if not self.is_deprecated:
+            return ""
+        if isinstance(self._own_warning, str):
+            return self._own_warning
+        group, kind = self.definition.group, self.definition.requested_kind
+        better = [
+            each.name
+            for each in self.definition.versions.values()
+            if each.is_served and not each.is_deprecated and precedence(each.name) > precedence(self.name)
+        ]
+        advice = f"; use {group}/{max(better, key=precedence)} {kind}" if better else ""
+        return f"{group}/{self.name} {kind} is deprecated{advice}"
+
+
+class Definition:
+    """A CustomResourceDefinition.
+
+    Args:
+        plain: The object.
+    """
+
+    def __init__(self, plain: Plain) -> None:
+        spec, status = part(plain, "spec"), part(plain, "status")
+        names = part(status, "acceptedNames")
+        self.name = text(part(plain, "metadata"), "name")
+        self.uid = text(part(plain, "metadata"), "uid")
+        self.spec = spec
+        self.group = text(spec, "group")
+        self.plural = text(names, "plural")
+        self.singular = text(names, "singular")
+        self.kind = text(names, "kind")
+        self.list_kind = text(names, "listKind")
+        self.short_names: tuple[str, ...] = tuple(names.get("shortNames") or ())
+        self.categories: tuple[str, ...] = tuple(names.get("categories") or ())
+        self.requested_kind = text(part(spec, "names"), "kind")
+        self.is_namespaced = text(spec, "scope") == _NAMESPACED
+        self.preserves_unknown = bool(spec.get("preserveUnknownFields"))
+        self.conversion: Plain = part(spec, "conversion")
+        self.is_established = is_condition_true(plain, ESTABLISHED)
+        self.is_servable = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
+        """Whether requests for its objects are served: its names were accepted, now or in the past."""
+        self.is_terminating = is_condition_true(plain, TERMINATING)
+        self.versions = {
+            text(each, "name"): DefinitionVersion(self, each) for each in items(spec, "versions")
+        }
+
+    @property
+    def table(self) -> str:
+        """The table that stores its objects."""
+        return f"{self.group}/{text(part(self.spec, 'names'), 'plural')}"
+
+    @property
+    def storage_version(self) -> DefinitionVersion:
+        """The version in which objects are stored."""
+        return next(each for each in self.versions.values() if each.is_storage)
+
+    def serves_as(self, other: Definition) -> bool:
+        """Tell whether the objects are served exactly as by another state of the same definition."""
+        return self._facts() == other._facts()
+
+    def _facts(self) -> tuple[object, ...]:
+        names = (self.plural, self.singular, self.kind, self.list_kind, self.short_names, self.categories)
+        flags = (self.is_established, self.is_servable, self.is_terminating)
+        return (self.uid, names, flags, self.spec)
+
+
+def _has_embedded(schema: Schema) -> bool:
+    return schema.embedded_resource or any(map(_has_embedded, schema.children()))
+
+
+def _scale_paths(plain: Plain) -> ScalePaths | None:
+    if not plain:
+        return None
+    return ScalePaths(
+        text(plain, "specReplicasPath"), text(plain, "statusReplicasPath"), text(plain, "labelSelectorPath")
+    )

@@ -1,0 +1,83 @@
+"""The definitions of a server: keeps the resources in its catalog as the stored definitions have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.resources.custom.definition import Definition
+from masthead._server.resources.custom.resource import served_versions, stored_resource
+
+if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._server.cluster import ClusterState
+    from masthead._server.resources.resource import ServedResource
+    from masthead._server.storage import Record
+
+__all__ = ["DEFINITIONS", "DefinitionRegistry"]
+
+DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
+"""The table of definitions."""
+
+
+class DefinitionRegistry:
+    """Adds the resources of definitions to the catalog, and removes them, as definitions are written.
+
+    It follows each write at once: a client that sees the condition ``Established`` finds the resource.
+
+    Args:
+        cluster: The cluster state. Definitions that it has stored are served at once.
+    """
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._definitions: dict[str, Definition] = {}
+        self._served: dict[str, list[GroupVersionResource]] = {}
+        cluster.on_write.insert(0, self._observe)
+        table = cluster.storage.table(DEFINITIONS)
+        served = cluster.catalog.stored_in(DEFINITIONS)
+        for record in table.scan("", cluster.storage.revision):
+            if served is not None:
+                self._set(Definition(served.load(record)), record.revision)
+
+    def find(self, name: str) -> Definition | None:
+        """Return a definition by its name; None if it does not exist."""
+        return self._definitions.get(name)
+
+    def _observe(self, served: ServedResource, record: Record) -> None:
+        if served.table != DEFINITIONS:
+            return
+        if record.is_deleted:
+            self._remove(record.key)
+            return
+        definition = Definition(served.load(record))
+        known = self._definitions.get(record.key)
+        # A change of the metadata, say, leaves the resources as they are.
+        if known is None or not known.serves_as(definition):
+            self._set(definition, record.revision)
+
+    def _set(self, definition: Definition, revision: int) -> None:
+        self._withdraw(definition.name)
+        self._definitions[definition.name] = definition
+        if not definition.is_servable:
+            return
+        catalog = self._cluster.catalog
+        served = [
+            each
+            for each in served_versions(definition, revision)
+            if catalog.find(each.gvr) is None and catalog.by_kind(each.gvk) is None
+        ]
+        for each in served:
+            catalog.add(each)
+        self._served[definition.name] = [each.gvr for each in served]
+        catalog.set_stored(definition.table, stored_resource(definition))
+
+    def _remove(self, name: str) -> None:
+        self._withdraw(name)
+        self._definitions.pop(name, None)
+
+    def _withdraw(self, name: str) -> None:
+        catalog = self._cluster.catalog
+        for gvr in self._served.pop(name, ()):
+            catalog.remove(gvr)
+        if known := self._definitions.get(name):
+            catalog.set_stored(known.table, None)
