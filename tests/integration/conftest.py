@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def embedded_cluster() -> Iterator[Cluster]:
-    with masthead.server.run() as server:
+    with masthead.server.run(bootstrap=False) as server:
         yield Cluster(from_kubeconfig(server.kubeconfig()), server)
 
 

@@ -156,7 +156,7 @@ async def test_a_watch_survives_a_server_restart_with_another_token_and_ca(
 ) -> None:
     disk, settings = tmp_path / "cluster.db", {"name": "settings", "namespace": "default"}
     put(tmp_path / "token", OLD)
-    async with masthead.server.run(tls=True, token=OLD, data=disk) as first:
+    async with masthead.server.run(bootstrap=False, tls=True, token=OLD, data=disk) as first:
         put(tmp_path / "ca.crt", first.ca)
         config = kubeconfig(tmp_path, first.url, "ca.crt", {"tokenFile": "token"})
         client = connected(config, facade)
@@ -166,7 +166,10 @@ async def test_a_watch_survives_a_server_restart_with_another_token_and_ca(
         await maps.create({"metadata": settings, "data": {"color": "red"}})
         assert [(await anext(events)).object.data["color"]] == ["red"]
 
-    async with client, masthead.server.run(tls=True, token=NEW, data=disk, port=port_of(first)) as second:
+    async with (
+        client,
+        masthead.server.run(bootstrap=False, tls=True, token=NEW, data=disk, port=port_of(first)) as second,
+    ):
         put(tmp_path / "ca.crt", second.ca)
         put(tmp_path / "token", NEW)
         later()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with masthead.server.run(clock=VirtualClock) as running:
+    with masthead.server.run(clock=VirtualClock, bootstrap=False) as running:
         yield running
 
 
@@ -32,7 +32,7 @@ def caller(server: Server) -> Iterator[Caller]:
 
 @pytest.fixture
 def cluster() -> Iterator[QuietCluster]:
-    with masthead.server.run(clock=VirtualClock, token=None) as running:
+    with masthead.server.run(clock=VirtualClock, token=None, bootstrap=False) as running:
         made = QuietCluster(running)
         yield made
         made.caller.close()

@@ -65,7 +65,7 @@ def test_a_signal_shuts_it_down_gracefully_and_writes_are_kept(
 ) -> None:
     data = tmp_path / "data"
     for expected in (404, 200):
-        with running("--data", str(data), "--no-auth") as (process, url):
+        with running("--data", str(data), "--no-auth", "--no-bootstrap") as (process, url):
             caller = Caller(url)
             assert caller.call("GET", f"{MAPS}/a").code == expected
             caller.call("POST", MAPS, config_map("a"))

@@ -37,7 +37,7 @@ def limit_files(size: int) -> None:
 @contextmanager
 def serving(data: Path, *, largest_file: int | None = None) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
     """A server in a process of its own; killed at the end of the block, if it was not before."""
-    arguments = [sys.executable, "-m", "masthead.server", "--data", str(data), "--no-auth"]
+    arguments = [sys.executable, "-m", "masthead.server", "--data", str(data), "--no-auth", "--no-bootstrap"]
     process = subprocess.Popen(
         arguments,
         stdout=subprocess.PIPE,

@@ -52,7 +52,7 @@ class Kubectl:
 
 @pytest.fixture
 def kubectl(tmp_path: Path) -> Iterator[Kubectl]:
-    with masthead.server.run() as server:
+    with masthead.server.run(bootstrap=False) as server:
         yield Kubectl(server, tmp_path)
 
 

@@ -38,7 +38,7 @@ import pytest
 
 @pytest.mark.parametrize("time", [1, 2])
 def test_it(kube_server, time):
-    path = "/api/v1/namespaces/default/configmaps"
+    path = "/api/v1/namespaces/default/secrets"
     assert call(kube_server, path)["items"] == []
     call(kube_server, path, "POST", {"metadata": {"name": "a"}})
     kube_server.wait_until_quiet()
@@ -222,7 +222,7 @@ import pytest
 
 @pytest.fixture
 def maps(kube_aio_client):
-    return kube_aio_client.core_v1.config_maps("default")
+    return kube_aio_client.core_v1.secrets("default")
 
 @MARK
 async def test_awaited(kube_server, maps, kube_aio_client):
@@ -235,7 +235,7 @@ async def test_awaited(kube_server, maps, kube_aio_client):
 async def test_each_has_a_client_of_its_own(maps):
     assert len(await maps.list()) == 0
     with pytest.raises(ClosedError):
-        await closed[0].core_v1.config_maps("default").list()
+        await closed[0].core_v1.secrets("default").list()
 """
 
 
@@ -313,11 +313,11 @@ def test_there_are_client_fixtures_for_both_servers(pytester: pytest.Pytester) -
 import masthead.aio
 
 def test_own(kube_client, kube_server):
-    made = kube_client.core_v1.config_maps("default").create({"metadata": {"name": "a"}})
+    made = kube_client.core_v1.secrets("default").create({"metadata": {"name": "a"}})
     assert made.metadata.resource_version == str(kube_server.revision)
 
 def test_fresh(kube_client):
-    assert len(kube_client.core_v1.config_maps("default").list()) == 0
+    assert len(kube_client.core_v1.secrets("default").list()) == 0
 
 def test_shared(shared_kube_client, kube_namespace):
     shared_kube_client.core_v1.config_maps(kube_namespace).create({"metadata": {"name": "a"}})

@@ -156,7 +156,7 @@ async def test_an_async_block_is_entered_once() -> None:
 
 
 def test_after_the_block_records_can_be_read_and_controls_raise() -> None:
-    with masthead.server.run(clock=VirtualClock()) as server:
+    with masthead.server.run(clock=VirtualClock(), bootstrap=False) as server:
         caller = Caller(server.url, server.token)
         caller.call("POST", MAPS, config_map("a"))
         caller.close()

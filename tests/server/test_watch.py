@@ -69,7 +69,7 @@ class Client:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
-    async with masthead.server.run(clock=VirtualClock(), token=None, backlog=100) as running:
+    async with masthead.server.run(bootstrap=False, clock=VirtualClock(), token=None, backlog=100) as running:
         yield running
 
 
@@ -190,7 +190,7 @@ async def test_an_expired_version_is_an_error_event_in_the_stream(server: Server
 
 async def test_watch_lists_can_be_switched_off() -> None:
     async with (
-        masthead.server.run(token=None, watch_list=False) as server,
+        masthead.server.run(bootstrap=False, token=None, watch_list=False) as server,
         Client(server) as client,
         client.http.get(f"{MAPS}?{WATCH_LIST}") as response,
     ):
@@ -235,7 +235,7 @@ async def test_bookmarks_come_at_their_time_with_the_newest_version(server: Serv
 
 async def test_the_time_between_bookmarks_can_be_set() -> None:
     async with (
-        masthead.server.run(token=None, clock=VirtualClock(), bookmark_every=0.5) as server,
+        masthead.server.run(bootstrap=False, token=None, clock=VirtualClock(), bookmark_every=0.5) as server,
         Client(server) as client,
     ):
         stream = await client.watch(f"watch=1&allowWatchBookmarks=true&resourceVersion={server.revision}")
@@ -285,7 +285,7 @@ async def test_a_watch_ends_cleanly_at_its_timeout(server: Server, client: Clien
 
 async def test_a_watch_without_a_timeout_ends_at_the_servers() -> None:
     async with (
-        masthead.server.run(token=None, clock=VirtualClock(), watch_timeout=100) as server,
+        masthead.server.run(bootstrap=False, token=None, clock=VirtualClock(), watch_timeout=100) as server,
         Client(server) as client,
     ):
         stream = await client.watch("watch=1")
@@ -298,7 +298,7 @@ async def test_a_watch_without_a_timeout_ends_at_the_servers() -> None:
 
 
 async def test_stopping_the_server_ends_every_stream_cleanly() -> None:
-    async with masthead.server.run(token=None) as server:
+    async with masthead.server.run(bootstrap=False, token=None) as server:
         client = Client(server)
         version = server.revision
         found = [await client.watch(f"watch=1&resourceVersion={version}") for _ in range(5)]
@@ -310,7 +310,7 @@ async def test_stopping_the_server_ends_every_stream_cleanly() -> None:
 
 
 async def test_stopping_the_server_ends_silenced_streams_too() -> None:
-    async with masthead.server.run(token=None) as server:
+    async with masthead.server.run(bootstrap=False, token=None) as server:
         client = Client(server)
         server.faults.silence_watch()
         stream = await client.watch("watch=1")

@@ -40,6 +40,7 @@ class ClusterState:
         catalog: The resources that are served.
         seed: Makes generated names and uids reproducible; None for random ones.
         token: The bearer token of clients; None if none is needed.
+        authority: The certificate of the authority that signed the server's, in PEM; empty without TLS.
     """
 
     def __init__(
@@ -50,11 +51,13 @@ class ClusterState:
         *,
         seed: int | None = None,
         token: str | None = None,
+        authority: str = "",
     ) -> None:
         self.storage = storage
         self.catalog = catalog
         self.clock = clock
         self.token = token
+        self.authority = authority
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.

@@ -62,6 +62,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
     access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
     parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
+    parser.add_argument(
+        "--no-bootstrap",
+        action="store_true",
+        help="start with namespaces only: no roles, no Service kubernetes",
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
     parser.add_argument(
         "--allow-remote", action="store_true", help="allow a host that other machines can reach"
@@ -128,6 +133,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         data=chosen.data,
         tls=chosen.tls,
         controllers=not chosen.no_controllers,
+        bootstrap=not chosen.no_bootstrap,
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
         seed=chosen.seed,

@@ -14,12 +14,13 @@ from masthead._server.body import BodyLimiter
 from masthead._server.connection import TOO_LARGE, ClientConnection
 from masthead._server.fault_responses import FaultContext, to_response
 from masthead._server.faults import Effect
+from masthead._server.request_metrics import CONTENT_TYPE
 from masthead._server.request_recorder import RecordedRequest, RequestRecorder
 from masthead._server.requestlog import LogLine
 from masthead._server.verbs import bodies
 from masthead._server.verbs.watch import Watcher
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.request import BAD_ESCAPE, ApiRequest, parse_query, status_response
+from masthead._server.wire.request import BAD_ESCAPE, ApiRequest, ApiResponse, parse_query, status_response
 from masthead._server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from masthead._server.access import AccessControl
     from masthead._server.clock import Clock
     from masthead._server.faults import Faults
+    from masthead._server.request_metrics import RequestMetrics
     from masthead._server.verbs.rest import Rest
-    from masthead._server.wire.request import ApiResponse
 
 __all__ = ["HttpHandler"]
 
@@ -50,6 +51,7 @@ class HttpHandler:
         clock: Times bodies out.
         revision: Returns the newest revision.
         on_idle: Called when a request has been handled.
+        metrics: Counts requests.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class HttpHandler:
         clock: Clock,
         revision: Callable[[], int],
         on_idle: Callable[[], object],
+        metrics: RequestMetrics,
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
@@ -74,6 +77,7 @@ class HttpHandler:
         self._bodies = BodyLimiter(clock)
         self._revision = revision
         self._on_idle = on_idle
+        self._metrics = metrics
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Handle one request; when this returns, all of the response has been handed to the transport."""
@@ -137,12 +141,13 @@ class HttpHandler:
             outcome: ApiResponse | Watcher
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.respond is None:
-                outcome = self._rest.handle(request, info)
+                outcome = (
+                    self._rest.handle(request, info) if request.path != "/metrics" else self._show_metrics()
+                )
             else:
                 refused = fault.respond(FaultContext(info, request, self._revision()))
                 if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
-                    recorded.code = 200
-                    line.write(200)
+                    self._begin_response(recorded, line, 200)
                     return await stream.send_error_event(incoming, refused)
                 outcome = to_response(refused)
         except StatusFailure as failure:
@@ -154,8 +159,7 @@ class HttpHandler:
             )
         if isinstance(outcome, Watcher):
             return await self._stream(incoming, outcome, recorded, line)
-        recorded.code = outcome.code
-        line.write(outcome.code)
+        self._begin_response(recorded, line, outcome.code)
         if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
             large = _with_headers(StreamResponse(status=outcome.code), outcome)
             with suppress(ConnectionError):  # the client went away
@@ -166,6 +170,14 @@ class HttpHandler:
         await response.write_eof()
         return response
 
+    def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:
+        recorded.code = code
+        line.write(code)
+        self._metrics.count(recorded.info, code)
+
+    def _show_metrics(self) -> ApiResponse:
+        return ApiResponse(200, self._metrics.render(self.watchers.values()), CONTENT_TYPE)
+
     async def _stream(
         self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: LogLine
     ) -> StreamResponse:
@@ -175,8 +187,7 @@ class HttpHandler:
         self.watchers[watch] = info
         try:
             response = await stream.open_stream(incoming, watch.headers)
-            recorded.code = response.status
-            line.write(response.status)
+            self._begin_response(recorded, line, response.status)
             # From here on it is a stream, and quiescence does not wait for its end.
             self.in_flight.discard(recorded)
             with suppress(ConnectionError):  # the client went away, or a fault closed the connection

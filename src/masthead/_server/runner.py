@@ -33,6 +33,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     token: str | Token | None = Token.RANDOM,
     tls: bool = False,
     controllers: bool | Collection[str] = True,
+    bootstrap: bool = True,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
@@ -60,9 +61,15 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
-            deletions that a full disk interrupted. Without, the server behaves like kube-apiserver alone.
+            deletions that a full disk interrupted, ``serviceaccounts`` and ``root-ca`` keep a service account and a
+            ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles. Without, the server
+            behaves like kube-apiserver alone.
             (The garbage collector also deletes objects whose owners do not exist, as the real one does;
             owners of kinds that this server does not serve count as existing.)
+        bootstrap: Whether the server has from the start what every cluster has: the Service ``kubernetes`` with its
+            endpoints, RBAC's roles and bindings, priority classes, flow schemas and priority levels, the default
+            ServiceCIDR, and in every namespace the service account ``default`` and the ConfigMap
+            ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
@@ -94,6 +101,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             data=data,
             tls=tls,
             controllers=controllers,
+            bootstrap=bootstrap,
             clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,

@@ -20,19 +20,21 @@ from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.connection import HttpServer, abort_connection
-from masthead._server.controllers.manager import ControllerManager
+from masthead._server.controllers.manager import BOOTSTRAP_CONTROLLERS, CONTROLLERS, ControllerManager
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
+from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.custom.registry import DefinitionRegistry
 from masthead._server.storage import JournalError, Storage
+from masthead._server.verbs.discovery import VERSION
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from masthead._meta.object import Object
     from masthead._server.clock import Timer
@@ -113,10 +115,15 @@ class Server:
             settings.journal(), window=settings.history, most_bytes=settings.history_bytes
         )
         self._cluster = ClusterState(
-            self._storage, settings.clock, catalog, seed=settings.seed, token=settings.token
+            self._storage,
+            settings.clock,
+            catalog,
+            seed=settings.seed,
+            token=settings.token,
+            authority=self.ca,
         )
         self._definitions = DefinitionRegistry(self._cluster)
-        self._controllers = ControllerManager(self._cluster, settings.controllers, self._progress.set)
+        self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
@@ -130,6 +137,7 @@ class Server:
             clock=settings.clock,
             revision=lambda: self._storage.revision,
             on_idle=self._progress.set,
+            metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
@@ -143,21 +151,31 @@ class Server:
             ConfigError: If the server cannot listen on the address.
         """
         settings = self._settings
-        self._cluster.add_first_namespaces()
         context = self._certificates.server_context() if self._certificates else None
         try:
             sockets = _listening_sockets(settings.host, settings.port)
         except OSError as error:
             problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
-        port = sockets[0].getsockname()[1]
+        ip, port = sockets[0].getsockname()[:2]
+        host = _WILDCARDS.get(settings.host, settings.host)
+        # Before the first request, which finds all that every cluster has.
+        self._add_first_objects(_WILDCARDS.get(ip, ip), port)
         for each in sockets:
             self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
-        # After the sockets, so that a server that cannot listen leaves no controllers running.
-        self._controllers.start()
-        host = _WILDCARDS.get(settings.host, settings.host)
         self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
+
+    def _add_first_objects(self, ip: str, port: int) -> None:
+        self._cluster.add_first_namespaces()
+        if self._settings.bootstrap:
+            from masthead._server.controllers.bootstrap import BootstrapController
+
+            bootstrap = BootstrapController(self._cluster, ip, port)
+            bootstrap.store_all()
+            self._controllers.add("bootstrap", bootstrap)
+        self._controllers.start()
+        self._controllers.drain()
 
     async def stop(self) -> None:
         """End every watch, finish the requests in flight, and release the port, the timers and the file.
@@ -402,6 +420,13 @@ class Server:
             return doing.result()
         except concurrent.futures.CancelledError:
             raise ClosedError("the server stopped before this was done") from None
+
+
+def _controllers_of(settings: Settings) -> bool | Collection[str]:
+    """The controllers to run; without bootstrap objects, those that create some are not among them."""
+    if settings.controllers is True and not settings.bootstrap:
+        return CONTROLLERS.keys() - BOOTSTRAP_CONTROLLERS
+    return settings.controllers
 
 
 def _listening_sockets(host: str, port: int) -> list[socket.socket]:

@@ -54,6 +54,7 @@ class Settings:
     token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     tls: bool = False
     controllers: bool | Collection[str] = True
+    bootstrap: bool = True
     clock: Clock = field(default_factory=SystemClock)
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0

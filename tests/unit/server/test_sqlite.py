@@ -304,9 +304,9 @@ def test_a_server_reports_what_is_wrong_with_its_data_file(tmp_path: Path) -> No
 
 
 def test_two_servers_do_not_share_a_data_file(tmp_path: Path) -> None:
-    with masthead.server.run(data=tmp_path / "data") as server:
+    with masthead.server.run(data=tmp_path / "data", bootstrap=False) as server:
         with pytest.raises(ConfigError, match="is in use by another server"):
             masthead.server.run(data=tmp_path / "data").__enter__()
         revision = server.revision
-    with masthead.server.run(data=tmp_path / "data") as again:
+    with masthead.server.run(data=tmp_path / "data", bootstrap=False) as again:
         assert again.revision == revision

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from masthead._server.controllers.aggregation import ClusterRoleAggregationController
 from masthead._server.controllers.base import ObservedWrite
 from masthead._server.controllers.definitions import DefinitionController
 from masthead._server.controllers.deletions import DeletionController
 from masthead._server.controllers.garbage import GarbageCollector
+from masthead._server.controllers.namespace_contents import RootCAController, ServiceAccountController
 from masthead._server.controllers.namespaces import NamespaceController
 from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead._server.controllers.pods import PodController
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[Controller, ObjectRef]
 
-__all__ = ["CONTROLLERS", "ControllerManager"]
+__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "ControllerManager"]
 
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "namespaces": NamespaceController,
@@ -38,10 +40,15 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "pods": PodController,
     "volumes": VolumeProtectionController,
     "deletions": DeletionController,
+    "serviceaccounts": ServiceAccountController,
+    "root-ca": RootCAController,
+    "aggregation": ClusterRoleAggregationController,
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {"definitions": DefinitionController}
 """The controllers that kube-apiserver runs itself, and that cannot be switched off."""
+BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
+"""Those that create what every namespace has."""
 
 
 class ControllerManager:
@@ -62,11 +69,17 @@ class ControllerManager:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
         chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
-        self.controllers = {name: make(self._client) for name, make in {**ALWAYS, **chosen}.items()}
+        self.controllers: dict[str, Controller] = {
+            name: make(self._client) for name, make in {**ALWAYS, **chosen}.items()
+        }
         """Those that run, by name."""
         self._observers: dict[str, list[Controller]] = {}
         """The controllers that observe each table; filled as tables are written."""
         self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
+
+    def add(self, name: str, controller: Controller) -> None:
+        """Run one more controller, which is none of `CONTROLLERS`; before `start`."""
+        self.controllers[name] = controller
 
     @property
     def is_idle(self) -> bool:

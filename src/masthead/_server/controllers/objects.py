@@ -57,6 +57,19 @@ class ObjectClient:
                 for key in self._keys(name, ""):
                     yield served, ObjectRef(name, key)
 
+    def listed(self, table: str, *, containing: Sequence[bytes] = ()) -> Iterator[tuple[ObjectRef, Plain]]:
+        """Every object of a table, in the order of their keys.
+
+        Args:
+            table: The table.
+            containing: What the text of an object must contain; the others are not decoded.
+        """
+        served = self.served(table)
+        storage = self.cluster.storage
+        for record in list(storage.table(table).scan("", storage.revision)):
+            if served is not None and all(each in record.value for each in containing):
+                yield ObjectRef(table, record.key), served.load(record)
+
     def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
         """The objects of a namespace; of one table only, if that is named."""
         for name, _ in self.cluster.storage.tables():
@@ -68,6 +81,22 @@ class ObjectClient:
     def _keys(self, table: str, prefix: str) -> list[str]:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
+
+    def create(self, ref: ObjectRef, content: Plain) -> None:
+        """Create an object; nothing happens if that is refused, because it exists or its namespace is gone.
+
+        Raises:
+            JournalError: The object could not be stored.
+        """
+        served = self.served(ref.table)
+        if served is not None:
+            namespace, _ = _split(served, ref)
+            try:
+                write.create(WriteContext(self.cluster, served, namespace, "", WriteOptions()), content)
+            except JournalError:
+                raise
+            except StatusFailure:
+                return
 
     def update(self, ref: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
         """Update an object with `change`; nothing happens if it is gone, or if the update is refused.

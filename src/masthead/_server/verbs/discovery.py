@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from masthead._server.wire.request import ApiResponse, json_response
+from masthead._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,21 +28,32 @@ VERSION: Final = {
     "emulationMinor": "36",
     "minCompatibilityMajor": "1",
     "minCompatibilityMinor": "35",
-    "gitVersion": "v1.36.4+masthead",
+    "gitVersion": "v1.36.4",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "2026-01-01T00:00:00Z",
     "goVersion": "",
-    "compiler": "",
+    "compiler": f"masthead {__version__}",
     "platform": "python",
 }
-"""The Kubernetes version whose API is served; the build says that this is another server."""
+"""The Kubernetes version whose API is served. kubectl may insist on its own version, so only the compiler says that
+this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _MOST_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
 _HEALTH: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS: Final = frozenset(f"{health}/{check}" for health in _HEALTH for check in ("ping", "etcd", "log"))
-_PATHS: Final = ("/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version")
+_PATHS: Final = (
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v3",
+    "/readyz",
+    "/version",
+)
 
 
 class Discovery:

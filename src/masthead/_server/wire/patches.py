@@ -90,8 +90,8 @@ def copy_json(value: _T) -> _T:
 
 
 def spelled(value: object) -> str:
-    """Write JSON as Go does."""
-    return shown([value])[1:-1]
+    """Write a scalar as JSON has it; a number with a point keeps that, which Go's own encoder would drop."""
+    return repr(value) if isinstance(value, float) else shown([value])[1:-1]
 
 
 def _merged(target: object, patch: object) -> object:
