@@ -31,6 +31,10 @@ KNOWN_500 = re.compile(
     r"|Internal error occurred: failed to allocate "
     r"|duplicate nodePort: "
     r'|invalid key: "'
+    r"|map: map\[|unknown patch type: |expected a |expected slice or array type|list element types are not identical: "
+    r"|value for key |unable to find api field |merging an object in json |merging lists cannot yet "
+    r"|cannot merge lists without merge key |The order in patch list:|no elements in any of the given slices"
+    r"|runtime error: hash of unhashable type "
 )
 """Messages of status 500 that kube-apiserver itself returns for errors of the client."""
 

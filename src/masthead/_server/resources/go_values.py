@@ -33,6 +33,7 @@ __all__ = [
     "Mismatch",
     "QuantityText",
     "Scalar",
+    "TimeText",
     "TypeMismatch",
     "join_path",
 ]

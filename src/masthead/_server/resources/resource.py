@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion
 from masthead._schema.errors import quoted
@@ -13,7 +13,7 @@ from masthead._server.resources.codec import GoCodec
 from masthead._server.resources.names import path_segment
 from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found
-from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
+from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 __all__ = ["ServedResource"]
+
+_CUSTOM_PATCHES: Final = frozenset({JSON_PATCH_TYPE, MERGE_PATCH_TYPE})
+_PATCHES: Final = _CUSTOM_PATCHES | {STRATEGIC_MERGE_PATCH_TYPE}
 
 
 class ServedResource:
@@ -72,7 +75,7 @@ class ServedResource:
         self.name = resource.name
         self.verbs = frozenset(resource.verbs) if verbs is None else verbs
         self.is_namespaced = resource.namespaced
-        self.patch_types = frozenset({JSON_PATCH_TYPE, MERGE_PATCH_TYPE})
+        self.patch_types = _PATCHES if definition is None else _CUSTOM_PATCHES
         """The media types of the patches that it accepts."""
         self.is_stored = description.is_stored
         self.strategy = description.strategy

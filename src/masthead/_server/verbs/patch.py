@@ -2,46 +2,112 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from masthead._server.resources.go_values import Mismatch
 from masthead._server.verbs import bodies, write
 from masthead._server.verbs.write_steps import nameless
-from masthead._server.wire import json_patch, patches
+from masthead._server.wire import go_json, json_patch, patches
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE
+from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind
     from masthead._server.resources.resource import ServedResource
+    from masthead._server.verbs.bodies import RefusalFactory
     from masthead._server.verbs.write import WriteContext, Written
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["PATCH_FORMATS", "RequestPatch", "PatchFormat", "patch_object"]
-
-
-class _Apply(Protocol):
-    def __call__(self, document: Plain, body: bytes, *, lenient: bool = False) -> Plain: ...
+__all__ = ["PATCH_FORMATS", "PatchFormat", "PatchResult", "RequestPatch", "patch_object"]
 
 
 @dataclass(frozen=True, slots=True)
-class PatchFormat:
-    """A format of patches.
+class PatchResult:
+    """What a patch makes of an object.
 
     Attributes:
-        apply: Applies a patch to a copy of an object.
-        strict_errors: Lists what strict field validation finds in a patch that was applied.
+        content: The patched object.
+        strict_errors: Lists what strict field validation finds in the patch.
+        refuse: Makes the failure if the result is no object of its kind, given the result and the message.
     """
 
-    apply: _Apply
-    strict_errors: Callable[[bytes], list[str]]
+    content: Plain
+    strict_errors: Callable[[], list[str]]
+    refuse: RefusalFactory = patches.refused_patch
+
+
+class PatchFormat(Protocol):
+    """A format of patches: applies one to a copy of an object."""
+
+    def __call__(self, document: Plain, body: bytes, gvk: GroupVersionKind, *, lenient: bool) -> PatchResult:
+        """Apply a patch.
+
+        Args:
+            document: The object as the client sees it; it is not changed.
+            body: The patch as it was sent.
+            gvk: The object's kind.
+            lenient: Whether field validation is ``Ignore``.
+
+        Raises:
+            StatusFailure: If it cannot be read, or does not apply.
+        """
+        ...
+
+
+def _apply_json(document: Plain, body: bytes, gvk: GroupVersionKind, *, lenient: bool) -> PatchResult:
+    del gvk
+    patched = json_patch.apply_json_patch(document, body, lenient=lenient)
+    return PatchResult(patched, functools.partial(json_patch.json_patch_errors, body))
+
+
+def _apply_merge(document: Plain, body: bytes, gvk: GroupVersionKind, *, lenient: bool) -> PatchResult:
+    del gvk
+    patched = patches.apply_merge_patch(document, body, lenient=lenient)
+    return PatchResult(patched, functools.partial(patches.merge_patch_errors, body))
+
+
+def _apply_strategic(document: Plain, body: bytes, gvk: GroupVersionKind, *, lenient: bool) -> PatchResult:
+    del lenient  # nothing depends on it before the errors are reported
+    from masthead._schema.merge_definitions import merge_rules_of
+    from masthead._server import scheme
+    from masthead._server.resources.unstructured import restore
+    from masthead._server.wire import strategic_merge
+
+    cls = scheme.object_class(gvk)
+    patch = strategic_merge.read_strategic_patch(body)
+    duplicates = functools.partial(go_json.duplicate_keys, body, patches.copy_json(patch))
+    kept = {"kind": document["kind"], "apiVersion": document["apiVersion"]}
+    merged = strategic_merge.merge_strategically(patches.copy_json(document), patch, merge_rules_of(cls))
+
+    def refuse(_: Plain, problem: str) -> StatusFailure:
+        # The server shows what is left of the patch; merging takes from it what was done.
+        return strategic_merge.refused_strategic_patch(patch, problem)
+
+    try:
+        patched, unknown = restore(merged, cast("ApiType", cls))
+    except Mismatch as error:
+        raise refuse(merged, str(error)) from None
+
+    def strict_errors() -> list[str]:
+        return [
+            *(f'duplicate field "{path}"' for path in duplicates()),
+            *(f'unknown field "{path}"' for path in unknown),
+        ]
+
+    # The patch cannot change what the object is.
+    return PatchResult({**patched, **kept}, strict_errors, refuse)
 
 
 PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
-    JSON_PATCH_TYPE: PatchFormat(json_patch.apply_json_patch, json_patch.json_patch_errors),
-    MERGE_PATCH_TYPE: PatchFormat(patches.apply_merge_patch, patches.merge_patch_errors),
+    JSON_PATCH_TYPE: _apply_json,
+    MERGE_PATCH_TYPE: _apply_merge,
+    STRATEGIC_MERGE_PATCH_TYPE: _apply_strategic,
 }
 """The formats by media type. Which of them a resource accepts, it says itself: see
 `ServedResource.patch_types`."""
@@ -61,21 +127,26 @@ class RequestPatch:
     def __init__(self, request: ApiRequest, served: ServedResource) -> None:
         media_type = bodies.media_type(request)
         if media_type not in served.patch_types:
-            raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+            raise _unsupported(served)
         self._format = PATCH_FORMATS[media_type]
         self._body = request.body
 
-    def apply(self, document: Plain, *, lenient: bool) -> Plain:
-        """Apply it to a copy of an object.
+    def apply(self, document: Plain, gvk: GroupVersionKind, *, lenient: bool) -> PatchResult:
+        """Apply it to a copy of an object of a kind.
 
         Raises:
             StatusFailure: If it cannot be read, or does not apply.
         """
-        return self._format.apply(document, self._body, lenient=lenient)
+        return self._format(document, self._body, gvk, lenient=lenient)
 
-    def strict_errors(self) -> list[str]:
-        """List what strict field validation finds in it, once it was applied."""
-        return self._format.strict_errors(self._body)
+
+def _unsupported(served: ServedResource) -> StatusFailure:
+    if not served.is_custom:
+        # kube-apiserver's router refuses it, with less to say.
+        return StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return StatusFailure(415, "UnsupportedMediaType", message)
 
 
 def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
@@ -89,14 +160,15 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
     def change(old: Plain) -> Plain:
         # A patch may test or replace kind and apiVersion, so it sees the object as a GET returns it.
         document = {"kind": served.kind, "apiVersion": served.api_version, **served.from_storage(old)}
-        patched = patch.apply(document, lenient=options.field_validation == "Ignore")
+        result = patch.apply(document, served.gvk, lenient=options.field_validation == "Ignore")
+        patched = result.content
         if not patched.get("kind") and not patched.get("apiVersion"):
             options.warnings.extend(f'unknown field "{name}"' for name in sorted(patched))
             raise nameless(context.name)
         if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
-            raise patches.refused_patch(patched, problem)
-        errors = patch.strict_errors() if options.field_validation != "Ignore" else []
-        decoded = bodies.drop_unknown(patched, served.codec, options, errors, patches.refused_patch)
+            raise result.refuse(patched, problem)
+        errors = result.strict_errors() if options.field_validation != "Ignore" else []
+        decoded = bodies.drop_unknown(patched, served.codec, options, errors, result.refuse)
         return write.to_stored(context, decoded)
 
     return write.update(context, change)

@@ -18,7 +18,6 @@ from masthead._server.resources.scale import ReplicaScale
 from masthead._server.verbs import bodies, eviction, write
 from masthead._server.verbs.write_steps import check_names
 from masthead._server.wire.failures import StatusFailure, bad_request, conflict, refused_fields
-from masthead._server.wire.patches import refused_patch
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response
 
@@ -89,8 +88,11 @@ def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     decoder, options = _decoder_of(context), context.options
 
     def patched(scale: Plain) -> Plain:
-        changed = patch.apply(scale, lenient=options.field_validation == "Ignore")
-        return bodies.drop_unknown(changed, decoder, options, [], refused_patch)
+        result = patch.apply(scale, decoder.gvk, lenient=options.field_validation == "Ignore")
+        errors = result.strict_errors() if options.field_validation != "Ignore" else []
+        changed = bodies.drop_unknown(result.content, decoder, options, errors, result.refuse)
+        check_names(changed, context.namespace, context.name, is_namespaced=True)
+        return changed
 
     return _rescale(context, patched)
 

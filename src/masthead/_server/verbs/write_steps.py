@@ -90,7 +90,9 @@ def drop_managed_fields(found: Plain) -> None:
 
 
 def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
-    """Make sure that an object is the one that the path names; a namespace that it leaves out is filled in.
+    """Make sure that an object is the one that the path names.
+
+    A namespace that it leaves out is filled in, and one that it cannot have is dropped.
 
     Raises:
         StatusFailure: If it is another.
@@ -102,6 +104,8 @@ def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool)
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
         meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
     # The path of a create has no name.
     if not name:
         return

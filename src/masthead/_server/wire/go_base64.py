@@ -38,6 +38,8 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
 def _misplaced_end(length: int, padding: int, *, is_url: bool) -> int | None:
     """The position where a text ends too early or too late, if it does."""
     over = length % 4
+    if over and not padding and not is_url:
+        return length - over
     if over == 1:
         return length - 1 if is_url else length
     wanted = 0 if is_url or over == 0 else 4 - over

@@ -20,6 +20,7 @@ __all__ = [
     "JSON_TYPE",
     "MERGE_PATCH_TYPE",
     "PROTOBUF_TYPE",
+    "STRATEGIC_MERGE_PATCH_TYPE",
     "YAML_TYPE",
     "ApiResponse",
     "ApiRequest",
@@ -35,6 +36,7 @@ YAML_TYPE: Final = "application/yaml"
 PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 JSON_PATCH_TYPE: Final = "application/json-patch+json"
 MERGE_PATCH_TYPE: Final = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH_TYPE: Final = "application/strategic-merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)
