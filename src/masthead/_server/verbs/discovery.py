@@ -29,15 +29,15 @@ VERSION: Final = {
     "minCompatibilityMajor": "1",
     "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.4",
-    "gitCommit": "",
+    "gitCommit": "bb826b1d48562f110659e64e8ec444327433db95",
     "gitTreeState": "clean",
     "buildDate": "2026-01-01T00:00:00Z",
     "goVersion": "",
     "compiler": f"masthead {__version__}",
     "platform": "python",
 }
-"""The Kubernetes version whose API is served. kubectl may insist on its own version, so only the compiler says that
-this is another server."""
+"""The Kubernetes version whose API is served. ``kubectl --match-server-version`` compares version, commit and tree state with
+its own, so only the compiler says that this is another server."""
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 _MOST_CLAUSES: Final = 1_000
 """How many clauses of an Accept header are read; clients send three."""
