@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from msgspec import UNSET
+
 from masthead._schema.schema import Json, Schema
 
 __all__ = ["apply_defaults", "copied"]
+
+
+_SCALARS: Final = (str, int, float)
 
 
 def apply_defaults(value: Json, schema: Schema | None) -> None:
@@ -32,11 +39,12 @@ def apply_defaults(value: Json, schema: Schema | None) -> None:
 def _default_object(value: dict[str, Json], schema: Schema) -> None:
     properties = schema.properties
     for key, field in properties.items():
+        default = field.default
         # A default of null is none.
-        if not field.has_default or field.default is None:
+        if default is UNSET or default is None:
             continue
         if key not in value or (value[key] is None and not field.nullable):
-            value[key] = copied(field.default)
+            value[key] = copied(default)
     values = schema.additional_properties if isinstance(schema.additional_properties, Schema) else None
     for key, each in value.items():
         declared = properties.get(key)
@@ -44,7 +52,7 @@ def _default_object(value: dict[str, Json], schema: Schema) -> None:
             declared = values
             if each is None and not values.nullable:
                 value[key] = _default_of(values)
-        if declared is not None and isinstance(value[key], dict | list):
+        if declared is not None and not isinstance(each, _SCALARS):
             apply_defaults(value[key], declared)
 
 

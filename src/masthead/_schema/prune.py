@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from masthead._schema.schema import Json, Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["META_FIELDS", "drop_nulls", "prune"]
 
@@ -26,71 +23,71 @@ def prune(value: Json, schema: Schema | None, *, is_object: bool = True) -> list
     Returns:
         The paths that were dropped, sorted as kube-apiserver reports them: ``spec.list[0].x``.
     """
+    dropped: list[str] = []
     if isinstance(value, dict) and is_object:
-        keeps_unknown = schema is not None and bool(schema.preserve_unknown)
-        return sorted(
-            _prune_object(value, schema or Schema(), "", is_whole=True, keeps_unknown=keeps_unknown)
-        )
-    return sorted(_prune(value, schema, ""))
+        schema = schema or Schema()
+        _prune_object(value, schema, "", dropped, is_whole=True, keeps_unknown=bool(schema.preserve_unknown))
+    else:
+        _prune(value, schema, "", dropped)
+    dropped.sort()
+    return dropped
 
 
-def _prune(value: Json, schema: Schema | None, path: str) -> Iterator[str]:
-    if isinstance(value, dict):
-        if schema is None:
-            yield from (_child(path, key) for key in value)
-            value.clear()
-        else:
-            yield from _prune_object(
-                value,
-                schema,
-                path,
-                is_whole=schema.embedded_resource,
-                keeps_unknown=bool(schema.preserve_unknown),
-            )
-    elif isinstance(value, list):
+def _prune(value: Json, schema: Schema | None, path: str, dropped: list[str]) -> None:
+    keeps_unknown = schema is not None and bool(schema.preserve_unknown)
+    if isinstance(value, list):
         items = None if schema is None else schema.items
-        keeps_unknown = schema is not None and bool(schema.preserve_unknown)
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
-                yield from _prune_item(item, items, f"{path}[{index}]", keeps_unknown=keeps_unknown)
+                _prune_item(item, items, f"{path}[{index}]", dropped, keeps_unknown=keeps_unknown)
+    elif schema is not None:
+        _prune_object(
+            value, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=keeps_unknown
+        )
+    elif isinstance(value, dict):
+        dropped.extend(_child(path, key) for key in value)
+        value.clear()
 
 
-def _prune_item(item: Json, schema: Schema | None, path: str, *, keeps_unknown: bool) -> Iterator[str]:
+def _prune_item(
+    item: Json, schema: Schema | None, path: str, dropped: list[str], *, keeps_unknown: bool
+) -> None:
     """Prune an item. In a list that keeps unknown fields, its items do so, too."""
     if not keeps_unknown:
-        yield from _prune(item, schema, path)
+        _prune(item, schema, path, dropped)
     elif schema is not None and isinstance(item, dict):
-        yield from _prune_object(item, schema, path, is_whole=schema.embedded_resource, keeps_unknown=True)
+        _prune_object(item, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=True)
     elif schema is not None:
         for index, each in enumerate(item):
             if isinstance(each, dict | list):
-                yield from _prune_item(each, schema.items, f"{path}[{index}]", keeps_unknown=True)
+                _prune_item(each, schema.items, f"{path}[{index}]", dropped, keeps_unknown=True)
 
 
 def _prune_object(
-    value: dict[str, Json], schema: Schema, path: str, *, is_whole: bool, keeps_unknown: bool
-) -> Iterator[str]:
+    value: Json, schema: Schema, path: str, dropped: list[str], *, is_whole: bool, keeps_unknown: bool
+) -> None:
+    if not isinstance(value, dict):
+        return
     properties = schema.properties
     values = schema.additional_properties
     unknown: list[str] = []
     for key, each in value.items():
         if is_whole and key in META_FIELDS:
             continue
-        field = properties.get(key)
-        if field is not None:
+        if (field := properties.get(key)) is not None:
             if isinstance(each, dict | list):
-                yield from _prune(each, field, _child(path, key))
+                _prune(each, field, _child(path, key), dropped)
         elif values is not None:
             if isinstance(each, dict | list):
                 # ``additionalProperties: true`` declares the keys, but nothing about their values.
                 declared = values if isinstance(values, Schema) else None
-                yield from _prune(each, declared, _child(path, key))
+                _prune(each, declared, _child(path, key), dropped)
         elif not keeps_unknown:
             unknown.append(key)
     for key in unknown:
         del value[key]
         if path or key not in META_FIELDS:
-            yield _child(path, key)
+            dropped.append(_child(path, key))
 
 
 def _child(path: str, key: str) -> str:
@@ -107,11 +104,15 @@ def drop_nulls(value: Json, schema: Schema | None) -> None:
         schema: Its structural schema.
     """
     if isinstance(value, dict) and schema is not None:
-        for key in [key for key, each in value.items() if each is None and _drops_null(schema, key)]:
-            del value[key]
+        nulls: list[str] = []
         for key, each in value.items():
-            if isinstance(each, dict | list):
+            if each is None:
+                nulls.append(key)
+            elif isinstance(each, dict | list):
                 drop_nulls(each, _schema_of_field(schema, key))
+        for key in nulls:
+            if _drops_null(schema, key):
+                del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
         for each in value:
             if isinstance(each, dict | list):

@@ -1,0 +1,71 @@
+"""Lists of type ``set`` and ``map``: no two items may be equal, or have equal keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._schema.constraints import identity, sorted_keys
+from masthead._schema.errors import duplicate, invalid
+from masthead._schema.schema import Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead._schema.errors import FieldError
+    from masthead._schema.schema import Json
+
+__all__ = ["list_errors"]
+
+
+def list_errors(value: Json, schema: Schema, path: str = "") -> list[FieldError]:
+    """Return the duplicates in lists whose schema does not allow them.
+
+    On update they count only if the old value has none, anywhere.
+
+    Args:
+        value: The value, plain JSON.
+        schema: Its structural schema.
+        path: Its path; empty for a whole object.
+    """
+    return list(_errors(value, schema, path))
+
+
+def _errors(value: Json, schema: Schema, path: str) -> Iterator[FieldError]:
+    if isinstance(value, dict):
+        values = schema.additional_properties
+        if isinstance(values, Schema):
+            for key, each in value.items():
+                yield from _errors(each, values, f"{path}[{key}]")
+        for key, each in value.items():
+            if key in schema.properties:
+                yield from _errors(each, schema.properties[key], f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        if schema.list_type == "set":
+            for index in _repeated(value):
+                yield duplicate(f"{path}[{index}]", sorted_keys(value[index]))
+        elif schema.list_type == "map":
+            yield from _map_errors(value, schema.list_map_keys, path)
+        if schema.items is not None:
+            for index, each in enumerate(value):
+                yield from _errors(each, schema.items, f"{path}[{index}]")
+
+
+def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[FieldError]:
+    for index, each in enumerate(items):
+        if each is not None and not isinstance(each, dict):
+            detail = "must be an object for an array of list-type map"
+            yield invalid(f"{path}[{index}]", sorted_keys(each), detail)
+            return
+    keys = [{name: each[name] for name in names if name in each} if each else {} for each in items]
+    for index in _repeated(keys):
+        yield duplicate(f"{path}[{index}]", sorted_keys(keys[index]))
+
+
+def _repeated(values: Sequence[Json]) -> Iterator[int]:
+    """Yield where values occur for the second time; further times do not count."""
+    seen: dict[object, int] = {}
+    for index, each in enumerate(values):
+        key = identity(each)
+        count = seen[key] = seen.get(key, 0) + 1
+        if count == 2:
+            yield index
