@@ -31,6 +31,12 @@ _OBJECT_IN_TEXT = re.compile(r'"\{\\".*\}"(?=: )')
 _DIFFERENCE_IN_TEXT = re.compile(r"\n+@@ .*", re.DOTALL)
 _OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
+# Ages of what exists; durations of what has ended are compared.
+_AGE = re.compile(r"(?:\d+[dhmsy]){1,2}")
+_AGO = re.compile(r"\((?:\d+[dhmsy]){1,2} ago\)")
+_AGE_COLUMNS = {"Age", "Completed", "First Seen", "Last Schedule", "Last Seen", "TimeAdded"}
+# The real server describes its own columns with prose of the API's documentation, which the embedded one leaves out.
+_COMPARED_DESCRIPTIONS = ("Custom resource definition column", "A description of a case")
 _OF_ONE_BUILD = {"gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"}
 
 
@@ -129,6 +135,8 @@ class _Words:
         return self._text(value) if isinstance(value, str) else value
 
     def _object(self, found: Plain) -> Plain:
+        if found.get("kind") == "Table" and "columnDefinitions" in found:
+            found = _without_ages_and_prose(found)
         made: Plain = {}
         # In order, because uids are numbered as they are met.
         for key, value in sorted(found.items()):
@@ -224,6 +232,42 @@ def _within(value: object) -> Iterator[Plain]:
 def _is_a_moment(found: Plain) -> bool:
     """Whether a version belongs to a list or a bookmark, which have no uid, instead of an object."""
     return "uid" not in found["metadata"]
+
+
+def _without_ages_and_prose(table: Plain) -> Plain:
+    """Return a Table whose ages, and whose columns' descriptions, do not differ from run to run and server to server."""
+    columns = table["columnDefinitions"] or []
+    names = [column["name"] for column in columns]
+    return {
+        **table,
+        "columnDefinitions": table["columnDefinitions"] and [_without_prose(column) for column in columns],
+        "rows": table["rows"]
+        and [{**row, "cells": _without_ages(row["cells"], names)} for row in table["rows"]],
+    }
+
+
+def _without_prose(column: Plain) -> Plain:
+    is_compared = str(column.get("description")).startswith(_COMPARED_DESCRIPTIONS)
+    return column if is_compared else {**column, "description": "<prose>"}
+
+
+def _without_ages(cells: list[object], columns: list[str]) -> list[object]:
+    """Replace ages in the columns that have them, and in cells of which the column is not known; and addresses."""
+    named = zip(cells, columns + [""] * len(cells), strict=False)
+    return [
+        _without_age(cell)
+        if isinstance(cell, str) and (not column or column in _AGE_COLUMNS | {"Restarts"})
+        else _without_cluster_address(cell, column)
+        for cell, column in named
+    ]
+
+
+def _without_cluster_address(cell: object, column: str) -> object:
+    return _without_addresses(cell) if column == "Cluster-IP" else cell
+
+
+def _without_age(cell: str) -> str:
+    return "<age>" if _AGE.fullmatch(cell) else _AGO.sub("(<age> ago)", cell)
 
 
 def _without_addresses(value: object) -> object:

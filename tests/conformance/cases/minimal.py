@@ -357,7 +357,7 @@ def _case_for(minimal: Minimal) -> None:
         version, name = minimal.api_version, minimal.name.replace("*", api.namespace)
         body = {"apiVersion": version, "kind": minimal.kind, **minimal.fields}
         query: dict[str, Query] = {"dryRun": "All"} if minimal.dry else {}
-        path = _path(api, minimal)
+        path = path_to(api, minimal)
         if minimal.without_name:
             api.request("POST", path, body)
             return
@@ -367,7 +367,8 @@ def _case_for(minimal: Minimal) -> None:
             api.request("DELETE", f"{path}/{name}")
 
 
-def _path(api: Api, minimal: Minimal) -> str:
+def path_to(api: Api, minimal: Minimal) -> str:
+    """The path of its collection."""
     root = "/apis/" if "/" in minimal.api_version else "/api/"
     within = "" if minimal.in_cluster else f"/namespaces/{api.namespace}"
     return f"{root}{minimal.api_version}{within}/{minimal.resource}"

@@ -178,6 +178,11 @@ def takes_any_method(request: ApiRequest) -> bool:
     return request.path.rstrip("/") in _HEALTH | _CHECKS | {"/apis"}
 
 
+def ignores_accept(request: ApiRequest) -> bool:
+    """Tell whether a path has JSON for every client, as kube-apiserver has it."""
+    return request.path.rstrip("/") == "/version"
+
+
 def _aggregated_version(accept: str) -> str:
     """The version of aggregated discovery that the client takes; nothing if it wants the plain form.
 

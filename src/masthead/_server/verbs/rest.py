@@ -173,7 +173,7 @@ class Rest:
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):
                 raise _not_allowed()
-            if found.content_type == JSON_TYPE:
+            if found.content_type == JSON_TYPE and not discovery.ignores_accept(request):
                 negotiate(request.headers.get("accept", ""))
             return found
         path = split_path(request.path)

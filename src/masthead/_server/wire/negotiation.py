@@ -84,7 +84,7 @@ def negotiate(
         if converted := _conversion(content_type, parameters, has_table=has_table):
             return converted
     if is_understood:
-        raise _only_plain()
+        raise _only_plain(_STREAMS if is_watch else _WRITABLE)
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     raise StatusFailure(406, "NotAcceptable", message, details={})
@@ -98,8 +98,8 @@ def _conversion(content_type: str, parameters: dict[str, str], *, has_table: boo
     return MediaTypeOptions(content_type, kind, version) if is_known else None
 
 
-def _only_plain() -> StatusFailure:
-    return StatusFailure(406, "NotAcceptable", f"only the following media types are accepted: {_WRITABLE}")
+def _only_plain(types: str) -> StatusFailure:
+    return StatusFailure(406, "NotAcceptable", f"only the following media types are accepted: {types}")
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
