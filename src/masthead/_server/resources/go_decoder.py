@@ -3,18 +3,19 @@
 kube-apiserver decodes a body into a Go struct and encodes it again. What has no place there is dropped: unknown fields,
 nulls, empty lists, zeros of optional fields that are no pointers. What Go cannot omit is added: ``"status": {}``, say.
 And quantities and times come back in their canonical form. `GoDecoder.clean` does the same to plain data. The generated
-types tell it the fields, `go_types` what they do not say of Go. It reports what it dropped, and values of the wrong type
-in Go's words.
+types and their schemas tell it the fields, `go_types` what they do not say of Go. It reports what it dropped, and values
+of the wrong type in Go's words.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._meta import shape
 from masthead._meta.quantity import Quantity
 from masthead._meta.time import MicroTime
+from masthead._schema.schema import Schema
 from masthead._server.resources import go_types
 from masthead._server.resources.go_values import (
     ANYTHING,
@@ -44,6 +45,8 @@ _API: Final = "masthead.api."
 _TYPE_META: Final = ("apiVersion", "kind")
 _NO_FACTS: Final = go_types.GoField()
 _FREE_FORM: Final = frozenset({"v1.FieldsV1", "v1.JSON"})
+_INT32: Final = Integer("int32", 32)
+_INT64: Final = Integer("int64", 64)
 _STRING: Final = Scalar("string", (str,), "")
 
 
@@ -136,7 +139,7 @@ class GoStruct:
     def fields(self) -> Mapping[str, GoValue]:
         """The types of the fields, by their names in JSON."""
         found = {
-            wire: _value_of(field.shape, self._facts(wire).type)
+            wire: _value_of(field.shape, self._facts(wire).type, _integer_of(self._schemas.get(wire)))
             for wire, field in shape.fields_of(self._cls).items()
         }
         # Their classes allow one value only; Go takes any string.
@@ -198,12 +201,21 @@ class GoStruct:
         is_omitted = self._facts(wire).is_omitted
         if is_omitted is not None:
             return is_omitted
-        value = self.fields[wire]
-        return isinstance(value, GoList | GoMap) or value is ANYTHING or self._may_be_none(wire)
+        # What Go always writes has its zero value for a default; other defaults are those that the server sets.
+        schema = self._schemas[wire]
+        return not schema.has_default or bool(schema.default)
 
-    def _may_be_none(self, wire: str) -> bool:
-        attribute = shape.fields_of(self._cls)[wire].attribute
-        return type(None) in get_args(shape.annotations_of(self._cls)[attribute])
+    @functools.cached_property
+    def _schemas(self) -> Mapping[str, Schema]:
+        """The schemas of the fields."""
+        from masthead._server.definitions.builtin import DEFINITIONS, name_of
+
+        try:
+            return DEFINITIONS.require(name_of(self._cls)).properties
+        except KeyError:  # a class of a custom resource
+            from masthead._schema.classes import schema_of_class
+
+            return schema_of_class(self._cls, lambda cls: cls.__name__).properties
 
     def clean(self, value: object, decoding: Decoding, owner: str) -> Plain:
         """Clean every field, and add what Go writes for those that are not set."""
@@ -319,7 +331,22 @@ def _package_of(cls: ApiType) -> str:
     return defined_in.removeprefix(_API) if defined_in.startswith(_API) else "meta.v1"
 
 
-def _value_of(described: shape.Shape, go_type: str = "") -> GoValue:
+def _integer_of(schema: Schema | None) -> Integer:
+    """The type of the integers in a field; only those of Kubernetes' own types may be narrower than 64 bits."""
+    while schema is not None and not schema.format:
+        inner = schema.additional_properties
+        schema = schema.items or (inner if isinstance(inner, Schema) else None)
+    return _INT32 if schema is not None and schema.format == "int32" else _INT64
+
+
+def _value_of(described: shape.Shape, go_type: str, integer: Integer) -> GoValue:
+    """Return the type of a value.
+
+    Args:
+        described: What the class says.
+        go_type: Its type in Go, if the class does not suggest it.
+        integer: The type of the integers in it.
+    """
     if go_type in _FREE_FORM:
         return ANYTHING
     match described:
@@ -327,14 +354,14 @@ def _value_of(described: shape.Shape, go_type: str = "") -> GoValue:
             return _struct(described.cls)
         case shape.ListShape():
             inner = go_type.removeprefix("[]") if go_type.startswith("[]") else ""
-            return GoList(_value_of(described.item, inner), go_type)
+            return GoList(_value_of(described.item, inner, integer), go_type)
         case shape.MapShape():
             inner = go_type.partition("]")[2] if go_type.startswith("map[") else ""
-            return GoMap(_value_of(described.value, inner), go_type)
+            return GoMap(_value_of(described.value, inner, integer), go_type)
         case shape.NullableShape():
-            return _value_of(described.shape, go_type)
+            return _value_of(described.shape, go_type, integer)
         case shape.ScalarShape():
-            return _scalar_of(described, go_type)
+            return _scalar_of(described, go_type, integer)
         case shape.UnionShape():
             return _union_of(described, go_type)
         case _:
@@ -344,20 +371,16 @@ def _value_of(described: shape.Shape, go_type: str = "") -> GoValue:
 def _union_of(described: shape.UnionShape, go_type: str) -> GoValue:
     """The schemas in schemas are the only unions that have a struct in them."""
     cls = next(each.cls for each in described.shapes if isinstance(each, shape.StructShape))
-    lists = [_value_of(each) for each in described.shapes if isinstance(each, shape.ListShape)]
+    lists = [_value_of(each, "", _INT64) for each in described.shapes if isinstance(each, shape.ListShape)]
     return _JSONSchemaOr(go_type, cls, lists[0] if lists else None)
 
 
-def _scalar_of(described: shape.ScalarShape, go_type: str) -> GoValue:
+def _scalar_of(described: shape.ScalarShape, go_type: str, integer: Integer) -> GoValue:
     for members, make in _SCALARS:
         if all(member in described.exact for member in members):
             return make(go_type)
     # An aware datetime is annotated, and so is never among the types that are taken as they are.
-    return TIME_TEXT
-
-
-def _integer(go_type: str) -> Integer:
-    return Integer(go_type or "int32", 64 if go_type == "int64" else 32)
+    return integer if int in described.exact else TIME_TEXT
 
 
 _SCALARS: Final[tuple[tuple[tuple[type, ...], Callable[[str], GoValue]], ...]] = (
@@ -368,5 +391,4 @@ _SCALARS: Final[tuple[tuple[tuple[type, ...], Callable[[str], GoValue]], ...]] =
     ((str,), lambda go_type: Scalar(go_type or "string", (str,), "")),
     ((bool,), lambda go_type: Scalar(go_type or "bool", (bool,), False)),
     ((float,), lambda go_type: Scalar(go_type or "float64", (int, float), 0)),
-    ((int,), _integer),
 )

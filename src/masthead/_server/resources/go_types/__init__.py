@@ -1,16 +1,15 @@
-"""Go's types of the fields of built-in kinds, where the generated classes do not tell them.
+"""Go's types of the fields of built-in kinds, where neither the generated classes nor their schemas tell them.
 
 There is a module for each group, named as its package in `masthead.api`, with a text for each version. A row of it is a
 type and those of its fields that are not what one would expect; a further line of the row is indented::
 
-    PodSpec activeDeadlineSeconds:*int64 containers! restartPolicy:RestartPolicy
+    PodSpec activeDeadlineSeconds:* containers! restartPolicy:RestartPolicy
     ConfigMapKeySelector name? optional:* LocalObjectReference(name)
 
-- ``name:type`` has another type in Go than the class suggests: one with a name, or an integer of 64 bits instead of 32.
-  A type without a package is of the version's own.
+- ``name:type`` is of a type with a name. A type without a package is of the version's own.
 - ``name:*`` is a pointer to a scalar, so that its zero is a value and is kept, or a pointer that is written as null.
-- ``name?`` is left out when it is empty, although its class has a value for it.
-- ``name!`` is written when it is empty, although its class has none, or a list or map.
+- ``name?`` is left out when it is empty, although its zero is its default.
+- ``name!`` is written when it is empty, although it has no default.
 - ``Embedded(name ...)`` are the fields of an embedded struct, which Go names in errors.
 
 Lists are not in it: no request has one as its body.
@@ -34,9 +33,9 @@ class GoField(NamedTuple):
     """What is to be known of a field.
 
     Attributes:
-        type: Its type, without the pointer; empty if it is what the class suggests.
+        type: Its type, without the pointer; empty if it is the one that the class suggests.
         is_pointer: Whether it is a pointer to a scalar, or one that is written as null.
-        is_omitted: Whether it is left out when it is empty; None if that is as the class suggests.
+        is_omitted: Whether it is left out when it is empty; None if that is as its default suggests.
         embedded: The embedded struct that it is a field of.
     """
 

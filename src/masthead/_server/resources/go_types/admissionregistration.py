@@ -9,7 +9,7 @@ TYPES: Final = {
 MatchResources matchPolicy:*MatchPolicyType
 MutatingAdmissionPolicySpec failurePolicy:*FailurePolicyType reinvocationPolicy:ReinvocationPolicyType
 MutatingWebhook admissionReviewVersions! failurePolicy:*FailurePolicyType matchPolicy:*MatchPolicyType
-    reinvocationPolicy:*ReinvocationPolicyType sideEffects:*SideEffectClass timeoutSeconds:*
+    reinvocationPolicy:*ReinvocationPolicyType sideEffects:*SideEffectClass! timeoutSeconds:*
 Mutation patchType:PatchType
 NamedRuleWithOperations operations:[]OperationType scope:*ScopeType RuleWithOperations.Rule(apiGroups
     apiVersions resources scope) RuleWithOperations(operations)
@@ -17,11 +17,10 @@ ParamRef parameterNotFoundAction:*ParameterNotFoundActionType
 RuleWithOperations operations:[]OperationType scope:*ScopeType Rule(apiGroups apiVersions resources
     scope)
 ServiceReference path:* port:*
-ValidatingAdmissionPolicyBindingSpec policyName? validationActions:[]ValidationAction
+ValidatingAdmissionPolicyBindingSpec validationActions:[]ValidationAction
 ValidatingAdmissionPolicySpec failurePolicy:*FailurePolicyType
-ValidatingAdmissionPolicyStatus observedGeneration:int64
 ValidatingWebhook admissionReviewVersions! failurePolicy:*FailurePolicyType matchPolicy:*MatchPolicyType
-    sideEffects:*SideEffectClass timeoutSeconds:*
+    sideEffects:*SideEffectClass! timeoutSeconds:*
 Validation reason:*StatusReason
 WebhookClientConfig url:*
 """,

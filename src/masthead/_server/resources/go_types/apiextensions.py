@@ -7,18 +7,18 @@ __all__ = ["TYPES"]
 TYPES: Final = {
     "v1": """
 CustomResourceConversion strategy:ConversionStrategyType
-CustomResourceDefinitionCondition lastTransitionTime! observedGeneration:int64 status:ConditionStatus
+CustomResourceDefinitionCondition lastTransitionTime! status:ConditionStatus
     type:CustomResourceDefinitionConditionType
 CustomResourceDefinitionSpec scope:ResourceScope versions!
-CustomResourceDefinitionStatus conditions! observedGeneration:int64 storedVersions!
+CustomResourceDefinitionStatus conditions! storedVersions!
 CustomResourceDefinitionVersion deprecationWarning:*
 CustomResourceSubresourceScale labelSelectorPath:*
 JSONSchemaProps $ref:* $schema:JSONSchemaURL additionalItems:JSONSchemaPropsOrBool
     additionalProperties:JSONSchemaPropsOrBool default:JSON definitions:JSONSchemaDefinitions
-    dependencies:JSONSchemaDependencies enum:[]JSON example:JSON items:JSONSchemaPropsOrArray
-    maxItems:*int64 maxLength:*int64 maxProperties:*int64 maximum:* minItems:*int64 minLength:*int64
-    minProperties:*int64 minimum:* multipleOf:* x-kubernetes-list-type:* x-kubernetes-map-type:*
-    x-kubernetes-preserve-unknown-fields:* x-kubernetes-validations:ValidationRules
+    dependencies:JSONSchemaDependencies enum:[]JSON example:JSON items:JSONSchemaPropsOrArray maxItems:*
+    maxLength:* maxProperties:* maximum:* minItems:* minLength:* minProperties:* minimum:* multipleOf:*
+    x-kubernetes-list-type:* x-kubernetes-map-type:* x-kubernetes-preserve-unknown-fields:*
+    x-kubernetes-validations:ValidationRules
 ServiceReference path:* port:*
 ValidationRule optionalOldSelf:* reason:*FieldValueErrorReason
 WebhookClientConfig url:*

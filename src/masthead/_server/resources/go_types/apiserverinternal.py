@@ -6,9 +6,7 @@ __all__ = ["TYPES"]
 
 TYPES: Final = {
     "v1alpha1": """
-ServerStorageVersion apiServerID? encodingVersion?
-StorageVersionCondition lastTransitionTime! message? observedGeneration:int64 status:ConditionStatus
-    type:StorageVersionConditionType
+StorageVersionCondition lastTransitionTime! status:ConditionStatus type:StorageVersionConditionType
 StorageVersionStatus commonEncodingVersion:*
 """,
 }

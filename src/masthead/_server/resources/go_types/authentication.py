@@ -7,9 +7,8 @@ __all__ = ["TYPES"]
 TYPES: Final = {
     "v1": """
 BoundObjectReference uid:types.UID
-TokenRequestSpec audiences! boundObjectRef:*! expirationSeconds:*int64!
+TokenRequestSpec audiences! boundObjectRef:*! expirationSeconds:*!
 TokenRequestStatus expirationTimestamp!
-TokenReviewSpec token?
 UserInfo extra:map[string]ExtraValue
 """,
 }

@@ -7,7 +7,7 @@ __all__ = ["TYPES"]
 TYPES: Final = {
     "v1": """
 HorizontalPodAutoscalerSpec minReplicas:* targetCPUUtilizationPercentage:*
-HorizontalPodAutoscalerStatus currentCPUUtilizationPercentage:* observedGeneration:*int64
+HorizontalPodAutoscalerStatus currentCPUUtilizationPercentage:* observedGeneration:*
 ScaleSpec replicas?
 """,
     "v2": """
@@ -18,7 +18,7 @@ HPAScalingRules selectPolicy:*ScalingPolicySelect stabilizationWindowSeconds:*
 HorizontalPodAutoscalerCondition lastTransitionTime! status:v1.ConditionStatus
     type:HorizontalPodAutoscalerConditionType
 HorizontalPodAutoscalerSpec minReplicas:*
-HorizontalPodAutoscalerStatus currentMetrics! observedGeneration:*int64
+HorizontalPodAutoscalerStatus currentMetrics! observedGeneration:*
 MetricSpec type:MetricSourceType
 MetricStatus type:MetricSourceType
 MetricTarget averageUtilization:* type:MetricTargetType

@@ -6,10 +6,10 @@ __all__ = ["TYPES"]
 
 TYPES: Final = {
     "v1": """
-CronJobSpec concurrencyPolicy:ConcurrencyPolicy failedJobsHistoryLimit:* startingDeadlineSeconds:*int64
+CronJobSpec concurrencyPolicy:ConcurrencyPolicy failedJobsHistoryLimit:* startingDeadlineSeconds:*
     successfulJobsHistoryLimit:* suspend:* timeZone:*
 JobCondition lastProbeTime! lastTransitionTime! status:ConditionStatus type:JobConditionType
-JobSpec activeDeadlineSeconds:*int64 backoffLimit:* backoffLimitPerIndex:* completionMode:*CompletionMode
+JobSpec activeDeadlineSeconds:* backoffLimit:* backoffLimitPerIndex:* completionMode:*CompletionMode
     completions:* managedBy:* manualSelector:* maxFailedIndexes:* parallelism:*
     podReplacementPolicy:*PodReplacementPolicy suspend:* ttlSecondsAfterFinished:*
 JobStatus failedIndexes:* ready:* terminating:*

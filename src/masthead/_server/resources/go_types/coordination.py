@@ -10,9 +10,9 @@ LeaseSpec holderIdentity:* leaseDurationSeconds:* leaseTransitions:* preferredHo
     strategy:*CoordinatedLeaseStrategy
 """,
     "v1alpha2": """
-LeaseCandidateSpec strategy:v1.CoordinatedLeaseStrategy?
+LeaseCandidateSpec strategy:v1.CoordinatedLeaseStrategy
 """,
     "v1beta1": """
-LeaseCandidateSpec strategy:v1.CoordinatedLeaseStrategy?
+LeaseCandidateSpec strategy:v1.CoordinatedLeaseStrategy
 """,
 }

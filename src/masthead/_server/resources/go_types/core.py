@@ -25,11 +25,11 @@ ConfigMapProjection name? optional:* LocalObjectReference(name)
 ConfigMapVolumeSource defaultMode:* name? optional:* LocalObjectReference(name)
 Container imagePullPolicy:PullPolicy restartPolicy:*ContainerRestartPolicy
     terminationMessagePolicy:TerminationMessagePolicy
-ContainerImage names! sizeBytes:int64
+ContainerImage names!
 ContainerPort protocol:Protocol
 ContainerResizePolicy resourceName:ResourceName restartPolicy:ResourceResizeRestartPolicy
-ContainerRestartRule action:ContainerRestartRuleAction?
-ContainerRestartRuleOnExitCodes operator:ContainerRestartRuleOnExitCodesOperator?
+ContainerRestartRule action:ContainerRestartRuleAction
+ContainerRestartRuleOnExitCodes operator:ContainerRestartRuleOnExitCodesOperator
 ContainerStateRunning startedAt!
 ContainerStateTerminated finishedAt! startedAt!
 ContainerStatus allocatedResources:ResourceList started:* stopSignal:*Signal
@@ -54,13 +54,11 @@ HostPathVolumeSource type:*HostPathType
 ISCSIPersistentVolumeSource initiatorName:*
 ISCSIVolumeSource initiatorName:*
 ImageVolumeSource pullPolicy:PullPolicy
-ImageVolumeStatus imageRef?
 KeyToPath mode:*
 Lifecycle stopSignal:*Signal
 LimitRangeItem default:ResourceList defaultRequest:ResourceList max:ResourceList
     maxLimitRequestRatio:ResourceList min:ResourceList type:LimitType
 LimitRangeSpec limits!
-LinuxContainerUser gid:int64 supplementalGroups:[]int64 uid:int64
 LoadBalancerIngress ipMode:*LoadBalancerIPMode
 LocalObjectReference name?
 LocalVolumeSource fsType:*
@@ -76,7 +74,7 @@ NodeRuntimeHandlerFeatures recursiveReadOnlyMounts:* userNamespaces:*
 NodeSelector nodeSelectorTerms!
 NodeSelectorRequirement operator:NodeSelectorOperator
 NodeStatus allocatable:ResourceList capacity:ResourceList phase:NodePhase volumesInUse:[]UniqueVolumeName
-NodeSwapStatus capacity:*int64
+NodeSwapStatus capacity:*
 ObjectReference uid:types.UID
 PersistentVolumeClaimCondition lastProbeTime! lastTransitionTime! status:ConditionStatus
     type:PersistentVolumeClaimConditionType
@@ -91,9 +89,8 @@ PersistentVolumeSpec accessModes:[]PersistentVolumeAccessMode capacity:ResourceL
     cephfs cinder csi fc flexVolume flocker gcePersistentDisk glusterfs hostPath iscsi local nfs
     photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume)
 PersistentVolumeStatus phase:PersistentVolumePhase
-PodCertificateProjection keyType? maxExpirationSeconds:* signerName?
-PodCondition lastProbeTime! lastTransitionTime! observedGeneration:int64 status:ConditionStatus
-    type:PodConditionType
+PodCertificateProjection maxExpirationSeconds:*
+PodCondition lastProbeTime! lastTransitionTime! status:ConditionStatus type:PodConditionType
 PodDNSConfigOption value:*
 PodExtendedResourceClaimStatus requestMappings!
 PodOS name:OSName
@@ -101,32 +98,30 @@ PodReadinessGate conditionType:PodConditionType
 PodResourceClaim resourceClaimName:* resourceClaimTemplateName:*
 PodResourceClaimStatus resourceClaimName:*
 PodSchedulingGroup podGroupName:*
-PodSecurityContext fsGroup:*int64 fsGroupChangePolicy:*PodFSGroupChangePolicy runAsGroup:*int64
-    runAsNonRoot:* runAsUser:*int64 seLinuxChangePolicy:*PodSELinuxChangePolicy
-    supplementalGroups:[]int64 supplementalGroupsPolicy:*SupplementalGroupsPolicy
-PodSpec activeDeadlineSeconds:*int64 automountServiceAccountToken:* containers! dnsPolicy:DNSPolicy
+PodSecurityContext fsGroup:* fsGroupChangePolicy:*PodFSGroupChangePolicy runAsGroup:* runAsNonRoot:*
+    runAsUser:* seLinuxChangePolicy:*PodSELinuxChangePolicy
+    supplementalGroupsPolicy:*SupplementalGroupsPolicy
+PodSpec activeDeadlineSeconds:* automountServiceAccountToken:* containers! dnsPolicy:DNSPolicy
     enableServiceLinks:* hostUsers:* hostnameOverride:* overhead:ResourceList
     preemptionPolicy:*PreemptionPolicy priority:* restartPolicy:RestartPolicy runtimeClassName:*
-    setHostnameAsFQDN:* shareProcessNamespace:* terminationGracePeriodSeconds:*int64
-PodStatus allocatedResources:ResourceList observedGeneration:int64 phase:PodPhase qosClass:PodQOSClass
-    resize:PodResizeStatus
+    setHostnameAsFQDN:* shareProcessNamespace:* terminationGracePeriodSeconds:*
+PodStatus allocatedResources:ResourceList phase:PodPhase qosClass:PodQOSClass resize:PodResizeStatus
 PortStatus error:* protocol:Protocol
-Probe terminationGracePeriodSeconds:*int64 ProbeHandler(exec grpc httpGet tcpSocket)
+Probe terminationGracePeriodSeconds:* ProbeHandler(exec grpc httpGet tcpSocket)
 ProjectedVolumeSource defaultMode:* sources!
 RBDPersistentVolumeSource monitors!
 RBDVolumeSource monitors!
 ReplicationControllerCondition lastTransitionTime! status:ConditionStatus
     type:ReplicationControllerConditionType
 ReplicationControllerSpec minReadySeconds? replicas:*
-ReplicationControllerStatus observedGeneration:int64
 ResourceFieldSelector divisor!
 ResourceHealth health:ResourceHealthStatus message:* resourceID:ResourceID
 ResourceQuotaSpec hard:ResourceList scopes:[]ResourceQuotaScope
 ResourceQuotaStatus hard:ResourceList used:ResourceList
 ResourceRequirements limits:ResourceList requests:ResourceList
 ResourceStatus name:ResourceName
-ScaleIOPersistentVolumeSource secretRef:*
-ScaleIOVolumeSource secretRef:*
+ScaleIOPersistentVolumeSource secretRef:*!
+ScaleIOVolumeSource secretRef:*!
 ScopedResourceSelectorRequirement operator:ScopeSelectorOperator scopeName:ResourceQuotaScope
 SeccompProfile localhostProfile:* type:SeccompProfileType
 Secret immutable:* type:SecretType
@@ -135,18 +130,17 @@ SecretKeySelector name? optional:* LocalObjectReference(name)
 SecretProjection name? optional:* LocalObjectReference(name)
 SecretVolumeSource defaultMode:* optional:*
 SecurityContext allowPrivilegeEscalation:* privileged:* procMount:*ProcMountType readOnlyRootFilesystem:*
-    runAsGroup:*int64 runAsNonRoot:* runAsUser:*int64
+    runAsGroup:* runAsNonRoot:* runAsUser:*
 ServiceAccount automountServiceAccountToken:*
-ServiceAccountTokenProjection expirationSeconds:*int64
+ServiceAccountTokenProjection expirationSeconds:*
 ServicePort appProtocol:* protocol:Protocol targetPort!
 ServiceSpec allocateLoadBalancerNodePorts:* externalTrafficPolicy:ServiceExternalTrafficPolicy
     internalTrafficPolicy:*ServiceInternalTrafficPolicy ipFamilies:[]IPFamily
     ipFamilyPolicy:*IPFamilyPolicy loadBalancerClass:* sessionAffinity:ServiceAffinity
     trafficDistribution:* type:ServiceType
-SleepAction seconds:int64
 TCPSocketAction port!
 Taint effect:TaintEffect
-Toleration effect:TaintEffect operator:TolerationOperator tolerationSeconds:*int64
+Toleration effect:TaintEffect operator:TolerationOperator tolerationSeconds:*
 TopologySelectorLabelRequirement values!
 TopologySpreadConstraint minDomains:* nodeAffinityPolicy:*NodeInclusionPolicy
     nodeTaintsPolicy:*NodeInclusionPolicy whenUnsatisfiable:UnsatisfiableConstraintAction

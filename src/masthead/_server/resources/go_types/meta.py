@@ -6,15 +6,14 @@ __all__ = ["TYPES"]
 
 TYPES: Final = {
     "v1": """
-Condition lastTransitionTime! observedGeneration:int64 status:ConditionStatus
-DeleteOptions gracePeriodSeconds:*int64 ignoreStoreReadErrorWithClusterBreakingPotential:*
-    orphanDependents:* propagationPolicy:*DeletionPropagation TypeMeta(apiVersion kind)
+Condition lastTransitionTime! status:ConditionStatus
+DeleteOptions gracePeriodSeconds:* ignoreStoreReadErrorWithClusterBreakingPotential:* orphanDependents:*
+    propagationPolicy:*DeletionPropagation TypeMeta(apiVersion kind)
 FieldSelectorRequirement operator:FieldSelectorOperator
 LabelSelectorRequirement operator:LabelSelectorOperator
-ListMeta continue? remainingItemCount:*int64 resourceVersion? selfLink?
+ListMeta remainingItemCount:*
 ManagedFieldsEntry fieldsV1:FieldsV1 operation:ManagedFieldsOperationType
-ObjectMeta deletionGracePeriodSeconds:*int64 generateName? generation:int64? name? namespace?
-    resourceVersion? selfLink? uid:types.UID?
+ObjectMeta deletionGracePeriodSeconds:* uid:types.UID
 OwnerReference blockOwnerDeletion:* controller:* uid:types.UID
 Preconditions resourceVersion:* uid:*types.UID
 """,

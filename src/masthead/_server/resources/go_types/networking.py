@@ -6,19 +6,13 @@ __all__ = ["TYPES"]
 
 TYPES: Final = {
     "v1": """
-HTTPIngressPath pathType:*PathType
+HTTPIngressPath pathType:*PathType!
 HTTPIngressRuleValue paths!
-IPAddressSpec parentRef?
 IngressClassParametersReference apiGroup:* namespace:* scope:*!
 IngressPortStatus error:* protocol:Protocol
 IngressRule IngressRuleValue(http)
 IngressSpec ingressClassName:*
 NetworkPolicyPort endPort:* protocol:*Protocol
 NetworkPolicySpec policyTypes:[]PolicyType
-ParentReference name? resource?
-""",
-    "v1beta1": """
-IPAddressSpec parentRef?
-ParentReference name? resource?
 """,
 }

@@ -7,6 +7,5 @@ __all__ = ["TYPES"]
 TYPES: Final = {
     "v1": """
 PodDisruptionBudgetSpec unhealthyPodEvictionPolicy:*UnhealthyPodEvictionPolicyType
-PodDisruptionBudgetStatus observedGeneration:int64
 """,
 }

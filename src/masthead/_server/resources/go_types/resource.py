@@ -14,7 +14,7 @@ Device allNodes:* allowMultipleAllocations:* attributes:map[QualifiedName]Device
     capacity:map[QualifiedName]DeviceCapacity
     nodeAllocatableResourceMappings:map[ResourceName]NodeAllocatableResourceMapping nodeName:*
 DeviceAllocationConfiguration source:AllocationConfigSource DeviceConfiguration(opaque)
-DeviceAttribute bool:* int:*int64 ints:[]int64 string:* version:*
+DeviceAttribute bool:* int:* string:* version:*
 DeviceCapacity value!
 DeviceClaim requests!
 DeviceClaimConfiguration DeviceConfiguration(opaque)
@@ -23,23 +23,22 @@ DeviceClassSpec extendedResourceName:*
 DeviceConstraint distinctAttribute:*FullyQualifiedName matchAttribute:*FullyQualifiedName
 DeviceRequestAllocationResult adminAccess:* consumedCapacity:map[QualifiedName]resource.Quantity
     shareID:*types.UID
-DeviceSubRequest allocationMode:DeviceAllocationMode count:int64
+DeviceSubRequest allocationMode:DeviceAllocationMode
 DeviceTaint effect:DeviceTaintEffect
-DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*int64
-ExactDeviceRequest adminAccess:* allocationMode:DeviceAllocationMode count:int64
+DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*
+ExactDeviceRequest adminAccess:* allocationMode:DeviceAllocationMode
 NodeAllocatableResourceMapping capacityKey:*QualifiedName
 OpaqueDeviceConfiguration parameters!
 ResourceClaimConsumerReference uid:types.UID
-ResourcePool generation:int64 resourceSliceCount:int64
 ResourceSliceSpec allNodes:* nodeName:* perDeviceNodeSelection:*
 """,
     "v1alpha3": """
 DeviceTaint effect:DeviceTaintEffect
 DeviceTaintSelector device:* driver:* pool:*
-PoolStatus allocatedDevices:* availableDevices:* driver? generation:int64 nodeName:* poolName?
-    resourceSliceCount:* totalDevices:* unavailableDevices:* validationError:*
+PoolStatus allocatedDevices:* availableDevices:* nodeName:* resourceSliceCount:* totalDevices:*
+    unavailableDevices:* validationError:*
 ResourcePoolStatusRequestSpec limit:* poolName:*
-ResourcePoolStatusRequestStatus poolCount:*?
+ResourcePoolStatusRequestStatus poolCount:*
 """,
     "v1beta1": """
 AllocatedDeviceStatus conditions! shareID:*
@@ -50,23 +49,22 @@ CapacityRequestPolicy default:*!
 CapacityRequirements requests:map[QualifiedName]resource.Quantity
 Counter value!
 DeviceAllocationConfiguration source:AllocationConfigSource DeviceConfiguration(opaque)
-DeviceAttribute bool:* int:*int64 ints:[]int64 string:* version:*
+DeviceAttribute bool:* int:* string:* version:*
 DeviceCapacity value!
 DeviceClaim requests!
 DeviceClaimConfiguration DeviceConfiguration(opaque)
 DeviceClassConfiguration DeviceConfiguration(opaque)
 DeviceClassSpec extendedResourceName:*
 DeviceConstraint distinctAttribute:*FullyQualifiedName matchAttribute:*FullyQualifiedName
-DeviceRequest adminAccess:* allocationMode:DeviceAllocationMode count:int64
+DeviceRequest adminAccess:* allocationMode:DeviceAllocationMode
 DeviceRequestAllocationResult adminAccess:* consumedCapacity:map[QualifiedName]resource.Quantity
     shareID:*types.UID
-DeviceSubRequest allocationMode:DeviceAllocationMode count:int64
+DeviceSubRequest allocationMode:DeviceAllocationMode
 DeviceTaint effect:DeviceTaintEffect
-DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*int64
+DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*
 NodeAllocatableResourceMapping capacityKey:*QualifiedName
 OpaqueDeviceConfiguration parameters!
 ResourceClaimConsumerReference uid:types.UID
-ResourcePool generation:int64 resourceSliceCount:int64
 ResourceSliceSpec perDeviceNodeSelection:*
 """,
     "v1beta2": """
@@ -78,7 +76,7 @@ Device allNodes:* allowMultipleAllocations:* attributes:map[QualifiedName]Device
     capacity:map[QualifiedName]DeviceCapacity
     nodeAllocatableResourceMappings:map[v1.ResourceName]NodeAllocatableResourceMapping nodeName:*
 DeviceAllocationConfiguration source:AllocationConfigSource DeviceConfiguration(opaque)
-DeviceAttribute bool:* int:*int64 ints:[]int64 string:* version:*
+DeviceAttribute bool:* int:* string:* version:*
 DeviceCapacity value!
 DeviceClaim requests!
 DeviceClaimConfiguration DeviceConfiguration(opaque)
@@ -87,15 +85,14 @@ DeviceClassSpec extendedResourceName:*
 DeviceConstraint distinctAttribute:*FullyQualifiedName matchAttribute:*FullyQualifiedName
 DeviceRequestAllocationResult adminAccess:* consumedCapacity:map[QualifiedName]resource.Quantity
     shareID:*types.UID
-DeviceSubRequest allocationMode:DeviceAllocationMode count:int64
+DeviceSubRequest allocationMode:DeviceAllocationMode
 DeviceTaint effect:DeviceTaintEffect
 DeviceTaintSelector device:* driver:* pool:*
-DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*int64
-ExactDeviceRequest adminAccess:* allocationMode:DeviceAllocationMode count:int64
+DeviceToleration effect:DeviceTaintEffect operator:DeviceTolerationOperator tolerationSeconds:*
+ExactDeviceRequest adminAccess:* allocationMode:DeviceAllocationMode
 NodeAllocatableResourceMapping capacityKey:*QualifiedName
 OpaqueDeviceConfiguration parameters!
 ResourceClaimConsumerReference uid:types.UID
-ResourcePool generation:int64 resourceSliceCount:int64
 ResourceSliceSpec allNodes:* nodeName:* perDeviceNodeSelection:*
 """,
 }

@@ -6,14 +6,14 @@ __all__ = ["TYPES"]
 
 TYPES: Final = {
     "v1": """
-CSIDriverSpec attachRequired:* fsGroupPolicy:*FSGroupPolicy nodeAllocatableUpdatePeriodSeconds:*int64
+CSIDriverSpec attachRequired:* fsGroupPolicy:*FSGroupPolicy nodeAllocatableUpdatePeriodSeconds:*
     podInfoOnMount:* preventPodSchedulingIfMissing:* requiresRepublish:* seLinuxMount:*
     serviceAccountTokenInSecrets:* storageCapacity:* volumeLifecycleModes:[]VolumeLifecycleMode
 CSINodeDriver topologyKeys!
 CSINodeSpec drivers!
 StorageClass allowVolumeExpansion:* reclaimPolicy:*PersistentVolumeReclaimPolicy
     volumeBindingMode:*VolumeBindingMode
-TokenRequest expirationSeconds:*int64
+TokenRequest expirationSeconds:*
 VolumeAttachmentSource persistentVolumeName:*
 VolumeError errorCode:* time!
 VolumeNodeResources count:*
