@@ -17,8 +17,11 @@ MAY_IMPORT = (
     "masthead._errors",
     "masthead.errors",
     "masthead._lazy",
+    "masthead._cel",
     "masthead._meta",
     "masthead._module",
+    "masthead._printers",
+    "masthead._schema",
     "masthead._server",
 )
 

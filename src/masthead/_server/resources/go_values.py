@@ -267,11 +267,11 @@ class ByteString:
         """Return the text, or None if it is not base64."""
         if isinstance(value, str):
             try:
-                decode_base64(value)
+                # Written again, it has neither newlines nor stray bits in its last letter.
+                return base64.b64encode(decode_base64(value)).decode()
             except ValueError as error:
                 decoding.mismatch = decoding.mismatch or str(error)
                 return None
-            return value
         if isinstance(value, list):
             return self._encoded(cast("list[object]", value), decoding, owner)
         if value is not None:
