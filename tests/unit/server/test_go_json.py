@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.go_duplicates import duplicate_keys
 from masthead._server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,
-    duplicate_keys,
     malformed,
     problem_with,
     refused_kind,

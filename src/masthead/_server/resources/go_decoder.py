@@ -158,6 +158,13 @@ class GoStruct:
         in_type_meta = {wire: go_types.GoField(is_omitted=True, embedded="TypeMeta") for wire in _TYPE_META}
         return {**table, **in_type_meta}
 
+    def is_set_to_null(self, wire: str) -> bool:
+        """Whether null changes a field that is set: a list, map or pointer, and no scalar or struct."""
+        value = self.fields[wire]
+        if isinstance(value, Scalar | Integer):
+            return self._facts(wire).is_pointer
+        return not isinstance(value, GoStruct) or self._is_omitted(wire)
+
     def _facts(self, wire: str) -> GoField:
         return self._table.get(wire, _NO_FACTS)
 

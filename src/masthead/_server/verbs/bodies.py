@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+from masthead._server.resources.codec import KindDecoder
 from masthead._server.resources.go_decoder import Mismatch
 from masthead._server.wire import go_json
-from masthead._server.wire.failures import StatusFailure, bad_request
+from masthead._server.wire.failures import StatusFailure, bad_request, quoted
+from masthead._server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead._server.wire.go_yaml import decode_yaml
 from masthead._server.wire.limits import BODY_LIMIT
-from masthead._server.wire.request import JSON_TYPE, PROTOBUF_TYPE, YAML_TYPE
+from masthead._server.wire.request import JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,16 +55,16 @@ def decode(
     """
     gvk = decoder.gvk
     body = _read(request, gvk.kind, gvk.api_version, older)
-    duplicates: list[str] = []
+    problems: list[str] = []
     # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
-    if options.field_validation != "Ignore" and media_type(request) != PROTOBUF_TYPE:
-        duplicates = [f'duplicate field "{path}"' for path in _duplicates(request, body)]
+    if media_type(request) == JSON_TYPE:
+        body, problems = _merge_duplicates(request, body, decoder)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
         kind = found.get("kind") or gvk.kind  # a custom resource of another kind is refused for that later
         return bad_request(f'{kind} in version "{gvk.version}" cannot be handled as a {kind}: {problem}')
 
-    return drop_unknown(body, decoder, options, duplicates, refuse)
+    return drop_unknown(body, decoder, options, problems, refuse)
 
 
 def drop_unknown(
@@ -85,7 +87,7 @@ def drop_unknown(
     except Mismatch as error:
         raise refuse(body, str(error)) from None
     if options.field_validation != "Ignore":
-        problems = [*problems, *(f'unknown field "{path}"' for path in unknown)]
+        problems = [*problems, *(f"unknown field {quoted(path)}" for path in unknown)]
         if problems and options.field_validation == "Strict":
             raise refuse(body, f"strict decoding error: {', '.join(problems)}")
         options.warnings.extend(problems)
@@ -187,7 +189,14 @@ def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:
         raise bad_request(message) from None
 
 
-def _duplicates(request: ApiRequest, body: Plain) -> list[str]:
-    if media_type(request) == YAML_TYPE:
-        return []
-    return go_json.duplicate_keys(request.body, body)
+def _merge_duplicates(request: ApiRequest, body: Plain, decoder: Decoder) -> tuple[Plain, list[str]]:
+    """Merge the values of duplicate keys; returns the object and what strict validation has found in doing so."""
+    pairs = pairs_of(request.body, body)
+    if pairs is None:
+        return body, []
+    if isinstance(decoder, KindDecoder):
+        from masthead._server.resources.go_merge import merge_duplicates
+
+        return merge_duplicates(decoder.decoder.root, pairs)
+    # A custom resource is no struct: there, the last value counts.
+    return body, [f"duplicate field {quoted(path)}" for path in duplicate_keys(request.body, body)]

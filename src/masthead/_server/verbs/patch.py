@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from masthead._server.resources.go_values import Mismatch
 from masthead._server.verbs import bodies, write
 from masthead._server.verbs.write_steps import nameless
-from masthead._server.wire import go_json, json_patch, patches
+from masthead._server.wire import json_patch, patches
 from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.go_duplicates import duplicate_keys
 from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _apply_strategic(document: Plain, body: bytes, gvk: GroupVersionKind, *, len
 
     cls = scheme.object_class(gvk)
     patch = strategic_merge.read_strategic_patch(body)
-    duplicates = functools.partial(go_json.duplicate_keys, body, patches.copy_json(patch))
+    duplicates = functools.partial(duplicate_keys, body, patches.copy_json(patch))
     kept = {"kind": document["kind"], "apiVersion": document["apiVersion"]}
     merged = strategic_merge.merge_strategically(patches.copy_json(document), patch, merge_rules_of(cls))
 

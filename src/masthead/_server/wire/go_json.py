@@ -1,14 +1,14 @@
 """JSON as Go decodes it, and kube-apiserver's messages about a body that it cannot decode.
 
-msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not,
-duplicate keys, and the exact messages for what is no object of the expected kind.
+msgspec decodes what is well-formed. The rest is here: the documents that Go accepts and msgspec does not, and the exact
+messages for what is no object of the expected kind.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -36,16 +36,12 @@ __all__ = [
     "JsonError",
     "check_delete_options",
     "decode",
-    "duplicate_keys",
     "problem_with",
     "refused_kind",
     "type_name",
     "malformed",
     "wrong_type",
 ]
-
-MAX_DUPLICATES: Final = 100
-"""How many errors Go's strict decoding lists."""
 
 
 def decode(data: bytes) -> object:
@@ -140,84 +136,6 @@ def _mended(value: object) -> object:
         found = cast("dict[str, object]", value)
         return {cast("str", _mended(key)): _mended(each) for key, each in found.items()}
     return value
-
-
-def duplicate_keys(data: bytes, decoded: object) -> list[str]:
-    """List the paths of duplicate keys, such as ``data.a`` or ``spec.containers[0].name``.
-
-    Each path once, in the document's order, and no more of them than Go lists.
-
-    Args:
-        data: A document.
-        decoded: The decoded document, which makes the check cheap: a document that is the same when it is
-            encoded again has no duplicate keys, and clients hardly ever send others.
-    """
-    try:
-        if _normal(data) == msgspec.json.encode(decoded):
-            return []
-        text = data.decode("utf-8", "replace")
-        found: dict[str, None] = {}
-        size = 0
-        # Integers stay text: only keys matter here, and Python refuses to convert very long ones.
-        for steps in _repeated(json.loads(text, object_pairs_hook=_Pairs, parse_int=str)):
-            path = _written_path(steps)
-            size += len(path)
-            if len(found) >= MAX_DUPLICATES or size > _MAX_REPORTED:
-                break
-            found[path] = None
-        return list(found)
-    except (ValueError, RecursionError):
-        return []
-
-
-def _normal(data: bytes) -> bytes:
-    """Bring a document to the form in which msgspec encodes it, but for unusual spellings.
-
-    Go's clients escape three characters that need it in HTML only. One that follows a backslash becomes
-    invalid JSON, which is equal to nothing.
-    """
-    normal = msgspec.json.format(data, indent=-1)
-    if b"\\u00" in normal:
-        for escaped, character in _HTML_ESCAPES:
-            normal = normal.replace(escaped, character)
-    return normal
-
-
-_HTML_ESCAPES: Final = ((rb"\u003c", b"<"), (rb"\u003e", b">"), (rb"\u0026", b"&"))
-
-
-class _Pairs(list[tuple[str, object]]):
-    """An object with all its keys, in order."""
-
-
-_Steps: TypeAlias = "tuple[_Steps | None, str | int]"
-"""The path to a value: its parent, and the key or index. It is formatted only if it is listed."""
-_MAX_REPORTED: Final = 1024 * 1024
-"""The most characters of all paths that are listed."""
-
-
-def _repeated(value: object, steps: _Steps | None = None) -> Iterator[_Steps]:
-    if isinstance(value, _Pairs):
-        seen: set[str] = set()
-        for key, each in value:
-            if key in seen:
-                yield (steps, key)
-            seen.add(key)
-            # Objects are pairs in a list here, so that this includes them.
-            if isinstance(each, list):
-                yield from _repeated(cast("object", each), (steps, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(cast("list[object]", value)):
-            if isinstance(each, list):
-                yield from _repeated(cast("object", each), (steps, index))
-
-
-def _written_path(steps: _Steps | None) -> str:
-    written: list[str] = []
-    while steps is not None:
-        steps, step = steps
-        written.append(f"[{step}]" if isinstance(step, int) else f".{step}")
-    return "".join(reversed(written)).removeprefix(".")
 
 
 def malformed(body: bytes, kind: str, problem: JsonError) -> StatusFailure:

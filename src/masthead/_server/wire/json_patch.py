@@ -19,7 +19,8 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._schema.errors import OMITTED, invalid, quoted
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
-from masthead._server.wire.go_json import JsonError, decode, duplicate_keys, type_name, wrong_type
+from masthead._server.wire.go_duplicates import duplicate_keys
+from masthead._server.wire.go_json import JsonError, decode, type_name, wrong_type
 from masthead._server.wire.go_numbers import parse_int
 from masthead._server.wire.limits import BODY_LIMIT, nests_too_deeply, too_large
 from masthead._server.wire.patches import copy_json, refused_patch, spelled

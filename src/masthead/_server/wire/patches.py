@@ -12,10 +12,10 @@ import msgspec
 
 from masthead._schema.errors import invalid, quoted, shown
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
+from masthead._server.wire.go_duplicates import duplicate_keys
 from masthead._server.wire.go_json import (
     JsonError,
     decode,
-    duplicate_keys,
     refused_kind,
     type_name,
     wrong_type,
