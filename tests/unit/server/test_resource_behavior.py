@@ -242,7 +242,7 @@ def test_hooks_are_made_once() -> None:
 
 def test_the_status_has_the_hooks_of_its_resource_and_other_subresources_have_their_own() -> None:
     assert hooks_of("apps", "deployments/status") == hooks_of("apps", "deployments")
-    assert hooks_of("apps", "deployments/scale") == hooks_of("example.com", "things")
+    assert hooks_of("apps", "deployments/scale") == NO_HOOKS
     requests = "certificatesigningrequests"
     approval = hooks_of("certificates.k8s.io", f"{requests}/approval")
     assert approval.validate_status is not hooks_of("certificates.k8s.io", requests).validate_status
