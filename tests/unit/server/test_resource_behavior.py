@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, to_storage
 
 from masthead._server.resources.allocator import Allocator, Spent, Taken
+from masthead._server.resources.behavior import NO_HOOKS
 from masthead._server.wire.failures import StatusFailure, refused_fields
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ NOW = "2026-01-01T00:00:00Z"
 # Where the addresses of the recorded services come from.
 NETWORK = IPv4Network("10.0.0.0/24")
 IRREGULAR = {
+    "DeviceClass": "deviceclasses",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
     "Endpoints": "endpoints",
     "Ingress": "ingresses",
     "NetworkPolicy": "networkpolicies",

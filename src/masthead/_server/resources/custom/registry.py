@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.custom.definition import Definition
-from masthead._server.resources.custom.resource import served_versions, stored_resource
-
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._server.cluster import ClusterState
+    from masthead._server.resources.custom.definition import Definition
     from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
@@ -37,7 +35,7 @@ class DefinitionRegistry:
         served = cluster.catalog.stored_in(DEFINITIONS)
         for record in table.scan("", cluster.storage.revision):
             if served is not None:
-                self._set(Definition(served.load(record)), record.revision)
+                self._set(_definition(served, record), record.revision)
 
     def find(self, name: str) -> Definition | None:
         """Return a definition by its name; None if it does not exist."""
@@ -49,13 +47,15 @@ class DefinitionRegistry:
         if record.is_deleted:
             self._remove(record.key)
             return
-        definition = Definition(served.load(record))
+        definition = _definition(served, record)
         known = self._definitions.get(record.key)
         # A change of the metadata, say, leaves the resources as they are.
         if known is None or not known.serves_as(definition):
             self._set(definition, record.revision)
 
     def _set(self, definition: Definition, revision: int) -> None:
+        from masthead._server.resources.custom.resource import served_versions, stored_resource
+
         self._withdraw(definition.name)
         self._definitions[definition.name] = definition
         if not definition.is_servable:
@@ -81,3 +81,10 @@ class DefinitionRegistry:
             catalog.remove(gvr)
         if known := self._definitions.get(name):
             catalog.set_stored(known.table, None)
+
+
+def _definition(served: ServedResource, record: Record) -> Definition:
+    # Imported with the first definition; many servers never have one.
+    from masthead._server.resources.custom.definition import Definition
+
+    return Definition(served.load(record))

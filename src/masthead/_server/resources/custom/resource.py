@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
 from masthead._meta.resource import Resource, Subresource
 from masthead._server.resources.behavior import no_behavior
-from masthead._server.resources.custom.behavior import behavior_of
 from masthead._server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
 from masthead._server.resources.custom.selectable_fields import selectable_fields
 from masthead._server.resources.description import ResourceDescription
@@ -26,6 +25,7 @@ from masthead._server.resources.strategy import (
 
 if TYPE_CHECKING:
     from masthead._printers.printer import Printer
+    from masthead._server.resources.behavior import Behavior
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
 
 __all__ = ["served_versions", "stored_resource"]
@@ -65,7 +65,7 @@ def _served(version: DefinitionVersion, since: int) -> ServedResource:
     definition = version.definition
     description = ResourceDescription(
         strategy=_strategy(version),
-        behavior=functools.partial(behavior_of, version),
+        behavior=functools.partial(_behavior, version),
         selectable=selectable_fields(version),
         stored_as=GroupVersion(definition.group, definition.storage_version.name),
         printer=functools.partial(_printer, version),
@@ -80,6 +80,12 @@ def _served(version: DefinitionVersion, since: int) -> ServedResource:
         deprecation_warning=version.deprecation_warning,
         definition=version,
     )
+
+
+def _behavior(version: DefinitionVersion) -> Behavior:
+    from masthead._server.resources.custom.behavior import behavior_of
+
+    return behavior_of(version)
 
 
 def _printer(version: DefinitionVersion) -> Printer:
