@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._server.resources.catalog import Catalog
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["OpenApi", "is_openapi"]
+__all__ = ["OpenApiHandler", "is_openapi"]
 
 _V3: Final = "/openapi/v3"
 _MOST_CLAUSES: Final = 1_000
@@ -29,7 +29,7 @@ def is_openapi(path: str) -> bool:
     return path == _V3 or path.startswith(f"{_V3}/")
 
 
-class OpenApi:
+class OpenApiHandler:
     """Responds to requests for OpenAPI documents.
 
     Args:

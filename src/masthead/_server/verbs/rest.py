@@ -13,7 +13,7 @@ from masthead._server.resources.catalog import unknown_resource
 from masthead._server.resources.warnings.headers import fit
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.lists import check_not_ahead, read_page
-from masthead._server.verbs.openapi import OpenApi, is_openapi
+from masthead._server.verbs.openapi import OpenApiHandler, is_openapi
 from masthead._server.verbs.patch import RequestPatch, patch_object
 from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
@@ -91,7 +91,7 @@ class Rest:
         self._cluster = cluster
         self._catalog = cluster.catalog
         self._discovery = discovery.Discovery(cluster.catalog)
-        self._openapi = OpenApi(cluster.catalog, cluster.clock)
+        self._openapi = OpenApiHandler(cluster.catalog, cluster.clock)
         self._faults = faults
         self._limits = limits
         self._on_idle = on_idle
