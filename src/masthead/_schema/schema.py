@@ -50,6 +50,7 @@ _WIRE_NAMES: Final = {
     "preserve_unknown": "x-kubernetes-preserve-unknown-fields",
     "ref": "$ref",
     "rules": "x-kubernetes-validations",
+    "selectable_fields": "x-kubernetes-selectable-fields",
     "unique_items": "uniqueItems",
     "unions": "x-kubernetes-unions",
 }
@@ -121,6 +122,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
         patch_merge_key: The field that identifies an item to a strategic merge patch.
         kinds: The kinds that it is the schema of.
         unions: Which of the fields exclude each other, as the API describes it.
+        selectable_fields: Which fields a field selector may name, as documents state it for custom resources.
     """
 
     ref: str = ""
@@ -163,6 +165,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
     patch_merge_key: str = ""
     kinds: tuple[GroupVersionKind, ...] = ()
     unions: tuple[Any, ...] = ()
+    selectable_fields: tuple[dict[str, str], ...] = ()
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Schema:

@@ -20,7 +20,14 @@ from masthead._server.requestlog import LogLine
 from masthead._server.verbs import bodies
 from masthead._server.verbs.watch import Watcher
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.request import BAD_ESCAPE, ApiRequest, ApiResponse, parse_query, status_response
+from masthead._server.wire.request import (
+    BAD_ESCAPE,
+    ApiRequest,
+    ApiResponse,
+    DeferredResponse,
+    parse_query,
+    status_response,
+)
 from masthead._server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
@@ -122,8 +129,6 @@ class HttpHandler:
             if bodies.is_slow(request):
                 # In a thread, because the event loop serves every other request and watch.
                 request = await asyncio.to_thread(bodies.read_ahead, request)
-            if (prepare := self._rest.preparation(request)) is not None:
-                await asyncio.to_thread(prepare)
             return await self._respond(incoming, request, recorded, line)
         finally:
             self.in_flight.discard(recorded)
@@ -141,9 +146,7 @@ class HttpHandler:
             outcome: ApiResponse | Watcher
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.respond is None:
-                outcome = (
-                    self._rest.handle(request, info) if request.path != "/metrics" else self._show_metrics()
-                )
+                outcome = await self._dispatch(request, info)
             else:
                 refused = fault.respond(FaultContext(info, request, self._revision()))
                 if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
@@ -169,6 +172,12 @@ class HttpHandler:
         await response.prepare(incoming)
         await response.write_eof()
         return response
+
+    async def _dispatch(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
+        if request.path == "/metrics":
+            return self._show_metrics()
+        outcome = self._rest.handle(request, info)
+        return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
 
     def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:
         recorded.code = code

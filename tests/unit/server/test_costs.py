@@ -21,7 +21,7 @@ from masthead._server.resources import names
 from masthead._server.resources.catalog import Catalog
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watch import Watcher, WatchLimits
+from masthead._server.verbs.watch import WatchLimits
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.request import ApiRequest, ApiResponse, status_response
 from masthead._server.wire.request_info import RequestInfo
@@ -394,7 +394,7 @@ def response_of(rest: Rest, request: ApiRequest) -> ApiResponse:
         found = rest.handle(request, info)
     except StatusFailure as failure:
         return status_response(failure)
-    assert not isinstance(found, Watcher)
+    assert isinstance(found, ApiResponse)
     return found
 
 

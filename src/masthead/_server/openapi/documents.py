@@ -6,27 +6,26 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._schema.schema import REF_PREFIX, Schema
 from masthead._server.openapi.paths import META
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from masthead._meta.gvk import GroupVersion
-    from masthead._schema.schema import Definitions
-    from masthead._server.openapi.operations import Json
+    from masthead._schema.schema import Definitions, Schema
+    from masthead._server.openapi.operations import Json, PathItem
 
-__all__ = ["CUSTOM_INFO", "INFO", "document_of", "with_kinds"]
+__all__ = ["CUSTOM_INFO", "INFO", "SECURITY", "document_of", "needed_schemas", "with_shared_kinds"]
 
 INFO: Final[Json] = {"title": "Kubernetes", "version": "1.36"}
 CUSTOM_INFO: Final[Json] = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
-_SECURITY: Final[Json] = {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}}
-_OF_EVERY_GROUP: Final = (f"{META}DeleteOptions", f"{META}WatchEvent")
+SECURITY: Final[Json] = {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}}
+_OF_EVERY_GROUP: Final = frozenset({f"{META}DeleteOptions", f"{META}WatchEvent"})
 """Schemas of kinds that every group-version has."""
 
 
 def document_of(
-    paths: Mapping[str, Json],
+    paths: Mapping[str, PathItem],
     definitions: Definitions,
     group_versions: Iterable[GroupVersion] = (),
     *,
@@ -43,50 +42,45 @@ def document_of(
     Raises:
         KeyError: If there is no schema for a reference.
     """
-    schemas = dict(sorted(_needed(_references(paths), definitions)))
-    for name in _OF_EVERY_GROUP:
-        if name in schemas:
-            schemas[name] = with_kinds(schemas[name], group_versions)
+    schemas = with_shared_kinds(needed_schemas(paths.values(), definitions), group_versions)
     components: Json = {"schemas": schemas} if schemas else {}
     if info is INFO:
-        components["securitySchemes"] = _SECURITY
-    return msgspec.json.encode({"openapi": "3.0.0", "info": info, "paths": paths, "components": components})
+        components["securitySchemes"] = SECURITY
+    items = {path: paths[path].plain() for path in sorted(paths)}
+    return msgspec.json.encode({"openapi": "3.0.0", "info": info, "paths": items, "components": components})
 
 
-def with_kinds(schema: Schema, group_versions: Iterable[GroupVersion]) -> Schema:
-    """Return the schema of a kind that other group-versions have, too, with all its kinds."""
-    own = schema.kinds[0]
-    others = sorted(
-        (each.kind(own.kind) for each in group_versions), key=lambda gvk: (gvk.group, gvk.version)
-    )
-    return msgspec.structs.replace(schema, kinds=tuple(dict.fromkeys((own, *others))))
+def with_shared_kinds(
+    schemas: dict[str, Schema], group_versions: Iterable[GroupVersion]
+) -> dict[str, Schema]:
+    """Return schemas, of which those of options and events have the kinds of all these group-versions."""
+    added = sorted(group_versions, key=lambda each: (each.group, each.version))
+    found = dict(schemas)
+    for name in _OF_EVERY_GROUP & schemas.keys():
+        own = schemas[name].kinds[0]
+        kinds = dict.fromkeys((own, *(each.kind(own.kind) for each in added)))
+        found[name] = msgspec.structs.replace(schemas[name], kinds=tuple(kinds))
+    return found
 
 
-def _references(plain: object) -> Iterator[str]:
-    """Yield the names of schemas that plain data refers to."""
-    if isinstance(plain, list):
-        for each in plain:
-            yield from _references(each)
-    elif isinstance(plain, dict):
-        if isinstance(target := plain.get("$ref"), str):
-            yield target.removeprefix(REF_PREFIX)
-        for each in plain.values():
-            yield from _references(each)
+def needed_schemas(items: Iterable[PathItem], definitions: Definitions) -> dict[str, Schema]:
+    """Return the schemas that paths refer to, directly or through others, by their names.
 
-
-def _needed(names: Iterable[str], definitions: Definitions) -> Iterator[tuple[str, Schema]]:
-    """Yield schemas by their names, and all that they refer to."""
-    queue, seen = list(names), set[str]()
+    Raises:
+        KeyError: If there is no schema for a reference.
+    """
+    queue = [name for each in items for name in each.schemas()]
+    found: dict[str, Schema] = {}
     while queue:
         name = queue.pop()
-        if name in seen:
+        if name in found:
             continue
-        seen.add(name)
         schema = definitions.get(name)
         if schema is None:
             raise KeyError(name)
+        found[name] = schema
         queue += _targets(schema)
-        yield name, schema
+    return dict(sorted(found.items()))
 
 
 def _targets(schema: Schema) -> Iterator[str]:

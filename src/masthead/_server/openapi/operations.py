@@ -1,15 +1,16 @@
-"""Operations of OpenAPI v3: parameters, bodies and responses, in the form of kube-apiserver."""
+"""Operations of OpenAPI: parameters, bodies and responses, in the form of kube-apiserver."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._schema.openapi import REF_PREFIX_V2
 from masthead._schema.schema import REF_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from masthead._meta.gvk import GroupVersionKind
 
@@ -20,11 +21,11 @@ __all__ = [
     "LIST_PARAMETERS",
     "LOG_PARAMETERS",
     "PATCH_PARAMETERS",
-    "STRING",
+    "READ_PARAMETERS",
     "WRITE_PARAMETERS",
     "Operation",
+    "PathItem",
     "identifier",
-    "path_item",
     "reference",
 ]
 
@@ -60,6 +61,7 @@ LIST_PARAMETERS: Final = (
     "fieldSelector",
     "labelSelector",
     "limit",
+    "pretty",
     "resourceVersion",
     "resourceVersionMatch",
     "sendInitialEvents",
@@ -67,24 +69,27 @@ LIST_PARAMETERS: Final = (
     "timeoutSeconds",
     "watch",
 )
-WRITE_PARAMETERS: Final = ("dryRun", "fieldManager", "fieldValidation")
+READ_PARAMETERS: Final = ("pretty",)
+WRITE_PARAMETERS: Final = ("dryRun", "fieldManager", "fieldValidation", "pretty")
 PATCH_PARAMETERS: Final = (*WRITE_PARAMETERS, "force")
 DELETE_PARAMETERS: Final = (
     "dryRun",
     "gracePeriodSeconds",
     "ignoreStoreReadErrorWithClusterBreakingPotential",
     "orphanDependents",
+    "pretty",
     "propagationPolicy",
 )
 DELETE_MANY_PARAMETERS: Final = (
     *DELETE_PARAMETERS,
-    *(each for each in LIST_PARAMETERS if each not in {"allowWatchBookmarks", "watch"}),
+    *(each for each in LIST_PARAMETERS if each not in {"allowWatchBookmarks", "pretty", "watch"}),
 )
 LOG_PARAMETERS: Final = (
     "container",
     "follow",
     "insecureSkipTLSVerifyBackend",
     "limitBytes",
+    "pretty",
     "previous",
     "sinceSeconds",
     "stream",
@@ -92,13 +97,13 @@ LOG_PARAMETERS: Final = (
     "timestamps",
 )
 ANY_TYPE: Final = ("*/*",)
-STRING: Final[Json] = {"type": "string"}
+_TEXT: Final[Json] = {"type": "string"}
 _PHRASES: Final[Mapping[int, str]] = {200: "OK", 201: "Created", 202: "Accepted"}
 _UNAUTHORIZED: Final[Json] = {"401": {"description": "Unauthorized"}}
 _METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One method of a path.
 
@@ -108,28 +113,28 @@ class Operation:
         action: The verb; empty for discovery.
         kind: The kind that it is about.
         parameters: The names of its parameters in the query.
+        consumes: The media types of bodies.
         body: The name of the body's schema; empty for no body.
-        body_types: The media types of the body.
         is_body_required: Whether it needs a body.
-        result: The schema of the response.
-        result_types: The media types of the response.
+        produces: The media types of responses.
+        result: The name of the schema of responses; empty for text.
         codes: The status codes of success.
     """
 
     identifier: str
     tag: str
-    result: Json
-    result_types: tuple[str, ...]
     action: str = ""
     kind: GroupVersionKind | None = None
     parameters: tuple[str, ...] = ()
+    consumes: tuple[str, ...] = ANY_TYPE
     body: str = ""
-    body_types: tuple[str, ...] = ()
     is_body_required: bool = True
-    codes: tuple[int, ...] = field(default=(200,))
+    produces: tuple[str, ...] = ANY_TYPE
+    result: str = ""
+    codes: tuple[int, ...] = (200,)
 
     def plain(self, lifted: frozenset[str]) -> Json:
-        """Return it as plain data.
+        """Return it as OpenAPI v3 has it.
 
         Args:
             lifted: The parameters that stand at the path.
@@ -139,37 +144,103 @@ class Operation:
             found["parameters"] = [_query_parameter(each) for each in own]
         if self.body:
             found["requestBody"] = self._request_body()
+        content = _content(self.produces, reference(self.result) if self.result else _TEXT)
         found["responses"] = {
-            **{str(code): self._response(code) for code in self.codes},
+            **{str(code): {"description": _PHRASES[code], "content": content} for code in self.codes},
             **_UNAUTHORIZED,
         }
+        return found | self._extensions()
+
+    def plain_in_version_2(self, lifted: frozenset[str]) -> Json:
+        """Return it as OpenAPI v2 has it.
+
+        Args:
+            lifted: The parameters that stand at the path.
+        """
+        found: Json = {
+            "consumes": list(self.consumes),
+            "produces": list(self.produces),
+            "schemes": ["https"],
+            "tags": [self.tag],
+            "operationId": self.identifier,
+        }
+        parameters = [_query_parameter_in_version_2(each) for each in set(self.parameters) - lifted]
+        if self.body:
+            parameters.append(self._body_parameter())
+        if parameters:
+            found["parameters"] = sorted(parameters, key=_parameter_order)
+        schema = {"$ref": REF_PREFIX_V2 + self.result} if self.result else _TEXT
+        found["responses"] = {
+            **{str(code): {"description": _PHRASES[code], "schema": schema} for code in self.codes},
+            **_UNAUTHORIZED,
+        }
+        return found | self._extensions()
+
+    def _request_body(self) -> Json:
+        content = _content(self.consumes, reference(self.body))
+        return {"content": content, "required": True} if self.is_body_required else {"content": content}
+
+    def _body_parameter(self) -> Json:
+        schema = {"$ref": REF_PREFIX_V2 + self.body}
+        required = {"required": True} if self.is_body_required else {}
+        return {"name": "body", "in": "body", **required, "schema": schema}
+
+    def _extensions(self) -> Json:
+        found: Json = {}
         if self.action:
             found["x-kubernetes-action"] = self.action
         if self.kind is not None:
-            found["x-kubernetes-group-version-kind"] = _plain_kind(self.kind)
+            gvk = self.kind
+            found["x-kubernetes-group-version-kind"] = {
+                "group": gvk.group,
+                "version": gvk.version,
+                "kind": gvk.kind,
+            }
         return found
 
-    def _request_body(self) -> Json:
-        content = _content(self.body_types, reference(self.body))
-        return {"content": content, "required": True} if self.is_body_required else {"content": content}
 
-    def _response(self, code: int) -> Json:
-        return {"description": _PHRASES[code], "content": _content(self.result_types, self.result)}
+@dataclass(frozen=True, slots=True)
+class PathItem:
+    """The operations of a path.
 
-
-def path_item(operations: Mapping[str, Operation], variables: Iterable[str] = ()) -> Json:
-    """Return the operations of a path by their methods; parameters that all of them have stand at the path.
-
-    Args:
-        operations: The operations by their methods, in lower case.
+    Attributes:
+        operations: By their methods, in lower case.
         variables: The variables of the path.
     """
-    lifted = frozenset[str].intersection(*(frozenset(each.parameters) for each in operations.values()))
-    shared = [_path_parameter(each) for each in variables] + [_query_parameter(each) for each in lifted]
-    item: Json = {method: operations[method].plain(lifted) for method in _METHODS if method in operations}
-    if shared:
-        item["parameters"] = sorted(shared, key=lambda each: (each["name"], each["in"]))
-    return item
+
+    operations: Mapping[str, Operation]
+    variables: tuple[str, ...] = ()
+
+    def schemas(self) -> Iterator[str]:
+        """Yield the names of the schemas of bodies and responses."""
+        for each in self.operations.values():
+            yield from filter(None, (each.body, each.result))
+
+    def plain(self) -> Json:
+        """Return it as OpenAPI v3 has it; parameters that all operations have stand at the path."""
+        lifted = self._lifted()
+        item: Json = {method: each.plain(lifted) for method, each in self._ordered()}
+        shared = [_path_parameter(each) for each in self.variables]
+        shared += [_query_parameter(each) for each in lifted]
+        if shared:
+            item["parameters"] = sorted(shared, key=_parameter_order)
+        return item
+
+    def plain_in_version_2(self) -> Json:
+        """Return it as OpenAPI v2 has it."""
+        lifted = self._lifted()
+        item: Json = {method: each.plain_in_version_2(lifted) for method, each in self._ordered()}
+        shared = [_path_parameter_in_version_2(each) for each in self.variables]
+        shared += [_query_parameter_in_version_2(each) for each in lifted]
+        if shared:
+            item["parameters"] = sorted(shared, key=_parameter_order)
+        return item
+
+    def _ordered(self) -> Iterator[tuple[str, Operation]]:
+        return ((each, self.operations[each]) for each in _METHODS if each in self.operations)
+
+    def _lifted(self) -> frozenset[str]:
+        return frozenset[str].intersection(*(frozenset(each.parameters) for each in self.operations.values()))
 
 
 def reference(name: str) -> Json:
@@ -198,16 +269,29 @@ def _content(media_types: tuple[str, ...], schema: Json) -> Json:
     return {each: {"schema": schema} for each in media_types}
 
 
+def _parameter_order(parameter: Json) -> tuple[str, str]:
+    return parameter["name"], parameter["in"]
+
+
 @functools.cache
 def _query_parameter(name: str) -> Json:
-    schema = {"type": _TYPES.get(name, "string"), "uniqueItems": True}
-    return {"name": name, "in": "query", "schema": schema}
+    return {"name": name, "in": "query", "schema": _value(name)}
 
 
 @functools.cache
 def _path_parameter(name: str) -> Json:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
+    return {"name": name, "in": "path", "required": True, "schema": _value(name)}
 
 
-def _plain_kind(gvk: GroupVersionKind) -> Json:
-    return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
+@functools.cache
+def _query_parameter_in_version_2(name: str) -> Json:
+    return {**_value(name), "name": name, "in": "query"}
+
+
+@functools.cache
+def _path_parameter_in_version_2(name: str) -> Json:
+    return {**_value(name), "name": name, "in": "path", "required": True}
+
+
+def _value(name: str) -> Json:
+    return {"type": _TYPES.get(name, "string"), "uniqueItems": True}

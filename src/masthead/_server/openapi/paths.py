@@ -1,7 +1,8 @@
-"""The paths of a group-version in OpenAPI v3, made from the resources that the server serves."""
+"""The paths of a group-version in OpenAPI, made from the resources that the server serves."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.openapi.operations import (
@@ -11,13 +12,11 @@ from masthead._server.openapi.operations import (
     LIST_PARAMETERS,
     LOG_PARAMETERS,
     PATCH_PARAMETERS,
-    STRING,
+    READ_PARAMETERS,
     WRITE_PARAMETERS,
-    Json,
     Operation,
+    PathItem,
     identifier,
-    path_item,
-    reference,
 )
 from masthead._server.wire.request import (
     JSON_PATCH_TYPE,
@@ -40,18 +39,11 @@ META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 """What precedes the names of the schemas of meta/v1."""
 _APPLY_TYPE: Final = "application/apply-patch+yaml"
 _STRATEGIC_TYPE: Final = "application/strategic-merge-patch+json"
-_OWN_TYPES: Final = (JSON_TYPE, PROTOBUF_TYPE, YAML_TYPE)
 _CUSTOM_TYPES: Final = (JSON_TYPE, YAML_TYPE)
-_STREAM_TYPES: Final = (
-    JSON_TYPE,
-    f"{JSON_TYPE};stream=watch",
-    PROTOBUF_TYPE,
-    f"{PROTOBUF_TYPE};stream=watch",
-    YAML_TYPE,
-)
-_CUSTOM_PATCH_TYPES: Final = (_APPLY_TYPE, JSON_PATCH_TYPE, MERGE_PATCH_TYPE)
-_OWN_PATCH_TYPES: Final = (*_CUSTOM_PATCH_TYPES, _STRATEGIC_TYPE)
-_PRETTY: Final = ("pretty",)
+_OWN_TYPES: Final = (*_CUSTOM_TYPES, PROTOBUF_TYPE)
+_STREAM_TYPES: Final = (*_OWN_TYPES, f"{JSON_TYPE};stream=watch", f"{PROTOBUF_TYPE};stream=watch")
+_CUSTOM_PATCH_TYPES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, _APPLY_TYPE)
+_OWN_PATCH_TYPES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, _STRATEGIC_TYPE, _APPLY_TYPE)
 _NAMESPACES: Final = "namespaces/{namespace}"
 _CONNECT_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "NodeProxyOptions": ("path",),
@@ -72,27 +64,26 @@ def paths_of(
     group_version: GroupVersion,
     resources: Iterable[ServedResource],
     name_of: Callable[[GroupVersionKind], str],
-) -> dict[str, Json]:
-    """Return the paths of a group-version, sorted.
+) -> dict[str, PathItem]:
+    """Return the paths of a group-version.
 
     Args:
         group_version: The group-version.
         resources: Its resources.
         name_of: Returns the name of the schema of a kind, or of a kind of lists.
     """
-    found: dict[str, Json] = {}
+    found: dict[str, PathItem] = {}
     is_custom = False
     for served in resources:
         is_custom = served.is_custom
         found |= _ResourcePaths(group_version, served, name_of).all()
     if not is_custom:
-        found[f"{group_version.path}/"] = discovery_item(
-            group_version.path, "getAPIResources", f"{META}APIResourceList"
-        )
-    return dict(sorted(found.items()))
+        path = group_version.path
+        found[f"{path}/"] = discovery_item(path, "getAPIResources", f"{META}APIResourceList")
+    return found
 
 
-def discovery_item(path: str, operation: str, schema: str) -> Json:
+def discovery_item(path: str, operation: str, schema: str) -> PathItem:
     """Return a path that is read for discovery.
 
     Args:
@@ -101,7 +92,9 @@ def discovery_item(path: str, operation: str, schema: str) -> Json:
         schema: The name of the schema of the response.
     """
     name, tag = _identify(operation, path)
-    return path_item({"get": Operation(name, tag, reference(schema), _OWN_TYPES)})
+    return PathItem(
+        {"get": Operation(identifier=name, tag=tag, result=schema, consumes=_OWN_TYPES, produces=_OWN_TYPES)}
+    )
 
 
 def _identify(operation: str, path: str) -> tuple[str, str]:
@@ -133,11 +126,11 @@ class _ResourcePaths:
         self._root = group_version.path
         self._noun = f"{'Namespaced' if served.is_namespaced else ''}{served.kind}"
         """What identifiers call an object."""
-        self._types = _CUSTOM_TYPES if served.is_custom else _OWN_TYPES
-        self._list_types = _CUSTOM_TYPES if served.is_custom else _STREAM_TYPES
-        self._body_types = _CUSTOM_TYPES if served.is_custom else ANY_TYPE
+        self._is_custom = served.is_custom
+        self._produces = _CUSTOM_TYPES if served.is_custom else _OWN_TYPES
+        self._consumes = _CUSTOM_TYPES if served.is_custom else ANY_TYPE
 
-    def all(self) -> dict[str, Json]:
+    def all(self) -> dict[str, PathItem]:
         """Return the items by their paths."""
         served = self._served
         inside = f"{_NAMESPACES}/{served.name}" if served.is_namespaced else served.name
@@ -145,15 +138,27 @@ class _ResourcePaths:
         if served.is_namespaced and "list" in served.verbs:
             found[served.name] = {"get": self._list(f"list{served.kind}ForAllNamespaces")}
         # Custom resources have no paths below ``watch``, which are deprecated.
-        if "watch" in served.verbs and not served.is_custom:
+        if "watch" in served.verbs and not self._is_custom:
             found |= self._watches(inside)
         for part in served.resource.subresources:
             found |= self._of_subresource(f"{inside}/{{name}}/{part.name}", part)
         return {
-            f"{self._root}/{path}": path_item(operations, _variables(path))
+            f"{self._root}/{path}": PathItem(operations, _variables(path))
             for path, operations in found.items()
             if operations
         }
+
+    def _operation(self, name: str, action: str, kind: GroupVersionKind | None = None) -> Operation:
+        """Return an operation without parameters, body and result."""
+        identified, tag = _identify(name, self._root)
+        return Operation(
+            identifier=identified,
+            tag=tag,
+            action=action,
+            kind=self._served.gvk if kind is None or self._is_custom else kind,
+            consumes=self._consumes,
+            produces=self._produces,
+        )
 
     def _of_collection(self) -> dict[str, Operation]:
         verbs, found = self._served.verbs, dict[str, Operation]()
@@ -162,16 +167,14 @@ class _ResourcePaths:
         if "create" in verbs:
             found["post"] = self._create(f"create{self._noun}", self._served.gvk)
         if "deletecollection" in verbs:
-            found["delete"] = Operation(
-                *self._names(f"deleteCollection{self._noun}"),
-                reference(f"{META}Status"),
-                self._types,
-                action="deletecollection",
-                kind=self._served.gvk,
-                parameters=(*DELETE_MANY_PARAMETERS, *_PRETTY),
-                body=f"{META}DeleteOptions",
-                body_types=self._body_types,
+            is_custom = self._is_custom
+            found["delete"] = replace(
+                self._operation(f"deleteCollection{self._noun}", "deletecollection"),
+                # Documents of custom resources have the parameters of lists instead.
+                parameters=LIST_PARAMETERS if is_custom else DELETE_MANY_PARAMETERS,
+                body="" if is_custom else f"{META}DeleteOptions",
                 is_body_required=False,
+                result=f"{META}Status",
             )
         return found
 
@@ -180,17 +183,12 @@ class _ResourcePaths:
         found = self._reads_and_updates(self._noun, served.verbs, served.gvk)
         if "delete" in served.verbs:
             is_returned = served.strategy.returns_deleted and served.table not in _RETURNED_UNSEEN
-            returned = self._name_of(served.gvk) if is_returned else f"{META}Status"
-            found["delete"] = Operation(
-                *self._names(f"delete{self._noun}"),
-                reference(returned),
-                self._types,
-                action="delete",
-                kind=served.gvk,
-                parameters=(*DELETE_PARAMETERS, *_PRETTY),
+            found["delete"] = replace(
+                self._operation(f"delete{self._noun}", "delete"),
+                parameters=DELETE_PARAMETERS,
                 body=f"{META}DeleteOptions",
-                body_types=self._body_types,
                 is_body_required=False,
+                result=self._name_of(served.gvk) if is_returned else f"{META}Status",
                 codes=(200, 202),
             )
         return found
@@ -210,70 +208,50 @@ class _ResourcePaths:
         self, noun: str, verbs: frozenset[str], kind: GroupVersionKind
     ) -> dict[str, Operation]:
         found: dict[str, Operation] = {}
+        is_custom = self._is_custom
         schema = self._name_of(kind)
         if "get" in verbs:
-            found["get"] = Operation(
-                *self._names(f"read{noun}"),
-                reference(schema),
-                self._types,
-                action="get",
-                kind=kind,
-                parameters=("resourceVersion", *_PRETTY) if self._served.is_custom else _PRETTY,
+            parameters = (*READ_PARAMETERS, "resourceVersion") if is_custom else READ_PARAMETERS
+            found["get"] = replace(
+                self._operation(f"read{noun}", "get", kind), parameters=parameters, result=schema
             )
         if "update" in verbs:
-            found["put"] = Operation(
-                *self._names(f"replace{noun}"),
-                reference(schema),
-                self._types,
-                action="put",
-                kind=kind,
-                parameters=(*WRITE_PARAMETERS, *_PRETTY),
+            found["put"] = replace(
+                self._operation(f"replace{noun}", "put", kind),
+                parameters=WRITE_PARAMETERS,
                 body=schema,
-                body_types=self._body_types,
+                result=schema,
                 codes=(200, 201),
             )
         if "patch" in verbs:
-            found["patch"] = self._patch(noun, kind)
+            found["patch"] = replace(
+                self._operation(f"patch{noun}", "patch", kind),
+                parameters=PATCH_PARAMETERS,
+                consumes=_CUSTOM_PATCH_TYPES if is_custom else _OWN_PATCH_TYPES,
+                body=f"{META}Patch",
+                result=schema,
+                # An apply creates objects; documents of custom resources do not say so.
+                codes=(200,) if is_custom else (200, 201),
+            )
         return found
-
-    def _patch(self, noun: str, kind: GroupVersionKind) -> Operation:
-        is_custom = self._served.is_custom
-        return Operation(
-            *self._names(f"patch{noun}"),
-            reference(self._name_of(kind)),
-            self._types,
-            action="patch",
-            kind=kind,
-            parameters=(*PATCH_PARAMETERS, *_PRETTY),
-            body=f"{META}Patch",
-            body_types=_CUSTOM_PATCH_TYPES if is_custom else _OWN_PATCH_TYPES,
-            # An apply creates objects; documents of custom resources do not say so.
-            codes=(200,) if is_custom else (200, 201),
-        )
 
     def _create(self, name: str, kind: GroupVersionKind) -> Operation:
         schema = self._name_of(kind)
-        return Operation(
-            *self._names(name),
-            reference(schema),
-            self._types,
-            action="post",
-            kind=kind,
-            parameters=(*WRITE_PARAMETERS, *_PRETTY),
+        return replace(
+            self._operation(name, "post", kind),
+            parameters=WRITE_PARAMETERS,
             body=schema,
-            body_types=self._body_types,
+            result=schema,
             codes=(200, 201, 202),
         )
 
     def _list(self, name: str) -> Operation:
         gvk = self._served.gvk
-        return Operation(
-            *self._names(name),
-            reference(self._name_of(gvk.group_version.kind(f"{gvk.kind}List"))),
-            self._list_types,
-            action="list",
-            kind=gvk,
-            parameters=(*LIST_PARAMETERS, *_PRETTY),
+        return replace(
+            self._operation(name, "list"),
+            parameters=LIST_PARAMETERS,
+            produces=_CUSTOM_TYPES if self._is_custom else _STREAM_TYPES,
+            result=self._name_of(gvk.group_version.kind(self._served.list_kind)),
         )
 
     def _watches(self, inside: str) -> dict[str, dict[str, Operation]]:
@@ -287,24 +265,16 @@ class _ResourcePaths:
         return found
 
     def _watch(self, name: str, action: str) -> Operation:
-        return Operation(
-            *self._names(name),
-            reference(f"{META}WatchEvent"),
-            _STREAM_TYPES,
-            action=action,
-            kind=self._served.gvk,
-            parameters=(*LIST_PARAMETERS, *_PRETTY),
+        return replace(
+            self._operation(name, action),
+            parameters=LIST_PARAMETERS,
+            produces=_STREAM_TYPES,
+            result=f"{META}WatchEvent",
         )
 
     def _log(self, noun: str) -> Operation:
-        return Operation(
-            *self._names(f"read{noun}"),
-            STRING,
-            (*_OWN_TYPES, "text/plain"),
-            action="get",
-            kind=self._served.gvk,
-            parameters=(*LOG_PARAMETERS, *_PRETTY),
-        )
+        produces = ("text/plain", *_OWN_TYPES)
+        return replace(self._operation(f"read{noun}", "get"), parameters=LOG_PARAMETERS, produces=produces)
 
     def _connections(self, path: str, noun: str, part: Subresource) -> dict[str, dict[str, Operation]]:
         """Return the methods of a subresource that opens a connection; a proxy has paths below its own, too."""
@@ -312,23 +282,18 @@ class _ResourcePaths:
         suffixes = {"": "", "/{path}": "WithPath"} if is_proxy else {"": ""}
         return {
             path + below: {
-                method: Operation(
-                    *self._names(f"connect{method.capitalize()}{noun}{suffix}"),
-                    STRING,
-                    ANY_TYPE,
-                    action="connect",
-                    kind=part.kind,
-                    parameters=_CONNECT_PARAMETERS[part.kind.kind],
-                )
+                method: self._connect(f"connect{method.capitalize()}{noun}{suffix}", part.kind)
                 for method in (_PROXY_METHODS if is_proxy else _CONNECT_METHODS)
             }
             for below, suffix in suffixes.items()
         }
 
-    def _names(self, operation: str) -> tuple[str, str]:
-        return _identify(operation, self._root)
+    def _connect(self, name: str, kind: GroupVersionKind) -> Operation:
+        identified, tag = _identify(name, self._root)
+        parameters = _CONNECT_PARAMETERS[kind.kind]
+        return Operation(identifier=identified, tag=tag, action="connect", kind=kind, parameters=parameters)
 
 
-def _variables(path: str) -> list[str]:
+def _variables(path: str) -> tuple[str, ...]:
     """Return the variables of a path."""
-    return [each[1:-1] for each in path.split("/") if each.startswith("{")]
+    return tuple(each[1:-1] for each in path.split("/") if each.startswith("{"))

@@ -2,54 +2,65 @@
 
 from __future__ import annotations
 
-import functools
+import gzip
 import hashlib
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from masthead._meta.gvk import GroupVersion
 from masthead._server import scheme
-from masthead._server.definitions.builtin import DEFINITIONS, name_of
-from masthead._server.openapi.documents import document_of
-from masthead._server.openapi.operations import Operation, path_item, reference
+from masthead._server.definitions.builtin import DEFINITIONS
+from masthead._server.openapi.custom import CustomDefinitions, schema_name
+from masthead._server.openapi.documents import CUSTOM_INFO, document_of
+from masthead._server.openapi.gnostic import encode_swagger
+from masthead._server.openapi.operations import Operation, PathItem
 from masthead._server.openapi.paths import META, discovery_item, paths_of
+from masthead._server.openapi.swagger import swagger_of
 from masthead._server.wire.request import JSON_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from masthead._meta.apitype import ApiType
-    from masthead._meta.gvk import GroupVersionKind
     from masthead._server.resources.catalog import Catalog
+    from masthead._server.resources.resource import ServedResource
 
 __all__ = ["OpenApiDocument", "OpenApiService"]
 
 _ROOT: Final = "/openapi/v3/"
 _VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"
-_builtin_documents: Final[dict[GroupVersion, OpenApiDocument]] = {}
-"""The documents of the scheme's group-versions, which are the same for every server."""
+_MOST_KEPT: Final = 256
+"""How many documents of custom resources are kept; others are made anew for each request."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenApiDocument:
-    """A document, and the hash of its bytes."""
+    """A document, and the hash that changes with it."""
 
     body: bytes
     hash: str
 
     @classmethod
     def of(cls, body: bytes) -> OpenApiDocument:
-        """Return a document with its hash."""
+        """Return a document with the hash of its bytes."""
         return cls(body, hashlib.sha512(body).hexdigest().upper())
+
+
+@dataclass(frozen=True, slots=True)
+class _CustomDocument:
+    """The document of custom resources: of which, and its hash."""
+
+    resources: tuple[ServedResource, ...]
+    hash: str
 
 
 class OpenApiService:
     """Makes the documents when they are first requested. Those of built-in resources are constants of the process.
 
-    Threads: all methods may be called in any thread; one document is made at a time.
+    Threads: all methods may be called in any thread; those that make documents wait for each other.
 
     Args:
         catalog: What the server serves.
@@ -59,6 +70,10 @@ class OpenApiService:
         self._catalog = catalog
         self._making = threading.RLock()
         self._index: tuple[int, OpenApiDocument] | None = None
+        self._custom: dict[GroupVersion, _CustomDocument] = {}
+        self._kept: OrderedDict[str, OpenApiDocument] = OrderedDict()
+        """Documents of custom resources by their hashes, the one that was used last at the end."""
+        self._swagger: tuple[int, dict[tuple[bool, bool], OpenApiDocument]] = (-1, {})
 
     @property
     def has_index(self) -> bool:
@@ -67,71 +82,170 @@ class OpenApiService:
 
     def index(self) -> OpenApiDocument:
         """Return the list of documents, each with its URL, which has its hash."""
+        if self._index is not None and self._index[0] == self._catalog.generation:
+            return self._index[1]
         with self._making:
             generation = self._catalog.generation
-            if self._index is None or self._index[0] != generation:
-                paths = {
-                    name: {"serverRelativeURL": f"{_ROOT}{name}?hash={self._hash_of(name)}"}
-                    for name in sorted(self._names())
-                }
-                self._index = (generation, OpenApiDocument.of(msgspec.json.encode({"paths": paths})))
-            return self._index[1]
+            # Hashes of group-versions that are no longer served are forgotten.
+            self._custom = {
+                each: self._custom[each] for each in self._group_versions() if each in self._custom
+            }
+            paths = {
+                name: {"serverRelativeURL": f"{_ROOT}{name}?hash={self._hash_of(name)}"}
+                for name in sorted(self._names())
+            }
+            made = OpenApiDocument.of(msgspec.json.encode({"paths": paths}))
+            self._index = (generation, made)
+            return made
+
+    def has(self, name: str) -> bool:
+        """Whether a document is at hand."""
+        return self._at_hand(name) is not None
 
     def get(self, name: str) -> OpenApiDocument | None:
         """Return a document by its name, such as ``apis/apps/v1``; None if there is none."""
+        found = self._at_hand(name)
+        if found is not None:
+            return found
         with self._making:
-            match name.split("/"):
-                case ["version"]:
-                    return _version_document()
-                case ["api"]:
-                    return _groups_document("/api", "getAPIVersions", f"{META}APIVersions")
-                case ["apis"]:
-                    return _groups_document("/apis", "getAPIVersions", f"{META}APIGroupList")
-                case ["apis", group] if group in scheme.VERSIONS and group:
-                    return _groups_document(f"/apis/{group}", "getAPIGroup", f"{META}APIGroup")
-                case ["api", version]:
-                    return self._of(GroupVersion("", version))
-                case ["apis", group, version] if group:
-                    return self._of(GroupVersion(group, version))
-                case _:
-                    return None
+            if (item := _item_beside(name)) is not None:
+                made = OpenApiDocument.of(document_of({f"/{name}/": item}, DEFINITIONS))
+                _builtin_documents[name] = made
+                return made
+            return self._make(name)
+
+    def has_swagger(self, *, is_protobuf: bool, is_gzip: bool) -> bool:
+        """Whether the document of version 2 is at hand in this form."""
+        generation, forms = self._swagger
+        return generation == self._catalog.generation and (is_protobuf, is_gzip) in forms
+
+    def swagger(self, *, is_protobuf: bool, is_gzip: bool) -> OpenApiDocument:
+        """Return the document of version 2; its hash is the same in every form.
+
+        Args:
+            is_protobuf: Whether it is encoded in protobuf, or else in JSON.
+            is_gzip: Whether it is compressed.
+        """
+        with self._making:
+            if self._swagger[0] != self._catalog.generation:
+                self._swagger = (self._catalog.generation, {(False, False): self._make_swagger()})
+            forms = self._swagger[1]
+            if (is_protobuf, False) not in forms:
+                plain = forms[False, False]
+                forms[True, False] = OpenApiDocument(
+                    encode_swagger(msgspec.json.decode(plain.body)), plain.hash
+                )
+            if (is_protobuf, is_gzip) not in forms:
+                whole = forms[is_protobuf, False]
+                # Fast rather than small: it mostly goes to the same machine.
+                forms[is_protobuf, True] = OpenApiDocument(gzip.compress(whole.body, 1, mtime=0), whole.hash)
+            return forms[is_protobuf, is_gzip]
+
+    def _group_versions(self) -> Iterator[GroupVersion]:
+        for group in self._catalog.groups():
+            for version in self._catalog.versions(group):
+                yield GroupVersion(group, version)
 
     def _names(self) -> Iterator[str]:
         yield from ("version", "api", "apis")
-        for group in self._catalog.groups():
-            if group and group in scheme.VERSIONS:
-                yield f"apis/{group}"
-            for version in self._catalog.versions(group):
-                yield GroupVersion(group, version).path.removeprefix("/")
+        yield from (f"apis/{group}" for group in scheme.VERSIONS if group)
+        yield from (each.path.removeprefix("/") for each in self._group_versions())
 
     def _hash_of(self, name: str) -> str:
+        group_version = _group_version(name)
+        if group_version is not None and (known := self._known_custom(group_version)) is not None:
+            return known.hash
         found = self.get(name)
         return found.hash if found else ""
 
-    def _of(self, group_version: GroupVersion) -> OpenApiDocument | None:
-        group, version = group_version.group, group_version.version
-        if version not in self._catalog.versions(group):
+    def _known_custom(self, group_version: GroupVersion) -> _CustomDocument | None:
+        """Return what is known of the document of custom resources, if it describes them as they are."""
+        known = self._custom.get(group_version)
+        return known if known is not None and known.resources == self._resources(group_version) else None
+
+    def _resources(self, group_version: GroupVersion) -> tuple[ServedResource, ...]:
+        return tuple(self._catalog.resources(group_version.group, group_version.version))
+
+    def _at_hand(self, name: str) -> OpenApiDocument | None:
+        if (builtin := _builtin_documents.get(name)) is not None:
+            return builtin
+        group_version = _group_version(name)
+        known = self._known_custom(group_version) if group_version is not None else None
+        return self._kept.get(known.hash) if known is not None else None
+
+    def _make(self, name: str) -> OpenApiDocument | None:
+        group_version = _group_version(name)
+        resources = self._resources(group_version) if group_version is not None else ()
+        if group_version is None or not resources:
             return None
-        if group_version not in _builtin_documents:
-            _builtin_documents[group_version] = self._make(group_version)
-        return _builtin_documents[group_version]
+        paths = paths_of(group_version, resources, schema_name)
+        if not any(each.is_custom for each in resources):
+            made = OpenApiDocument.of(document_of(paths, DEFINITIONS, [group_version]))
+            _builtin_documents[name] = made
+            return made
+        body = document_of(paths, CustomDefinitions(resources), _scheme_versions(), info=CUSTOM_INFO)
+        made = OpenApiDocument.of(body)
+        self._custom[group_version] = _CustomDocument(resources, made.hash)
+        self._kept[made.hash] = made
+        self._kept.move_to_end(made.hash)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return made
 
-    def _make(self, group_version: GroupVersion) -> OpenApiDocument:
-        resources = self._catalog.resources(group_version.group, group_version.version)
-        paths = paths_of(group_version, resources, _schema_name)
-        return OpenApiDocument.of(document_of(paths, DEFINITIONS, [group_version]))
+    def _make_swagger(self) -> OpenApiDocument:
+        paths = {f"/{name}/": item for name in self._names() if (item := _item_beside(name)) is not None}
+        custom: list[ServedResource] = []
+        for group_version in self._group_versions():
+            resources = self._resources(group_version)
+            paths |= paths_of(group_version, resources, schema_name)
+            custom += (each for each in resources if each.is_custom)
+        definitions = CustomDefinitions(custom)
+        plain = swagger_of(paths, definitions, _scheme_versions(), definitions.in_version_2())
+        return OpenApiDocument.of(msgspec.json.encode(plain))
 
 
-def _schema_name(gvk: GroupVersionKind) -> str:
-    return name_of(cast("ApiType", scheme.object_class(gvk)))
+_builtin_documents: Final[dict[str, OpenApiDocument]] = {}
+"""The documents of the scheme's group-versions and of discovery, which are the same for every server."""
 
 
-@functools.cache
-def _version_document() -> OpenApiDocument:
-    operation = Operation("getCodeVersion", "version", reference(_VERSION_INFO), (JSON_TYPE,))
-    return OpenApiDocument.of(document_of({"/version/": path_item({"get": operation})}, DEFINITIONS))
+def _group_version(name: str) -> GroupVersion | None:
+    """Return the group-version that a document describes; None if it describes something else."""
+    match name.split("/"):
+        case ["api", version]:
+            return GroupVersion("", version)
+        case ["apis", group, version] if group:
+            return GroupVersion(group, version)
+        case _:
+            return None
 
 
-@functools.cache
-def _groups_document(path: str, operation: str, schema: str) -> OpenApiDocument:
-    return OpenApiDocument.of(document_of({f"{path}/": discovery_item(path, operation, schema)}, DEFINITIONS))
+def _scheme_versions() -> list[GroupVersion]:
+    return [
+        GroupVersion(group, version) for group, versions in scheme.VERSIONS.items() for version in versions
+    ]
+
+
+def _item_beside(name: str) -> PathItem | None:
+    """Return the one path of a document that describes no group-version; None if there is no such document."""
+    match name.split("/"):
+        case ["version"]:
+            return _version_item()
+        case ["api"]:
+            return discovery_item("/api", "getAPIVersions", f"{META}APIVersions")
+        case ["apis"]:
+            return discovery_item("/apis", "getAPIVersions", f"{META}APIGroupList")
+        case ["apis", group] if group and group in scheme.VERSIONS:
+            return discovery_item(f"/apis/{group}", "getAPIGroup", f"{META}APIGroup")
+        case _:
+            return None
+
+
+def _version_item() -> PathItem:
+    operation = Operation(
+        identifier="getCodeVersion",
+        tag="version",
+        result=_VERSION_INFO,
+        consumes=(JSON_TYPE,),
+        produces=(JSON_TYPE,),
+    )
+    return PathItem({"get": operation})

@@ -50,6 +50,7 @@ _PATHS: Final = (
     "/healthz",
     "/livez",
     "/metrics",
+    "/openapi/v2",
     "/openapi/v3",
     "/readyz",
     "/version",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from masthead._server.verbs.write import Written
     from masthead._server.wire.negotiation import MediaTypeOptions
     from masthead._server.wire.plain import Plain
-    from masthead._server.wire.request import ApiRequest
+    from masthead._server.wire.request import ApiRequest, DeferredResponse
     from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["Rest"]
@@ -105,8 +105,8 @@ class Rest:
             "deletecollection": self._delete_collection,
         }
 
-    def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
-        """Handle a request; returns the response, or the watch to stream.
+    def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request; returns the response, what makes it, or the watch to stream.
 
         Raises:
             StatusFailure: If it is refused before the resource is known.
@@ -162,11 +162,7 @@ class Rest:
         page = read_page(storage, selection, options, latest=latest)
         return ApiResponse(200, context.representation.page(page))
 
-    def preparation(self, request: ApiRequest) -> Callable[[], object] | None:
-        """Return what a request needs that takes long, to be called in a thread first; None for most requests."""
-        return self._openapi.preparation(request)
-
-    def _describe(self, request: ApiRequest) -> ApiResponse:
+    def _describe(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
         if is_openapi(request.path):
             return self._openapi.respond(request)
         found = self._discovery.describe(request)

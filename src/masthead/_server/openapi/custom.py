@@ -1,0 +1,82 @@
+"""The schemas of custom resources in OpenAPI documents, made from their definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace
+
+from masthead._schema.openapi import custom_list, custom_name, custom_object, custom_object_in_version_2
+from masthead._schema.schema import Definitions, Schema
+from masthead._server import scheme
+from masthead._server.definitions.builtin import DEFINITIONS, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._server.resources.resource import ServedResource
+
+__all__ = ["CustomDefinitions", "schema_name"]
+
+
+def schema_name(gvk: GroupVersionKind) -> str:
+    """Return the full name of the schema of a kind, built-in or custom."""
+    if scheme.is_registered(gvk):
+        return name_of(cast("ApiType", scheme.object_class(gvk)))
+    return custom_name(gvk)
+
+
+class CustomDefinitions(Definitions):
+    """The schemas of custom resources and of their lists, beside those of Kubernetes' own types.
+
+    Args:
+        resources: The resources; built-in ones are ignored.
+    """
+
+    def __init__(self, resources: Iterable[ServedResource]) -> None:
+        self._custom = [each for each in resources if each.definition is not None]
+        own: dict[str, Schema] = {}
+        for served in self._custom:
+            gvk = served.gvk
+            own[custom_name(gvk)] = _object(served)
+            list_gvk = gvk.group_version.kind(served.list_kind)
+            of_lists = custom_list(gvk, served.list_kind)
+            own[custom_name(list_gvk)] = _with_selectable_fields(of_lists, served)
+        super().__init__(own)
+
+    def get(self, name: str) -> Schema | None:
+        """Return the schema of a full name; None if there is none."""
+        return super().get(name) or DEFINITIONS.get(name)
+
+    def in_version_2(self) -> dict[str, Schema]:
+        """Return the schemas of the resources in the form of OpenAPI v2, by their names."""
+        return {custom_name(each.gvk): _object_in_version_2(each) for each in self._custom}
+
+
+def _object(served: ServedResource) -> Schema:
+    try:
+        made = custom_object(_schema(served), served.gvk)
+    except RecursionError:  # nested more deeply than documents need to show
+        made = custom_object(None, served.gvk)
+    return _with_selectable_fields(made, served)
+
+
+def _object_in_version_2(served: ServedResource) -> Schema:
+    try:
+        made = custom_object_in_version_2(_schema(served), served.gvk)
+    except RecursionError:
+        made = custom_object_in_version_2(None, served.gvk)
+    return _with_selectable_fields(made, served)
+
+
+def _schema(served: ServedResource) -> Schema | None:
+    definition = served.definition
+    return definition.schema if definition is not None and definition.schema != Schema() else None
+
+
+def _with_selectable_fields(schema: Schema, served: ServedResource) -> Schema:
+    paths = served.definition.selectable_paths if served.definition is not None else []
+    fields = tuple({"fieldPath": each.removeprefix(".")} for each in paths)
+    return replace(schema, selectable_fields=fields)
