@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._regexp.pattern import MatchLimitError, PatternError, compile_pattern
-from masthead._schema.errors import FieldError, float_text, quoted, shown
+from masthead._schema.errors import FieldError, float_text, json_text, quoted
 from masthead._schema.formats import checked_format, is_known, string_format
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def enum_finding(schema: Schema, value: Json, path: str) -> Finding | None:
     """Check that a value is one of an enumeration, if there is one."""
     if not schema.enum or any(_equals(value, each) for each in schema.enum):
         return None
-    names = [each if isinstance(each, str) else shown(sorted_keys(each)) for each in schema.enum]
+    names = [each if isinstance(each, str) else json_text(sorted_keys(each)) for each in schema.enum]
     error = not_supported_text(names)
     text = f"{path} in body should be one of {names}"
     return Finding(text, path, "FieldValueNotSupported", value, error)

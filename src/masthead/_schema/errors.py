@@ -47,8 +47,6 @@ _ESCAPES: Final = {
     "\v": "\\v",
 }
 _JSON_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
-_PLAIN_FLOATS: Final = 1e21
-"""Go formats whole numbers from here on with an exponent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +175,18 @@ def shown(value: object) -> str:
         return quoted(value)
     if isinstance(value, float):
         return float_text(value)
+    return json_text(value)
+
+
+def json_text(value: object) -> str:
+    """Write a value as Go's ``json.Marshal`` does: without spaces, and safe within HTML and JavaScript."""
     return "".join(_json_pieces(value)).translate(_JSON_ESCAPES)
 
 
 def _json_pieces(value: object) -> Iterator[str]:
     """Write JSON as Go does, which has other exponents than Python."""
     if isinstance(value, float):
-        yield float_text(value, smallest=1e-6).replace("e-0", "e-")
+        yield _json_float(value)
     elif isinstance(value, dict):
         yield "{"
         for index, (key, each) in enumerate(value.items()):
@@ -201,22 +204,27 @@ def _json_pieces(value: object) -> Iterator[str]:
         yield json.dumps(value, ensure_ascii=False)
 
 
-def float_text(value: float, *, smallest: float = 1e-4) -> str:
-    """Write a number as Go's ``%v`` does: shortest, with an exponent if it is large or small.
-
-    Args:
-        value: The number.
-        smallest: The smallest number without an exponent.
-    """
+def float_text(value: float) -> str:
+    """Write a number as Go's ``%v`` does: as short as possible, with an exponent from a million on."""
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return _plain_float(value)
+    mantissa, _, exponent = f"{Decimal(repr(float(value))).normalize():e}".partition("e")
+    return f"{mantissa}e{exponent[0]}{exponent[1:]:0>2}"
+
+
+def _json_float(value: float) -> str:
+    """JSON has exponents for larger and smaller numbers only."""
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return _plain_float(value)
+    return float_text(value).replace("e-0", "e-")
+
+
+def _plain_float(value: float) -> str:
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
-    number = Decimal(repr(float(value))).normalize()
-    if smallest <= abs(value) < _PLAIN_FLOATS:
-        return f"{number:f}"
-    mantissa, _, exponent = f"{number:e}".partition("e")
-    return f"{mantissa}e{exponent[0]}{exponent[1:]:0>2}"
+    return f"{Decimal(repr(float(value))).normalize():f}"
 
 
 MOST_FINDINGS: Final = 1_000
