@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.documents import load_manifests as load_manifests
-    from masthead._client.extraction import extract as extract
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.watch_event import EventType as EventType
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured as Unstructured
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead._schema.extraction import extract as extract
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
@@ -122,7 +122,7 @@ _HOMES = {
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
     "EventType": "masthead._client.watch_event",
-    "extract": "masthead._client.extraction",
+    "extract": "masthead._schema.extraction",
     "Config": "masthead._config.model",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",

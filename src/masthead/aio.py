@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.dynamic import DynamicResource as DynamicResource
-    from masthead._client.extraction import extract as extract
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.logs import LogStream as LogStream
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from masthead._rest.client import RestClient as RestClient
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead._schema.extraction import extract as extract
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
@@ -104,7 +104,7 @@ _HOMES = {
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
     "EventType": "masthead._client.watch_event",
-    "extract": "masthead._client.extraction",
+    "extract": "masthead._schema.extraction",
     "LogStream": "masthead._client.logs",
     "MetadataResource": "masthead._client.metadata",
     "ResourceClient": "masthead._client.resource",

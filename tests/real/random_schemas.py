@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
 Plain = dict[str, Any]
@@ -41,7 +42,7 @@ FORMATS: Final = [
 ]
 PATTERNS: Final = ("^[a-z]+$", "a", "^(ab?c|[0-9]{2,3})$", r"\d", "(?i)^x", "^$|b", r"^[^\s]*$", "^(a+)+$")
 STRINGS: Final = (
-    (
+    *(
         "",
         "a",
         "b",
@@ -51,33 +52,26 @@ STRINGS: Final = (
         "a b",
         "é",
         "x" * 12,
+        "<&>",
+        'q"\\',
+        "my-name",
+        "my.name.x",
+        "/path",
+        "http://a/b",
+    ),
+    *(
         "2024-02-29",
         "2024-02-30",
         "2024-01-01T00:00:00Z",
         "1h",
         "5 days",
-    )
-    + (
         "10.0.0.1",
         "::1",
         "10.0.0.0/8",
         "aGk=",
-        "a@b.c",
-        "http://a/b",
-        "/path",
-        "#fff",
-        "0321751043",
-        "01:23:45:67:89:ab",
-    )
-    + (
-        "a987fbc9-4bed-4078-8f07-9141ba07c9f3",
-        "507f1f77bcf86cd799439011",
-        "my-name",
-        "my.name.x",
-        "<&>",
-        'q"\\',
-        "123-45-6789",
-    )
+    ),
+    *("a@b.c", "#fff", "0321751043", "01:23:45:67:89:ab", "507f1f77bcf86cd799439011", "123-45-6789"),
+    "a987fbc9-4bed-4078-8f07-9141ba07c9f3",
 )
 NUMBERS: Final = (
     0,
@@ -117,7 +111,14 @@ class Generator:
 
     def schema(self, depth: int = 3) -> Plain:
         """Return a structural schema."""
-        makers = [self._string, self._string, self._number, self._number, self._boolean, self._int_or_string]
+        makers: list[Callable[[int], Plain]] = [
+            self._string,
+            self._string,
+            self._number,
+            self._number,
+            self._boolean,
+            self._int_or_string,
+        ]
         if depth:
             makers += [
                 self._object,
@@ -231,7 +232,9 @@ class Generator:
 
     def _keyed_list(self, depth: int) -> Plain:
         keys = self._random.choice([["a"], ["a", "b"]])
-        properties = {key: {"type": self._random.choice(["string", "integer", "boolean"])} for key in keys}
+        properties: Plain = {
+            key: {"type": self._random.choice(["string", "integer", "boolean"])} for key in keys
+        }
         for key in keys:
             if self._chance(0.3):
                 properties[key]["default"] = {"string": "x", "integer": 1, "boolean": True}[
@@ -297,7 +300,7 @@ class Generator:
         """Give some fields of a schema defaults that are valid."""
         for name, field in schema.get("properties", {}).items():
             self.add_defaults(field, is_valid)
-            if "default" not in field and self._chance(0.2) and name not in {"kind"}:
+            if "default" not in field and self._chance(0.2) and name != "kind":
                 candidate = self.value(field, broken=0.0)
                 if is_valid(field, candidate):
                     field["default"] = candidate
@@ -317,13 +320,22 @@ class Generator:
             return self._random.choice(schema["enum"])
         if schema.get("x-kubernetes-int-or-string"):
             return self._random.choice([1, 3, 7, "a", "12", "abc", 65])
+        makers = {"string": self._string_value, "integer": self._integer_value, "number": self._number_value}
+        if (maker := makers.get(schema.get("type", ""))) is not None:
+            return maker()
+        return self._compound_value(schema, broken)
+
+    def _string_value(self) -> str:
+        return self._random.choice(STRINGS)
+
+    def _integer_value(self) -> int:
+        return self._random.choice([each for each in NUMBERS if isinstance(each, int)])
+
+    def _number_value(self) -> float:
+        return self._random.choice(NUMBERS)
+
+    def _compound_value(self, schema: Plain, broken: float) -> Any:
         match schema.get("type"):
-            case "string":
-                return self._random.choice(STRINGS)
-            case "integer":
-                return self._random.choice([each for each in NUMBERS if isinstance(each, int)])
-            case "number":
-                return self._random.choice(NUMBERS)
             case "boolean":
                 return self._chance(0.5)
             case "array":
@@ -362,20 +374,15 @@ class Generator:
         return fields
 
     def _any_value(self, depth: int = 2) -> Any:
-        kinds = ["string", "number", "boolean", "null", *(["list", "object"] if depth else [])]
-        match self._random.choice(kinds):
-            case "string":
-                return self._random.choice(STRINGS)
-            case "number":
-                return self._random.choice(NUMBERS)
-            case "boolean":
-                return self._chance(0.5)
-            case "null":
-                return None
-            case "list":
-                return [self._any_value(depth - 1) for _ in range(self._random.randint(0, 2))]
-            case _:
-                return {
-                    key: self._any_value(depth - 1)
-                    for key in self._random.sample(KEYS, self._random.randint(0, 2))
-                }
+        scalars: list[Callable[[], Any]] = [
+            self._string_value,
+            self._number_value,
+            lambda: self._chance(0.5),
+            lambda: None,
+        ]
+        if not depth or self._chance(0.6):
+            return self._random.choice(scalars)()
+        if self._chance(0.5):
+            return [self._any_value(depth - 1) for _ in range(self._random.randint(0, 2))]
+        keys = self._random.sample(KEYS, self._random.randint(0, 2))
+        return {key: self._any_value(depth - 1) for key in keys}

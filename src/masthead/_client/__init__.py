@@ -10,5 +10,5 @@
 | `event`, `watch`, `watchlist` | watches |
 | `conditions`, `rollouts`, `wait` | wait conditions, and waiting for them |
 | `documents`, `install_order`, `manifests` | manifests |
-| `mutations`, `extraction`, `fields_v1`, `fieldpaths` | mutating objects, and the fields a manager owns |
+| `mutations` | mutating objects |
 """

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
 
-from masthead._client.fieldpaths import parse_path, plain, value_at
 from masthead._client.rollouts import daemon_set_lacks, deployment_lacks, stateful_set_lacks
 from masthead._module import set_module
+from masthead._schema.field_paths import parse_path, plain, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._client.fieldpaths import parse_path, plain, value_at
+from masthead._schema.field_paths import parse_path, plain, value_at
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object

@@ -19,9 +19,9 @@ from masthead._client.conditions import (
     field_is,
     matches,
 )
-from masthead._client.fieldpaths import parse_path, value_at
 from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
+from masthead._schema.field_paths import parse_path, value_at
 from masthead.api.apiextensions.v1 import CustomResourceDefinition
 from masthead.api.apps.v1 import DaemonSet, Deployment, StatefulSet
 from masthead.api.batch.v1 import Job

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from tests.unit.rest.scripted import JSON, FakeResponse, client, get, status
 
-from masthead._client.fields_v1 import read_fields_v1
 from masthead._client.watch_event import read_events
 from masthead._errors.base import printable
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import Status
 from masthead._rest.response import Response, failure
+from masthead._schema.field_sets import read_fields_v1
 from masthead.api.core.v1 import Pod, PodList
 from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError
 from masthead.testing.virtual_time import in_virtual_time

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._schema.errors import quoted
 from masthead._server.resources.go_decoder import GoList, GoMap, GoStruct
-from masthead._server.wire.failures import quoted
 from masthead._server.wire.go_duplicates import MOST_STRICT_ERRORS, Pairs
 
 if TYPE_CHECKING:

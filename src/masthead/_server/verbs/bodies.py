@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+from masthead._schema.errors import quoted
 from masthead._server.resources.codec import KindDecoder
 from masthead._server.resources.go_decoder import Mismatch
 from masthead._server.wire import go_json
-from masthead._server.wire.failures import StatusFailure, bad_request, quoted
+from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead._server.wire.go_yaml import decode_yaml
 from masthead._server.wire.limits import BODY_LIMIT

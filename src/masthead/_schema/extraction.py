@@ -2,9 +2,9 @@
 
 ::
 
-    mine = extract(await deployments.get("web"), "my-controller")
+    mine = extract(deployments.get("web"), "my-controller")
     mine.spec.replicas = 3
-    await deployments.apply(mine, field_manager="my-controller")
+    deployments.apply(mine, field_manager="my-controller")
 
 Applying the extracted object unchanged is a no-op. Two things cannot be recovered from an object: the type of
 a custom kind that is not registered, so a field that is owned as a whole is taken as it is; and an owned
@@ -16,13 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead._client.fields_v1 import OwnedFields, read_fields_v1
 from masthead._meta import shape
 from masthead._meta.merge import Merge
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
+from masthead._schema.field_sets import OwnedFields, read_fields_v1
 from masthead.errors import InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.extraction import extract
-from masthead._client.fields_v1 import read_fields_v1
 from masthead._meta.unstructured import Unstructured
+from masthead._schema.extraction import extract
+from masthead._schema.field_sets import read_fields_v1
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import DecodeError, InvalidValueError
