@@ -14,6 +14,7 @@ import msgspec
 
 from masthead._server import scheme
 from masthead._server.resources.go_decoder import decoder_of
+from masthead._server.wire.patches import problem_with_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,10 @@ class ObjectCodec(Decoder, Protocol):
 
     def encode(self, found: Plain) -> bytes:
         """Encode an object of this version that is not stored; its metadata comes first."""
+        ...
+
+    def kind_problem(self, patched: Plain) -> str:
+        """Return the message about a patch that made an object of another kind; empty if there is none."""
         ...
 
     def blank(self, metadata: Plain) -> Plain:
@@ -166,6 +171,10 @@ class GoCodec(KindDecoder):
     def encode(self, found: Plain) -> bytes:
         """Encode an object of this version that is not stored; its metadata comes first."""
         return self._head + self.dump(found)
+
+    def kind_problem(self, patched: Plain) -> str:
+        """Return the message about a patch that made an object of another kind; empty if it did not."""
+        return problem_with_kind(patched, self.gvk.kind, self.gvk.api_version)
 
     def blank(self, metadata: Plain) -> Plain:
         """Return an object that has nothing but some metadata, and the fields that Go writes even if they are unset."""

@@ -118,6 +118,11 @@ class ServedResource:
         return self.definition is not None
 
     @property
+    def registry_name(self) -> str:
+        """The name of its objects' place in kube-apiserver's storage, which messages mention."""
+        return f"{self.group}/{self.name}" if self.is_custom else self.name
+
+    @property
     def selectable(self) -> SelectableFields:
         """The fields that a field selector may name."""
         return self.description.selectable

@@ -166,7 +166,7 @@ def patch_object(context: WriteContext, patch: RequestPatch) -> Written:
         if not patched.get("kind") and not patched.get("apiVersion"):
             options.warnings.extend(f'unknown field "{name}"' for name in sorted(patched))
             raise nameless(context.name)
-        if problem := patches.problem_with_kind(patched, served.kind, served.api_version):
+        if problem := served.codec.kind_problem(patched):
             raise result.refuse(patched, problem)
         errors = result.strict_errors() if options.field_validation != "Ignore" else []
         decoded = bodies.drop_unknown(patched, served.codec, options, errors, result.refuse)

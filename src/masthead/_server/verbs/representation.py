@@ -96,7 +96,10 @@ class WholeObjects:
         """Write a list of the resource's kind."""
         served = self._served
         items = b",".join([served.codec.item(record.value) for record in page.records])
-        return _list(served.list_kind, served.api_version, page, b"[%b]" % items)
+        head = list_metadata(page)
+        if served.is_custom:  # Go's unstructured lists do not leave it out
+            head.setdefault("continue", "")
+        return _list(served.list_kind, served.api_version, head, b"[%b]" % items)
 
     def open_stream(self) -> None:
         """Do nothing: there is nothing to prepare."""
@@ -153,7 +156,8 @@ class MetadataOnly:
             raise StatusFailure(406, "NotAcceptable", f"you requested PartialObjectMetadata, but {problem}")
         items = b"[%b]" % b",".join(self.one(record.value) for record in page.records)
         # Go's converter leaves the list of no items nil.
-        return _list("PartialObjectMetadataList", self._api_version, page, items if page.records else b"null")
+        shown = items if page.records else b"null"
+        return _list("PartialObjectMetadataList", self._api_version, list_metadata(page), shown)
 
     def open_stream(self) -> None:
         """Do nothing: there is nothing to prepare."""
@@ -169,6 +173,8 @@ class MetadataOnly:
 
 def go_type(served: ServedResource) -> str:
     """The name of a kind's internal Go type, which messages mention."""
+    if served.is_custom:
+        return "unstructured.Unstructured"
     return f"{served.stored_group.partition('.')[0] or 'core'}.{served.kind}"
 
 
@@ -182,6 +188,6 @@ def list_metadata(page: Page) -> Plain:
     return metadata
 
 
-def _list(kind: str, api_version: str, page: Page, items: bytes) -> bytes:
-    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(page)})
+def _list(kind: str, api_version: str, metadata: Plain, items: bytes) -> bytes:
+    head = msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
     return b'%b,"items":%b}' % (head[:-1], items)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._meta.gvk import GroupVersionResource
+from masthead._server import scheme
 from masthead._server.faults import Effect
 from masthead._server.resources.catalog import unknown_resource
 from masthead._server.resources.warnings.headers import fit
@@ -15,6 +15,7 @@ from masthead._server.verbs import bodies, delete, discovery, reviews, subresour
 from masthead._server.verbs.lists import check_not_ahead, read_page
 from masthead._server.verbs.openapi import OpenApiHandler, is_openapi
 from masthead._server.verbs.patch import RequestPatch, patch_object
+from masthead._server.verbs.paths import find_resource, not_allowed
 from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import Watcher
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["Rest"]
 
 _READ_MANY: Final = frozenset({"list", "watch"})
-_NEED_NAME: Final = frozenset({"get", "update", "patch", "delete"})
-_NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources that can be shown as a table; empty for the object."""
 
@@ -113,15 +112,15 @@ class Rest:
         """
         if not info.resource or (info.group and not self._catalog.versions(info.group)):
             return self._describe(request)
-        served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
-        if served is None or not _fits(info, served):
-            raise unknown_resource()
-        _check_allowed(served, info)
+        served = find_resource(self._catalog, info)
+        if served is None:
+            return discovery.not_found_page()
         media = negotiate(
             request.headers.get("accept", ""),
             of_collection=info.verb in _READ_MANY,
             is_watch=info.verb == "watch",
             has_table=served.is_stored and info.subresource in _TABLE_SUBRESOURCES,
+            is_routed=not served.is_custom,
         )
         representation = representation_for(media, served, request, self._cluster.clock)
         context = RequestContext(request, info, served, media, representation)
@@ -139,6 +138,8 @@ class Rest:
     def _get(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
         if context.media.is_metadata_list:
+            if served.is_custom:  # whose Go type could be a list, for all that the server knows
+                raise StatusFailure(500, "", "content is not a list")
             problem = f"the requested object is not a list (*{go_type(served)})"
             raise StatusFailure(
                 406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}"
@@ -168,12 +169,12 @@ class Rest:
         found = self._discovery.describe(request)
         if found is not None:
             if request.method != "GET" and not discovery.takes_any_method(request):
-                raise _not_allowed()
+                raise not_allowed()
             if found.content_type == JSON_TYPE and not discovery.ignores_accept(request):
                 negotiate(request.headers.get("accept", ""))
             return found
         path = split_path(request.path)
-        if path is not None and (not path.group or self._catalog.versions(path.group)):
+        if path is not None and path.group in scheme.VERSIONS:
             raise unknown_resource()
         return discovery.not_found_page()
 
@@ -226,7 +227,8 @@ class Rest:
             self._cluster,
             context.served,
             info.namespace,
-            info.name,
+            # A custom resource may be posted to a path with a name, which does not matter.
+            info.name if info.verb != "create" or info.subresource else "",
             WriteOptions.of(context.request, kind, context.warnings),
             subresource=info.subresource,
             is_put=info.verb == "update",
@@ -261,32 +263,6 @@ class Rest:
 
 def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
     context.warnings.extend(context.served.delete_warnings(policy=how.policy, orphans=how.orphans))
-
-
-def _fits(info: RequestInfo, served: ServedResource) -> bool:
-    """Whether a path is valid for a resource."""
-    if info.namespace and not served.is_namespaced:
-        return False
-    if info.name and served.is_namespaced and not info.namespace:
-        return False
-    if info.tail and info.subresource != "proxy":
-        return False
-    return not info.subresource or served.resource.subresource(info.subresource) is not None
-
-
-def _check_allowed(served: ServedResource, info: RequestInfo) -> None:
-    part = served.resource.subresource(info.subresource) if info.subresource else None
-    verbs = frozenset(part.verbs) if part else served.verbs
-    lacks_namespace = served.is_namespaced and not info.namespace and info.verb in _NEED_NAMESPACE
-    lacks_name = info.verb in _NEED_NAME and not info.name
-    has_name_too_many = info.verb == "create" and bool(info.name) and not info.subresource
-    if info.verb not in verbs or lacks_namespace or lacks_name or has_name_too_many:
-        raise _not_allowed()
-
-
-def _not_allowed() -> StatusFailure:
-    message = "the server does not allow this method on the requested resource"
-    return StatusFailure(405, "MethodNotAllowed", message, details={})
 
 
 def _written(context: RequestContext, written: Written) -> ApiResponse:

@@ -186,9 +186,7 @@ def validate_create(context: WriteContext, found: Plain) -> None:
         ]
     )
     if errors:
-        raise refused_fields(
-            served.stored_group, _kind_of(served, found), text(metadata(found), "name"), errors
-        )
+        raise refused_fields(*_group_kind(served, found), text(metadata(found), "name"), errors)
 
 
 def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
@@ -204,7 +202,7 @@ def uid_problem(served: ServedResource, meta: Plain, expected: str, actual: str)
     """The message of kube-apiserver's storage about a precondition that is not met."""
     key = served.key(text(meta, "namespace"), text(meta, "name"))
     return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{served.name}/{key}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{served.registry_name}/{key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
     )
 
@@ -277,7 +275,7 @@ def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
         ]
     )
     if errors:
-        raise refused_fields(served.stored_group, _kind_of(served, new), text(metadata(old), "name"), errors)
+        raise refused_fields(*_group_kind(served, new), text(metadata(old), "name"), errors)
 
 
 def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
@@ -293,9 +291,10 @@ def _keep(field: str, new: Plain, old: Plain) -> None:
         new.pop(field, None)
 
 
-def _kind_of(served: ServedResource, found: Plain) -> str:
-    """The kind of an object; only one of another kind, which is refused, has it beside its fields."""
-    return text(found, "kind") or served.kind
+def _group_kind(served: ServedResource, found: Plain) -> tuple[str, str]:
+    """The group and kind of an object; only one of another kind, which is refused, has these beside its fields."""
+    group, slash, _ = text(found, "apiVersion").partition("/")
+    return group if slash else served.stored_group, text(found, "kind") or served.kind
 
 
 def _set_or_drop(found: Plain, field: str, value: object) -> None:

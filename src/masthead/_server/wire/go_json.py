@@ -299,6 +299,9 @@ def _refused_custom(document: Plain, body: bytes, expected: GroupVersionKind) ->
         missing = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
         return _unrecognized(body, expected.kind, missing)
     # Another kind is found later, when the object is validated.
+    if "apiVersion" in document and document["apiVersion"] is None:
+        problem = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        return bad_request(f'{expected.kind} in version "" cannot be handled as a {expected.kind}: {problem}')
     actual = document.get("apiVersion") or ""
     return None if actual == expected.api_version else _other_version(actual, expected)
 

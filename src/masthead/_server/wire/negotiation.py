@@ -53,7 +53,12 @@ _DEFAULT: Final = MediaTypeOptions()
 
 
 def negotiate(
-    accept: str, *, of_collection: bool = False, is_watch: bool = False, has_table: bool = False
+    accept: str,
+    *,
+    of_collection: bool = False,
+    is_watch: bool = False,
+    has_table: bool = False,
+    is_routed: bool = True,
 ) -> MediaTypeOptions:
     """Choose the first media type that the client accepts and the server can write.
 
@@ -64,6 +69,7 @@ def negotiate(
         of_collection: Whether the path is that of a collection.
         is_watch: Whether the response is a stream.
         has_table: Whether the resource can be shown as a table.
+        is_routed: Whether kube-apiserver's router knows the path, and refuses what no path can write.
 
     Raises:
         StatusFailure: If no accepted media type can be served.
@@ -83,7 +89,7 @@ def negotiate(
             return MediaTypeOptions(content_type)
         if converted := _conversion(content_type, parameters, has_table=has_table):
             return converted
-    if is_understood:
+    if is_understood or not is_routed:
         raise _only_plain(_STREAMS if is_watch else _WRITABLE)
     available = f"{_WRITABLE}, {_STREAMS}" if of_collection else _WRITABLE
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"

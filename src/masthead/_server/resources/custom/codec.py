@@ -8,14 +8,14 @@ text: see `SchemaCodec.dump`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import msgspec
 
 from masthead._server.resources.custom.object_metadata import coerce_embedded, decode_metadata
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.patches import copy_json
-from masthead._server.wire.plain import Plain, part, text
+from masthead._server.wire.patches import spelled
+from masthead._server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
@@ -24,6 +24,8 @@ __all__ = ["Converter", "NopConverter", "SchemaCodec", "StoredCodec", "set_defau
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.Decoder().decode
+_EXPONENT_FROM: Final = 1e21
+"""Go writes numbers from here on with an exponent, and reads those as fractions."""
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -72,6 +74,31 @@ def _prune(found: Plain, version: DefinitionVersion, *, drops_invalid: bool = Fa
     return unknown
 
 
+def _with_whole_numbers(found: Plain) -> Plain:
+    """Return a copy in which 1.0 is 1, as Go writes it."""
+    written = _encode(found)
+    copied = cast("Plain", _decode(written))
+    if b".0" in written:
+        _drop_fractions(copied)
+    return copied
+
+
+def _drop_fractions(value: object) -> None:
+    owners: list[object] = [value]
+    while owners:
+        owner = owners.pop()
+        pairs = (
+            enumerate(cast("list[object]", owner))
+            if isinstance(owner, list)
+            else cast("Plain", owner).items()
+        )
+        for key, each in list(pairs):
+            if isinstance(each, float) and each.is_integer() and abs(each) < _EXPONENT_FROM:
+                cast("Any", owner)[key] = int(each)
+            elif isinstance(each, dict | list):
+                owners.append(cast("object", each))
+
+
 class StoredCodec:
     """Reads and writes stored objects as they are, in whatever version they were stored.
 
@@ -107,6 +134,11 @@ class StoredCodec:
         """Encode an object that is not stored."""
         return _encode(found)
 
+    def kind_problem(self, patched: Plain) -> str:
+        """Nothing patches objects as they are stored."""
+        del patched
+        return ""
+
     def blank(self, metadata: Plain) -> Plain:
         """Return an object that has nothing but some metadata."""
         return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, "metadata": metadata}
@@ -130,25 +162,29 @@ class SchemaCodec:
         self._definition: Definition = version.definition
         self._converter = converter
         self._since = since
+        self._identity = {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version}
         self._head = f'"apiVersion":"{self.gvk.api_version}","kind":"{self.gvk.kind}",'.encode()
         self._normal = self._head + b'"metadata":{"resourceVersion":"'
 
     def decode(self, body: Plain) -> tuple[Plain, list[str]]:
         """Return the object without unknown fields, kind and version, and the paths of unknown fields.
 
-        An object of another kind is not pruned, and keeps its kind: validation refuses it.
+        An object of another kind or version is not pruned, and keeps these: validation refuses it.
 
         Raises:
             Mismatch: If metadata is invalid, at the root or in an embedded object.
         """
-        found = copy_json({key: value for key, value in body.items() if key not in _HEAD})
+        found = _with_whole_numbers({key: value for key, value in body.items() if key not in _HEAD})
         unknown: list[str] = []
         if "metadata" in body:
             meta, extra = decode_metadata(body["metadata"])
             found["metadata"] = meta
             unknown += [f"metadata.{each}" for each in extra]
-        if text(body, "kind") not in {"", self.gvk.kind}:
-            found["kind"] = body["kind"]
+        others = {
+            name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}
+        }
+        if others:
+            found.update(others)
         else:
             unknown += _prune(found, self._version)
         return found, unknown
@@ -198,6 +234,8 @@ class SchemaCodec:
             return _encode({**found, "kind": gvk.kind, "apiVersion": gvk.api_version})[1:]
         meta = {**found["metadata"]}
         revision = meta.pop("resourceVersion", "")
+        if not revision:  # a dry run
+            return _encode({**found, **self._identity})[1:]
         rest = {key: value for key, value in found.items() if key not in _HEAD}
         head = b"%b%b" % (self._normal, revision.encode())
         metadata = b'",%b' % _encode(meta)[1:] if meta else b'"}'
@@ -226,6 +264,10 @@ class SchemaCodec:
     def encode(self, found: Plain) -> bytes:
         """Encode an object of this version that is not stored."""
         return b"{%b%b" % (self._head, _encode(found)[1:])
+
+    def kind_problem(self, patched: Plain) -> str:
+        """Return the message about a patch that took the kind away; another kind is found by validation."""
+        return "" if patched.get("kind") else f"Object 'Kind' is missing in '{spelled(patched)}'"
 
     def blank(self, metadata: Plain) -> Plain:
         """Return an object that has nothing but some metadata."""

@@ -75,9 +75,9 @@ class ObjectValidator:
         return [*errors, *self._new_list_errors(new, old)]
 
     def _kind_errors(self, found: Plain) -> list[FieldError]:
-        """An object of another kind has it beside its fields."""
-        kind = self._version.definition.kind
-        return [invalid("kind", found["kind"], f"must be {kind}")] if "kind" in found else []
+        """An object of another kind or version has these beside its fields."""
+        names = (name for name in ("kind", "apiVersion") if name in found)
+        return [invalid(name, found[name], f"must be {self._head[name]}") for name in names]
 
     def _schema_errors(self, new: Plain, old: Plain | UnsetType = UNSET) -> list[FieldError]:
         head = self._head
