@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from tests.conformance.resources import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.conformance.target import Target
 
@@ -27,6 +27,8 @@ COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning
 """The headers compared in each response. A case may add more where it is about them."""
 
 LONGEST_SHOWN_BODY = 4096
+LONGEST_WAIT = "10"
+"""Seconds that a case waits for what the server does in its own time."""
 
 
 @dataclass
@@ -293,6 +295,27 @@ class Api:
             self._connection.close()
             return 0, {}
         return response.status, parsed if isinstance(parsed, dict) else {}
+
+    def await_event(self, path: str, name: str, is_met: Callable[[Plain], bool], *, since: str = "") -> None:
+        """Wait, unrecorded, until an event of an object is as wanted, or the time is up.
+
+        Its current state is the first event, unless only those since a version are wanted.
+        """
+        query = {
+            "watch": ["true"],
+            "fieldSelector": [f"metadata.name={name}"],
+            "timeoutSeconds": [LONGEST_WAIT],
+        }
+        if since:
+            query["resourceVersion"] = [since]
+        connection = self._target.connect()
+        try:
+            response = self._send(connection, Step("GET", path, query, {}, None), None)
+            while response.status == 200 and (line := response.readline()):
+                if is_met(json.loads(line)):
+                    return
+        finally:
+            connection.close()
 
     def close(self) -> None:
         """Remove what the case made, and let go of the server."""

@@ -21,7 +21,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _TIME = re.compile(r"(?!2001|2006)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _SUFFIX = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5}")
 _VERSIONS_IN_TEXT = re.compile(
-    r"(?P<before>resource ?version(?:: | in the precondition \(| in record \())(?P<version>\d+)"
+    r"(?P<before>resource ?version(?:: | in the precondition \(| in record \(| in object meta: ))(?P<version>\d+)"
     r"(?:(?P<between> \(|, current: )(?P<newest>\d+))?",
     re.IGNORECASE,
 )

@@ -37,7 +37,6 @@ CLUSTER_SCOPED = {
     "namespaces": _CORE,
     "nodes": _CORE,
     "persistentvolumes": _CORE,
-    "apiservices": "apiregistration.k8s.io/v1",
     "customresourcedefinitions": "apiextensions.k8s.io/v1",
     "certificatesigningrequests": "certificates.k8s.io/v1",
     "ingressclasses": "networking.k8s.io/v1",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._regexp.pattern import PatternError, compile_pattern
 from masthead._schema.errors import FieldError, forbidden, invalid, required
 from masthead._schema.schema import Schema
 
@@ -149,6 +150,12 @@ def _restriction_errors(
         errors += _condition_errors(each, f"{path}.oneOf[{index}]")
     if schema.not_ is not None:
         errors += _condition_errors(schema.not_, f"{path}.not")
+    if schema.pattern:
+        try:
+            compile_pattern(schema.pattern)
+        except PatternError as error:
+            why = f"must be a valid regular expression, but isn't: {error}"
+            errors.append(invalid(f"{path}.pattern", schema.pattern, why))
     return errors
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 import ssl
+from typing import Final
 
 from masthead._schema.errors import FieldError, invalid
 
 __all__ = ["ca_bundle_errors", "has_certificates"]
+
+_BLOCK: Final = re.compile(rb"-----BEGIN ([^-]*)-----.*-----END \1-----", re.DOTALL)
 
 
 def has_certificates(bundle: str) -> bool:
@@ -26,7 +30,7 @@ def ca_bundle_errors(path: str, bundle: str) -> list[FieldError]:
     if has_certificates(bundle):
         return []
     # differs from kube-apiserver, which says of a certificate that is there what Go cannot parse in it.
-    has_block = b"-----BEGIN " in base64.b64decode(bundle)
+    has_block = _BLOCK.search(base64.b64decode(bundle)) is not None
     problem = (
         "no valid certificate authority data seen" if has_block else "unable to parse bytes as PEM block"
     )

@@ -157,7 +157,8 @@ def _grant(wanted: Plain, accepted: Plain, group: GroupNames) -> tuple[Plain, Pl
         else:
             names[field] = text(wanted, field)
     names["categories"] = wanted.get("categories")
-    granted = {key: names[key] for key in _ORDER if names.get(key)}
+    # Plural and kind are written even if they are not granted.
+    granted = {key: names.get(key) or "" for key in _ORDER if names.get(key) or key in ("plural", "kind")}
     if conflict is None:
         return granted, condition_of(NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found")
     return granted, condition_of(NAMES_ACCEPTED, "False", *conflict)

@@ -37,8 +37,6 @@ _RULES: Final = "x-kubernetes-validations"
 _META_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _NEWLINE: Final = re.compile("[\n\r]")
-_NULL: Final = "null"
-"""How a message shows a pointer that is nil."""
 _SIMPLE: Final = frozenset(
     [
         "type",
@@ -238,7 +236,7 @@ def _set_errors(schema: Plain, path: str) -> Errors:
         return [invalid(f"{path}.items.{_LIST_TYPE}", list_type, why)]
     if each.get("type") == "object" and each.get(_MAP_TYPE) != "atomic":
         # kube-apiserver shows the type of the list here, too.
-        return [invalid(f"{path}.items.{_MAP_TYPE}", _NULL if list_type is None else list_type, why)]
+        return [invalid(f"{path}.items.{_MAP_TYPE}", list_type, why)]
     return []
 
 
