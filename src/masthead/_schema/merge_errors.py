@@ -13,6 +13,7 @@ __all__ = [
     "BAD_DELETION_LIST",
     "BAD_ORDER_LIST",
     "BAD_RETAIN_KEYS",
+    "MergeConflictError",
     "StrategicMergeError",
     "missing_key",
     "not_comparable",
@@ -35,6 +36,29 @@ class StrategicMergeError(Exception):
     def __init__(self, message: str, code: int = 500) -> None:
         super().__init__(message)
         self.code = code
+
+
+class MergeConflictError(StrategicMergeError):
+    """A three-way patch would overwrite what was changed meanwhile.
+
+    Args:
+        patch: The patch.
+        changed: What was changed from the original configuration to the current object.
+    """
+
+    def __init__(self, patch: Plain, changed: Plain) -> None:
+        super().__init__(
+            f"patch:\n{_yaml(patch)}\nconflicts with changes made from original to current:\n{_yaml(changed)}\n",
+            409,
+        )
+        self.patch = patch
+        self.changed = changed
+
+
+def _yaml(value: Plain) -> str:
+    from masthead._meta import yaml
+
+    return yaml.dump(value)
 
 
 def missing_key(item: Plain, key: str) -> StrategicMergeError:
