@@ -22,6 +22,7 @@ Query: TypeAlias = "str | int | bool | list[str]"
 PATCH_TYPES = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
 }
 COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning", "WWW-Authenticate")
 """The headers compared in each response. A case may add more where it is about them."""
@@ -150,7 +151,7 @@ class Api:
     def patch(
         self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query
     ) -> CallResponse:
-        """Change an object, or ``name/subresource``; `by` is ``merge``, ``json`` or a media type."""
+        """Change an object, or ``name/subresource``; `by` is ``merge``, ``json``, ``strategic`` or a media type."""
         headers = {"Content-Type": PATCH_TYPES.get(by, by)}
         return self.request("PATCH", self.path(resource, name), patch, query=query, headers=headers)
 

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources.behavior import SubresourceBehavior, WarningHooks
+from masthead._schema.errors import forbidden, quoted
+from masthead._server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
 from masthead._server.resources.builtin.core.pod.warnings import pod_status_warnings
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:
+    from masthead._schema.errors import FieldError
     from masthead._server.wire.plain import Plain
 
 
 def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
     """``pods/ephemeralcontainers``: containers for debugging."""
     spec = {**part(old, "spec")}
+    spec.pop("ephemeralContainers", None)
     if containers := part(new, "spec").get("ephemeralContainers"):
         spec["ephemeralContainers"] = containers
     return {**old, "metadata": new["metadata"], "spec": spec}
+
+
+def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
+    """Refuse to remove or change a container for debugging."""
+    path = "spec.ephemeralContainers"
+    wanted = {each.get("name"): each for each in items(part(new, "spec"), "ephemeralContainers")}
+    errors: list[FieldError] = []
+    for each in items(part(old, "spec"), "ephemeralContainers"):
+        label = f"existing ephemeral containers {quoted(each['name'])} may not be"
+        if each["name"] not in wanted:
+            errors.append(forbidden(path, f"{label} removed\n"))
+        elif wanted[each["name"]] != each:
+            # differs from kube-apiserver, which appends the difference.
+            errors.append(forbidden(path, f"{label} changed"))
+    return errors
 
 
 def _merge_resources(new: Plain, old: Plain) -> Plain:
@@ -42,7 +60,11 @@ def _take_all(new: Plain, _: Plain) -> Plain:
 
 SUBRESOURCES: Final = {
     "binding": SubresourceBehavior(merge=_take_all),
-    "ephemeralcontainers": SubresourceBehavior(merge=_merge_ephemeral_containers, raises_generation=True),
+    "ephemeralcontainers": SubresourceBehavior(
+        merge=_merge_ephemeral_containers,
+        hooks=StrategyHooks(validate_status=_ephemeral_container_errors),
+        raises_generation=True,
+    ),
     "resize": SubresourceBehavior(merge=_merge_resources, raises_generation=True),
     "status": SubresourceBehavior(warnings=WarningHooks(on_update=pod_status_warnings)),
 }
