@@ -95,6 +95,8 @@ NUMBERS: Final = (
     3.0000000001,
     4e38,
 )
+LARGE_NUMBERS: Final = (2**63, -(2**70))
+"""Integers of more than 64 bits, in values only: schemas have none."""
 KEYS: Final = ("a", "b", "c", "d", "kind", "k-1", "x.y")
 
 
@@ -333,6 +335,10 @@ class Generator:
 
     def _number_value(self) -> float:
         return self._random.choice(NUMBERS)
+
+    def sent_value(self, schema: Plain, broken: float) -> Any:
+        """Return a value to send: such a one as `value` returns, or a large number."""
+        return self._random.choice(LARGE_NUMBERS) if self._chance(0.01) else self.value(schema, broken)
 
     def _compound_value(self, schema: Plain, broken: float) -> Any:
         match schema.get("type"):

@@ -8,7 +8,8 @@ text: see `SchemaCodec.dump`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+import re
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import msgspec
 
@@ -22,11 +23,41 @@ if TYPE_CHECKING:
 
 __all__ = ["Converter", "NopConverter", "SchemaCodec", "StoredCodec", "set_defaults"]
 
-_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_encode_json: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.Decoder().decode
-_EXPONENT_FROM: Final = 1e21
-"""Go writes numbers from here on with an exponent, and reads those as fractions."""
+_INT64: Final = 2**63
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def _encode(found: Plain) -> bytes:
+    data = _encode_json(found)
+    # Go writes 2.0 as 2, so that it is an integer when it is read again.
+    return _encode_json(_with_integers(found)) if b".0" in data else data
+
+
+def _with_integers(value: object) -> object:
+    """Return plain JSON with integers in place of floats that are whole."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _INT64 else value
+    if isinstance(value, dict):
+        return {key: _with_integers(each) for key, each in value.items()}
+    return [_with_integers(each) for each in value] if isinstance(value, list) else value
+
+
+def _copied(found: Plain) -> Plain:
+    """Return a copy of decoded JSON, with floats in place of integers of more than 64 bits."""
+    data = msgspec.json.encode(found)
+    copy = cast("Plain", _decode(data))
+    return cast("Plain", _with_floats(copy)) if _LONG_NUMBER.search(data) else copy
+
+
+def _with_floats(value: object) -> object:
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _with_floats(each) for key, each in value.items()}
+    return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
 class Converter(Protocol):
@@ -72,31 +103,6 @@ def _prune(found: Plain, version: DefinitionVersion, *, drops_invalid: bool = Fa
     if version.has_embedded:
         unknown += coerce_embedded(found, version.schema, drops_invalid=drops_invalid)
     return unknown
-
-
-def _with_whole_numbers(found: Plain) -> Plain:
-    """Return a copy in which 1.0 is 1, as Go writes it."""
-    written = _encode(found)
-    copied = cast("Plain", _decode(written))
-    if b".0" in written:
-        _drop_fractions(copied)
-    return copied
-
-
-def _drop_fractions(value: object) -> None:
-    owners: list[object] = [value]
-    while owners:
-        owner = owners.pop()
-        pairs = (
-            enumerate(cast("list[object]", owner))
-            if isinstance(owner, list)
-            else cast("Plain", owner).items()
-        )
-        for key, each in list(pairs):
-            if isinstance(each, float) and each.is_integer() and abs(each) < _EXPONENT_FROM:
-                cast("Any", owner)[key] = int(each)
-            elif isinstance(each, dict | list):
-                owners.append(cast("object", each))
 
 
 class StoredCodec:
@@ -174,7 +180,7 @@ class SchemaCodec:
         Raises:
             Mismatch: If metadata is invalid, at the root or in an embedded object.
         """
-        found = _with_whole_numbers({key: value for key, value in body.items() if key not in _HEAD})
+        found = _copied({key: value for key, value in body.items() if key not in _HEAD})
         unknown: list[str] = []
         if "metadata" in body:
             meta, extra = decode_metadata(body["metadata"])
