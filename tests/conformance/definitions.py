@@ -144,7 +144,9 @@ def _merge_patch(old: Plain, new: Plain) -> Plain:
     patch: Plain = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
-        if value != before:
-            both = isinstance(value, dict) and isinstance(before, dict)
-            patch[key] = _merge_patch(before, value) if both else value
+        if isinstance(value, dict) and isinstance(before, dict):
+            if value != before:
+                patch[key] = _merge_patch(before, value)
+        elif value != before:
+            patch[key] = value
     return patch
