@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from masthead import errors as errors
     from masthead import meta as meta
     from masthead import metrics as metrics
+    from masthead import printers as printers
     from masthead import rest as rest
     from masthead import server as server
     from masthead._cache.factory.selection import Selection as Selection
@@ -102,6 +103,7 @@ _HOMES = {
     "errors": "masthead",
     "meta": "masthead",
     "metrics": "masthead",
+    "printers": "masthead",
     "rest": "masthead",
     "server": "masthead",
     "EventHandler": "masthead._cache.informer.handlers",

@@ -11,10 +11,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from masthead._client.options import list_query
-from masthead._meta.object import Object, ObjectList
 from masthead._meta.unstructured import UnstructuredList
 from masthead.errors import ExpiredError, GoneError, ProtocolError
 
@@ -22,11 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from masthead._client.options import FieldSelection, LabelSelection, Query
+    from masthead._meta.metadata import ListMeta
+    from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
 
-__all__ = ["ListQuery", "iter_pages", "name_kinds", "list_all"]
+__all__ = ["ListPage", "ListQuery", "iter_pages", "name_kinds", "list_all"]
 
-T = TypeVar("T", bound=Object)
+
+class ListPage(Protocol):
+    """A page of a list: an `ObjectList`, or rows of a table."""
+
+    @property
+    def metadata(self) -> ListMeta:
+        """The resource version, and the token of the next page."""
+        ...
+
+    @property
+    def items(self) -> list[Any]:
+        """What is on the page."""
+        ...
+
+
+P = TypeVar("P", bound=ListPage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +82,8 @@ class ListQuery:
 
 
 async def iter_pages(
-    fetch: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
-) -> AsyncIterator[ObjectList[T]]:
+    fetch: Callable[[Query], Awaitable[P]], query: ListQuery, page_size: int
+) -> AsyncIterator[P]:
     """Fetch page after page, starting at the query's own continue token.
 
     Raises:
@@ -90,9 +106,7 @@ async def iter_pages(
         query = query.after(token)
 
 
-async def list_all(
-    fetch: Callable[[Query], Awaitable[ObjectList[T]]], query: ListQuery, page_size: int
-) -> ObjectList[T]:
+async def list_all(fetch: Callable[[Query], Awaitable[P]], query: ListQuery, page_size: int) -> P:
     """Fetch all pages and join them into one list.
 
     Raises:
@@ -113,7 +127,7 @@ async def list_all(
     return result
 
 
-def _clear_paging(result: ObjectList[Any]) -> None:
+def _clear_paging(result: ListPage) -> None:
     """Remove the paging metadata: a complete list has no next page."""
     result.metadata.continue_ = ""
     result.metadata.remaining_item_count = None

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 
+from msgspec.structs import replace
+
 from masthead._client.base import BaseResource, LazyTarget
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
 from masthead._client.pagination import ListQuery, iter_pages, list_all, name_kinds
+from masthead._client.tables import ACCEPT_TABLE, read_page
 from masthead._client.wait import wait_for
 from masthead._client.watch import Watch
 from masthead._client.watchlist import watch_list
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
     from masthead._client.options import FieldSelection, LabelSelection, Query
+    from masthead._client.tables import TablePage
     from masthead._meta.v1 import ResourceVersionMatch
+    from masthead._printers.table import PrintedTable
     from masthead._rest.call import Call
     from masthead.errors import DecodeError
 
@@ -158,6 +163,62 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         ):
             for item in page.items:
                 yield item
+
+    async def as_table(
+        self,
+        *,
+        wide: bool = False,
+        namespaces: bool | None = None,
+        objects: bool = False,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+        limit: int | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> PrintedTable:
+        """List all objects as a table, with the columns and cells of the server. Print it for what kubectl shows.
+
+        A server that does not make tables returns objects; then the table is made of those.
+
+        Args:
+            wide: Whether the table's text has the wide columns, as with ``-o wide``.
+            namespaces: Whether the table's text has the namespaces; None for when objects of all namespaces are
+                listed.
+            objects: Whether the rows have whole objects instead of their metadata.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            resource_version: How fresh the list must be.
+            resource_version_match: How `resource_version` is compared.
+            limit: Fetch one page of this length only; the table's ``continue_`` is the token of the next.
+            continue_: Fetch only the page of this token.
+            timeout_seconds: How long the server may take for a page.
+            page_size: The limit of each page; None for the client's default.
+            timeout: Timeout of each page, in seconds.
+        """
+        query = ListQuery(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_=continue_,
+            timeout_seconds=timeout_seconds,
+        )
+        target = await self._target()
+
+        async def fetch(params: Query) -> TablePage:
+            included = ("includeObject", "Object" if objects else "Metadata")
+            call = await self._build_call("list", query=[*params, included], timeout=timeout)
+            response = await self._context.rest.call(replace(call, accept=ACCEPT_TABLE))
+            return read_page(response.body, target, has_objects=objects)
+
+        page = await list_all(fetch, query, self._page_size(page_size))
+        in_all = bool(target.namespaced) and self._namespace is None
+        return page.table(wide=wide, namespaces=in_all if namespaces is None else namespaces)
 
     async def watch_list(
         self,

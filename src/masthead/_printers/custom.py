@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from masthead._printers.ages import age, moment
 from masthead._printers.jsonpath import JsonPath, JsonPathError, compile_path
-from masthead._printers.plain import entries, integer, text
+from masthead._printers.numbers import go_float, json_number
+from masthead._printers.plain import entries, integer, is_integer, text
 from masthead._printers.printer import NAME, Column, Printer, name_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ __all__ = ["custom_printer", "printer_of_version"]
 _DEFAULT: Final[list[Plain]] = [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
 """The columns of a version that has none."""
 _LARGEST_INTEGER: Final = 2**63
-_PLAIN_JSON: Final = 21
-_PLAIN_TEXT: Final = 6
-"""From these powers of ten on, Go writes numbers with an exponent: in JSON, and in other text."""
 
 
 def printer_of_version(version: Plain) -> Printer:
@@ -87,7 +84,7 @@ def _cell(kind: str, value: object, now: datetime) -> Cell:
         case "integer", int() | float():
             return _truncated(value)
         case "number", int() | float():
-            return _number(value)
+            return json_number(value)
         case "date", str():
             return _age(value, now)
         case _:
@@ -99,15 +96,6 @@ def _truncated(value: float) -> Cell:
         return int(value)
     # What Go's conversion makes of a number that does not fit.
     return -_LARGEST_INTEGER
-
-
-def _number(value: float) -> int | float:
-    """Return a number that JSON has as Go writes it: whole ones without a fraction."""
-    try:
-        number = float(value)
-    except OverflowError:
-        return value
-    return int(number) if number.is_integer() and abs(number) < 10**_PLAIN_JSON else number
 
 
 def _age(value: str, now: datetime) -> str:
@@ -124,7 +112,9 @@ def _printed(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case float():
-            return _printed_float(value)
+            return go_float(value)
+        case int():
+            return str(value) if is_integer(value) else "<invalid>"
         case dict() | list():
             return _printed_json(cast("object", value))
         case _:
@@ -134,7 +124,7 @@ def _printed(value: object) -> str:
 def _printed_json(value: object) -> str:
     try:
         encoded = msgspec.json.encode(_with_go_numbers(value), order="sorted").decode()
-    except RecursionError:
+    except (RecursionError, ValueError):  # it nests too deeply, or has a number that is too long
         return "<invalid>"
     for character in "<>&\u2028\u2029":
         encoded = encoded.replace(character, f"\\u{ord(character):04x}")
@@ -144,7 +134,7 @@ def _printed_json(value: object) -> str:
 def _with_go_numbers(value: object) -> object:
     match value:
         case float():
-            return _number(value)
+            return json_number(value)
         case dict():
             items = cast("dict[str, object]", value).items()
             return {key: _with_go_numbers(each) for key, each in items}
@@ -152,16 +142,3 @@ def _with_go_numbers(value: object) -> object:
             return [_with_go_numbers(each) for each in cast("list[object]", value)]
         case _:
             return value
-
-
-def _printed_float(value: float) -> str:
-    """Return a number with the fewest digits, and with an exponent below -4 and from 6 on."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    if not isinstance(exponent, int):
-        return str(value)
-    power = len(digits) + exponent - 1
-    if -5 < power < _PLAIN_TEXT:
-        return format(Decimal(repr(value)).normalize(), "f")
-    first, *others = digits
-    fraction = f".{''.join(map(str, others))}" if others else ""
-    return f"{'-' if sign else ''}{first}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from masthead._meta.labels import from_label_selector
 from masthead._meta.quantity import parse_text
 from masthead._meta.v1 import LabelSelector
-from masthead._printers.plain import entries, labels, text
+from masthead._printers.plain import entries, is_integer, labels, text
 from masthead.errors import DecodeError, QuantityError, SelectorError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def label_selector(owner: Plain, name: str, *, invalid: str = "<error>", empty: 
 
 def quantity(value: object) -> str:
     """Format a quantity in its canonical form; ``0`` if it is missing."""
-    if type(value) is int:
+    if is_integer(value):
         value = str(value)
     if not isinstance(value, str) or not value:
         return "0"

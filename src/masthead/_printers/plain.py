@@ -6,14 +6,15 @@ does this.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeGuard, cast
 
-__all__ = ["Plain", "entries", "flag", "has", "integer", "labels", "part", "text", "texts"]
+__all__ = ["Plain", "entries", "flag", "has", "integer", "is_integer", "labels", "part", "text", "texts"]
 
 Plain: TypeAlias = dict[str, Any]
 """A JSON object: one of the API, or a part of one."""
 
 _NOTHING: Final[Plain] = {}
+_LARGEST: Final = 2**63
 
 
 def part(owner: Plain, *path: str) -> Plain:
@@ -51,9 +52,14 @@ def texts(owner: Plain, name: str) -> list[str]:
 
 
 def integer(owner: Plain, name: str) -> int:
-    """Return a whole number; 0 if there is none."""
+    """Return a whole number; 0 if there is none, or if it is longer than any of the API."""
     found = owner.get(name)
-    return found if type(found) is int else 0
+    return found if is_integer(found) else 0
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number of 64 bits, as the API has them."""
+    return type(value) is int and -_LARGEST <= value < _LARGEST
 
 
 def has(owner: Plain, name: str) -> bool:

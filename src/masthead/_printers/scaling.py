@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._printers.formats import quantity
-from masthead._printers.plain import entries, has, integer, part, text
+from masthead._printers.plain import entries, has, integer, is_integer, part, text
 from masthead._printers.printer import AGE, NAME, Column, Printer, age_of, name_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _disruption_budget(obj: Plain, now: datetime) -> list[Cell]:
 
 
 def _count_or_percent(value: object) -> str:
-    return str(value) if isinstance(value, str | int) else "N/A"
+    return str(value) if isinstance(value, str) or is_integer(value) else "N/A"
 
 
 PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._client.read_verbs import ReadVerbs as AsyncReadVerbs
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
+    from masthead._printers.table import PrintedTable
     from masthead.errors import DecodeError
 
 __all__ = ["ReadVerbs"]
@@ -160,6 +161,58 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 on_error=on_error,
                 timeout=timeout,
             ),
+        )
+
+    def as_table(
+        self,
+        *,
+        wide: bool = False,
+        namespaces: bool | None = None,
+        objects: bool = False,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resource_version: str | None = None,
+        resource_version_match: ResourceVersionMatch | None = None,
+        limit: int | None = None,
+        continue_: str | None = None,
+        timeout_seconds: int | None = None,
+        page_size: int | None = None,
+        timeout: float | None = None,
+    ) -> PrintedTable:
+        """List all objects as a table, with the columns and cells of the server. Print it for what kubectl shows.
+
+        A server that does not make tables returns objects; then the table is made of those.
+
+        Args:
+            wide: Whether the table's text has the wide columns, as with ``-o wide``.
+            namespaces: Whether the table's text has the namespaces; None for when objects of all namespaces are
+                listed.
+            objects: Whether the rows have whole objects instead of their metadata.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            resource_version: How fresh the list must be.
+            resource_version_match: How `resource_version` is compared.
+            limit: Fetch one page of this length only; the table's ``continue_`` is the token of the next.
+            continue_: Fetch only the page of this token.
+            timeout_seconds: How long the server may take for a page.
+            page_size: The limit of each page; None for the client's default.
+            timeout: Timeout of each page, in seconds.
+        """
+        return self._portal.call(
+            self._async.as_table(
+                wide=wide,
+                namespaces=namespaces,
+                objects=objects,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                resource_version=resource_version,
+                resource_version_match=resource_version_match,
+                limit=limit,
+                continue_=continue_,
+                timeout_seconds=timeout_seconds,
+                page_size=page_size,
+                timeout=timeout,
+            )
         )
 
     def watch_list(

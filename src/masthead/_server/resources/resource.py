@@ -132,7 +132,7 @@ class ServedResource:
         """The columns of a table of its objects, and their cells; its modules are imported now."""
         if self.description.printer is not None:
             return self.description.printer()
-        from masthead._printers.registry import printer_for
+        from masthead._printers.kinds import printer_for
 
         return printer_for(self.stored_group, self.kind)
 

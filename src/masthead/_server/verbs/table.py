@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from masthead._printers.registry import printer_for
+from masthead._printers.kinds import printer_for
 from masthead._schema.errors import invalid
 from masthead._server.verbs.events import INITIAL_EVENTS_END, event_line
 from masthead._server.verbs.representation import MetadataOnly, list_metadata

@@ -1,0 +1,64 @@
+"""Text of a table, as kubectl lays it out: columns as wide as their widest cell, and three blanks."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from masthead._printers.numbers import go_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from masthead._printers.printer import Cell
+
+__all__ = ["cell_text", "lay_out"]
+
+_PADDING: Final = 3
+_NARROWEST: Final = 6
+_LINE_END: Final = re.compile(r"[\f\n\r]")
+
+
+def cell_text(cell: Cell) -> str:
+    """Return the text of a cell: one line, without control sequences of terminals."""
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "true" if cell else "false"
+        case float():
+            return go_float(cell)
+        case _:
+            return _one_line(str(cell))
+
+
+def _one_line(text: str) -> str:
+    end = _LINE_END.search(text)
+    shown = f"{text[: end.start()]}..." if end else text
+    # An object must not control the terminal that it is shown on.
+    return shown.replace("\x1b", "^[")
+
+
+def lay_out(lines: Iterable[Sequence[str]]) -> str:
+    """Lay out lines of cells, with a line feed between them.
+
+    A tab in a cell begins another one, as it does for kubectl.
+    """
+    rows = ["\t".join(line).split("\t") for line in lines]
+    widths: list[list[int]] = [[] for _ in rows]
+    # The last cell of a line belongs to no column. Neighbouring lines that reach a column share its width.
+    reached = list(range(len(rows)))
+    column = 0
+    while reached := [index for index in reached if len(rows[index]) - 1 > column]:
+        for _, run in groupby(enumerate(reached), key=lambda numbered: numbered[1] - numbered[0]):
+            indices = [index for _, index in run]
+            width = max(_NARROWEST, max(len(rows[index][column]) for index in indices) + _PADDING)
+            for index in indices:
+                widths[index].append(width)
+        column += 1
+    return "\n".join(map(_line, rows, widths))
+
+
+def _line(row: list[str], widths: list[int]) -> str:
+    return "".join(map(str.ljust, row, widths)) + row[-1]

@@ -1,0 +1,37 @@
+"""Objects in tables, as ``kubectl get`` prints them.
+
+::
+
+    from masthead import printers
+
+    print(printers.table(client.core_v1.pods("default").list()))
+    print(printers.table(lister.list(), wide=True, namespaces=True))
+    print(client.core_v1.pods("default").as_table())
+
+    NAME   READY   STATUS    RESTARTS      AGE
+    web    1/1     Running   2 (5m ago)    3h
+
+`table` makes the columns and cells itself, from objects of a cache, a list or a manifest, typed or not;
+``as_table`` of a client has the server make them.
+"""
+
+from masthead._lazy import exports
+
+TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
+if TYPE_CHECKING:
+    from masthead._printers.printer import Cell as Cell
+    from masthead._printers.printer import Column as Column
+    from masthead._printers.table import PrintedRow as PrintedRow
+    from masthead._printers.table import PrintedTable as PrintedTable
+    from masthead._printers.table import table as table
+
+_HOMES = {
+    "Cell": "masthead._printers.printer",
+    "Column": "masthead._printers.printer",
+    "PrintedRow": "masthead._printers.table",
+    "PrintedTable": "masthead._printers.table",
+    "table": "masthead._printers.table",
+}
+
+if not TYPE_CHECKING:  # or a misspelt name would pass for an object
+    __getattr__, __dir__ = exports(__name__, _HOMES)
