@@ -1,7 +1,8 @@
 """``python -m tools.protobuf``: the fields of protobuf messages, for decoding requests of Go clients.
 
 Three sources make one table: the numbers and types of fields, as protobuf has them; their names in JSON and what is
-left out when it is zero, as OpenAPI has them; and which scalars are pointers, which neither has.
+left out when it is zero, as OpenAPI has them; and which scalars are pointers, as `masthead._server.resources.go_types`
+has them.
 
 A message is one text: ``number:name:type`` for each field. A type is one letter for a scalar (s: string, i: int32,
 l: int64, b: bool, d: double, y: bytes), a name with a dot for a message, a name without one for a type that JSON
@@ -22,15 +23,16 @@ import msgspec
 
 from masthead._codegen import sources
 from masthead._meta import typeinfo
+from masthead._server.resources.go_types import GoField, fields_of
 from masthead.errors import GenerateError, MastheadError
 from tools.headers import first_line
-from tools.pointers import is_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from masthead._codegen.spec import OpenApiSchema, Spec
+    from masthead._codegen.spec import Spec
     from masthead._meta.gvk import GroupVersionKind
+    from masthead._schema.schema import Schema
 
 _FACTS: Final = "protobuf-fields.json"
 _SCALARS: Final = {"string": "s", "int32": "i", "int64": "l", "bool": "b", "double": "d", "bytes": "y"}
@@ -53,14 +55,6 @@ _OWN_FORM: Final = frozenset(
 """Messages that are not objects in JSON."""
 _MAP: Final = re.compile(r"map<string,(.+)>")
 _META: Final = "meta.v1"
-_LEFT_OUT: Final = frozenset(
-    {
-        "autoscaling.v1.ScaleSpec.replicas",
-        "core.v1.LocalObjectReference.name",
-        "core.v1.ReplicationControllerSpec.minReadySeconds",
-    }
-)
-"""Fields for which OpenAPI names zero as the default although Go leaves it out."""
 
 Fields = dict[str, dict[str, list[str]]]
 """For each message, by number: the name, the type and perhaps ``repeated``."""
@@ -115,12 +109,12 @@ class _Writer:
         self._messages = messages
         self._sources: dict[str, str] = {}
 
-    def add(self, message: str, *, around: OpenApiSchema | None = None) -> None:
+    def add(self, message: str, *, around: str = "") -> None:
         """Write a message.
 
         Args:
             message: Its full name.
-            around: The schema that has its fields, if JSON knows no object of its own for it.
+            around: The message that has its fields in JSON, if JSON knows no object of its own for it.
         """
         short = _short(message)
         if self._sources.setdefault(short, message) != message:
@@ -130,25 +124,25 @@ class _Writer:
         if message not in self._fields:
             raise GenerateError(f"{_FACTS} does not know {message}")
         self._messages[short] = ""  # a message may contain itself
-        schema = self._spec.schemas.get(_schema_name(message), around)
+        owner = message if _schema_name(message) in self._spec.schemas else around or message
         texts = [
-            self._field(message, int(number), entry, schema)
-            for number, entry in self._fields[message].items()
+            self._field(message, int(number), entry, owner) for number, entry in self._fields[message].items()
         ]
         self._messages[short] = " ".join(texts)
 
-    def _field(self, message: str, number: int, entry: list[str], schema: OpenApiSchema | None) -> str:
+    def _field(self, message: str, number: int, entry: list[str], owner: str) -> str:
         name, written, *repeated = entry
+        schema = self._spec.schemas.get(_schema_name(owner))
         properties = schema.properties if schema else {}
         wire = _json_name(name, properties)
         in_map = _MAP.fullmatch(written)
         written = in_map[1] if in_map else written
         if properties and not wire and written in self._fields:
-            self.add(written, around=schema)
+            self.add(written, around=owner)
             return f"{number}::>{self._type(message, written)}"
         wire = wire or name
         prefix = "%" if in_map else "*" if repeated else ""
-        optional = "" if prefix or not self._is_dropped(message, wire, written, properties) else "?"
+        optional = "" if prefix or not self._is_dropped(owner, wire, written, properties) else "?"
         return f"{number}:{wire}:{prefix}{self._type(message, written)}{optional}"
 
     def _type(self, message: str, written: str) -> str:
@@ -164,14 +158,16 @@ class _Writer:
         return f".{name}" if package == short else f"{short}.{name}"
 
     @staticmethod
-    def _is_dropped(message: str, name: str, written: str, properties: Mapping[str, OpenApiSchema]) -> bool:
+    def _is_dropped(message: str, name: str, written: str, properties: Mapping[str, Schema]) -> bool:
         """Whether JSON has no such field where it is zero."""
-        if written not in _SCALARS or is_pointer(_short(message), name):
+        package, _, type_ = _short(message).rpartition(".")
+        facts = fields_of(package, type_).get(name, GoField())
+        if written not in _SCALARS or facts.is_pointer:
             return False
-        default = properties[name].default if name in properties else None
-        # OpenAPI has a default for exactly those that Go always writes.
-        always = default is not None and not default
-        return not always or f"{_short(message)}.{name}" in _LEFT_OUT
+        if facts.is_omitted is not None:
+            return facts.is_omitted
+        # OpenAPI has a zero for the default of exactly those that Go always writes.
+        return name not in properties or not properties[name].has_default or bool(properties[name].default)
 
 
 def _short(message: str) -> str:
@@ -184,7 +180,7 @@ def _schema_name(message: str) -> str:
     return "io.k8s." + message.removeprefix("k8s.io.").replace("_", "-")
 
 
-def _json_name(name: str, properties: Mapping[str, OpenApiSchema]) -> str:
+def _json_name(name: str, properties: Mapping[str, Schema]) -> str:
     """The name of a field in JSON; empty if it has none."""
     if name in properties:
         return name

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 import msgspec
 
-from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead._meta import names, typeinfo
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
+from masthead._meta.merge import ListType, MapType
 from masthead._meta.resource import Resource, Subresource
+from masthead._schema.schema import Schema
 from masthead.errors import GenerateError, NameFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from masthead._codegen.spec import Spec
 
 # The verbs of every custom resource, and of the subresources that its definition enables.
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -35,7 +38,7 @@ class _Names(msgspec.Struct, rename="camel"):
 
 
 class _Validation(msgspec.Struct, rename={"root": "openAPIV3Schema"}):
-    root: OpenApiSchema = OpenApiSchema(type="object")
+    root: Schema = Schema(type="object")
 
 
 class _Version(msgspec.Struct):
@@ -83,7 +86,9 @@ def add_definition(spec: Spec, definition: Mapping[str, Any], origin: str) -> No
     try:
         body = typeinfo.converter(_Definition)(_without_nulls(definition)).spec
         _check_names(body)
-    except (msgspec.ValidationError, NameFormatError) as error:
+        for version in body.versions:
+            _check_list_types(version.schema.root)
+    except (msgspec.ValidationError, NameFormatError, ValueError) as error:
         raise GenerateError(f"{origin}: CustomResourceDefinition {_name_of(definition)}: {error}") from None
     for version in body.versions:
         if version.served:
@@ -113,6 +118,22 @@ def _check_names(body: _Body) -> None:
         names.check_dns1035_label(version.name)
 
 
+def _check_list_types(schema: Schema) -> None:
+    """Check what becomes a literal in Python code.
+
+    Raises:
+        ValueError: If a list type or map type is unknown.
+    """
+    for name, value, known in (
+        ("x-kubernetes-list-type", schema.list_type, get_args(ListType)),
+        ("x-kubernetes-map-type", schema.map_type, get_args(MapType)),
+    ):
+        if value is not None and value not in known:
+            raise ValueError(f"{name} {value!r} is none of {', '.join(filter(None, known))}")
+    for inner in schema.children():
+        _check_list_types(inner)
+
+
 def _name_of(definition: Mapping[str, Any]) -> str:
     metadata: object = definition.get("metadata")
     return str(cast("Mapping[str, Any]", metadata).get("name", "?")) if isinstance(metadata, Mapping) else "?"
@@ -126,24 +147,22 @@ def _add_version(spec: Spec, body: _Body, version: _Version) -> None:
     prefix = ".".join([*reversed(served.group.split(".")), served.version])
     root = version.schema.root
     spec.schemas[f"{prefix}.{kind.kind}"] = msgspec.structs.replace(
-        root, properties={**root.properties, **_type_and("ObjectMeta")}, kinds=[kind]
+        root, properties={**root.properties, **_type_and("ObjectMeta")}, kinds=(kind,)
     )
-    spec.schemas[f"{prefix}.{list_kind.kind}"] = OpenApiSchema(
+    spec.schemas[f"{prefix}.{list_kind.kind}"] = Schema(
         type="object",
         properties={
             **_type_and("ListMeta"),
-            "items": OpenApiSchema(
-                type="array", items=OpenApiSchema(ref=f"#/components/schemas/{prefix}.{kind.kind}")
-            ),
+            "items": Schema(type="array", items=Schema(ref=f"#/components/schemas/{prefix}.{kind.kind}")),
         },
-        kinds=[list_kind],
+        kinds=(list_kind,),
     )
     spec.resources[kind] = _resource(body, version, kind)
 
 
-def _type_and(metadata: str) -> dict[str, OpenApiSchema]:
-    text = OpenApiSchema(type="string")
-    return {"apiVersion": text, "kind": text, "metadata": OpenApiSchema(ref=f"{_META}{metadata}")}
+def _type_and(metadata: str) -> dict[str, Schema]:
+    text = Schema(type="string")
+    return {"apiVersion": text, "kind": text, "metadata": Schema(ref=f"{_META}{metadata}")}
 
 
 def _resource(body: _Body, version: _Version, kind: GroupVersionKind) -> Resource:

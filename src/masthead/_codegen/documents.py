@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from masthead._codegen.spec import OpenApiSchema, Spec
 from masthead._discovery.aggregated import read_aggregated
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.resource import Resource, Subresource
+from masthead._schema.schema import Schema
 from masthead.errors import DecodeError, GenerateError
 
 if TYPE_CHECKING:
+    from masthead._codegen.spec import Spec
     from masthead._discovery.model import ApiResource
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ class _Label(msgspec.Struct):
 
 
 class _Components(msgspec.Struct):
-    schemas: dict[str, OpenApiSchema] = {}
+    schemas: dict[str, Schema] = {}
 
 
 class _OpenApi(msgspec.Struct):

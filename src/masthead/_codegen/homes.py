@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._codegen import identifiers
 from masthead._codegen.definitions import ModuleDef, Reference
+from masthead._codegen.spec import is_class, targets_of
 from masthead._meta import names, v1
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from masthead._codegen.spec import OpenApiSchema, Spec
+    from masthead._codegen.spec import Spec
     from masthead._meta.gvk import GroupVersion
+    from masthead._schema.schema import Schema
 
 META_V1: Final = "masthead.meta.v1"
 """The module that exports the types of meta/v1."""
@@ -75,15 +77,15 @@ _QUANTITY_PATTERN: Final = (
 _CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason", "status", "type"})
 
 
-def is_quantity(schema: OpenApiSchema) -> bool:
+def is_quantity(schema: Schema) -> bool:
     """Whether an inline schema is that of a quantity."""
     return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
 
 
-def is_condition(schema: OpenApiSchema) -> bool:
+def is_condition(schema: Schema) -> bool:
     """Whether an inline schema is that of meta/v1's Condition."""
     fields = frozenset(schema.properties.keys() - {"observedGeneration"})
-    return fields == _CONDITION_FIELDS and schema.required >= _CONDITION_FIELDS
+    return fields == _CONDITION_FIELDS and _CONDITION_FIELDS.issubset(schema.required)
 
 
 def meta_class(target: str) -> Reference | None:
@@ -113,7 +115,7 @@ class Homes:
         # Sorted, so that names that need a number get the same one in every run.
         for full_name in sorted(spec.schemas):
             prefix, _, name = full_name.rpartition(".")
-            if prefix not in packages or _is_value(full_name) or not spec.schemas[full_name].is_class:
+            if prefix not in packages or _is_value(full_name) or not is_class(spec.schemas[full_name]):
                 continue
             served = packages[prefix]
             if served not in self.modules:
@@ -148,7 +150,7 @@ def reach_beyond(spec: Spec, groups: Container[str]) -> bool:
     return any(
         target not in inside and not _is_value(target) and target in spec.schemas
         for name in inside
-        for target in spec.schemas[name].targets()
+        for target in targets_of(spec.schemas[name])
     )
 
 

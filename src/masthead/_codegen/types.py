@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._codegen import homes, identifiers
 from masthead._codegen.definitions import ClassDef, FieldDef, ModuleDef, Reference, in_dependency_order
-from masthead._codegen.spec import OpenApiSchema
+from masthead._codegen.spec import is_class
 from masthead._meta.merge import Merge
+from masthead._schema.schema import Schema
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class _Scope:
             return Reference(module.name, name)
         return self._adopt(target)
 
-    def schema_of(self, target: str) -> OpenApiSchema:
+    def schema_of(self, target: str) -> Schema:
         """A schema by its full name.
 
         Raises:
@@ -144,7 +145,7 @@ class _Scope:
             raise GenerateError(f"{self.module.name} refers to {target}; there is no schema of that name")
         return self.spec.schemas[target]
 
-    def define_nested(self, path: tuple[str, ...], schema: OpenApiSchema) -> Reference:
+    def define_nested(self, path: tuple[str, ...], schema: Schema) -> Reference:
         """Define a class for an inline schema."""
         name = identifiers.numbered(identifiers.nested_class_name(path), self.bound)
         self.bind(name)
@@ -153,7 +154,7 @@ class _Scope:
         self._fill(definition, path, schema)
         return Reference(self.module.name, name)
 
-    def doc_of(self, schema: OpenApiSchema) -> str:
+    def doc_of(self, schema: Schema) -> str:
         """The API's documentation; empty unless docstrings are requested."""
         return schema.description.strip() if self.docs else ""
 
@@ -165,7 +166,7 @@ class _Scope:
         self._define_named(name, schema)
         return Reference(self.module.name, name)
 
-    def _define_named(self, name: str, schema: OpenApiSchema) -> None:
+    def _define_named(self, name: str, schema: Schema) -> None:
         served = self.module.group_version
         gvk = next((each for each in schema.kinds if each.group_version == served), None)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
@@ -178,13 +179,13 @@ class _Scope:
             definition.gvk, definition.resource = gvk, self.spec.resources.get(gvk)
         self._fill(definition, (name,), schema)
 
-    def _item(self, schema: OpenApiSchema) -> str:
+    def _item(self, schema: Schema) -> str:
         """The class of a list's items; empty unless they are a kind of this module."""
         items = schema.properties["items"].items
         target = items.target if items else ""
         return self.own[target] if target in self.own and self.spec.schemas[target].kinds else ""
 
-    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: OpenApiSchema) -> None:
+    def _fill(self, into: ClassDef, path: tuple[str, ...], schema: Schema) -> None:
         taken = set(identifiers.RESERVED_IN_KINDS if into.gvk else identifiers.RESERVED)
         skipped: AbstractSet[str] = _EVERY_OBJECT_HAS if into.gvk else frozenset()
         for wire, property_ in sorted(schema.properties.items()):
@@ -193,7 +194,9 @@ class _Scope:
                 continue
             attribute = identifiers.attribute_name(wire, taken)
             taken.add(attribute)
-            is_section = bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and property_.is_class
+            is_section = (
+                bool(into.gvk) and self.module.is_custom and wire in _SECTIONS and is_class(property_)
+            )
             is_needed = wire in schema.required or is_section
             field = _Field(self, (*path, identifiers.class_name(wire)))
             into.fields.append(field.define(attribute, wire, property_, is_needed=is_needed))
@@ -209,7 +212,7 @@ class _Field:
         self.takes_data = False
         self.expanding: list[str] = []
 
-    def define(self, attribute: str, wire: str, schema: OpenApiSchema, *, is_needed: bool) -> FieldDef:
+    def define(self, attribute: str, wire: str, schema: Schema, *, is_needed: bool) -> FieldDef:
         annotation, empty = self._of(schema)
         defined = FieldDef(
             attribute,
@@ -229,10 +232,10 @@ class _Field:
             return _optional(defined)
         if empty == annotation:
             return defined if is_needed or schema.default == {} else _optional(defined)
-        is_value = (is_needed or schema.default is not None) and schema.default in _ZEROES
-        return defined if empty and is_value else _optional(defined)
+        has_zero = schema.default in _ZEROES if schema.has_default else is_needed
+        return defined if empty and has_zero else _optional(defined)
 
-    def _of(self, schema: OpenApiSchema) -> tuple[str, str]:
+    def _of(self, schema: Schema) -> tuple[str, str]:
         """The annotation of a schema and its empty value: the name of the class for a nested type; empty for no value."""
         if schema.target:
             return self._named(schema.target)
@@ -240,7 +243,7 @@ class _Field:
             return self._use(homes.QUANTITY if homes.is_quantity(schema) else homes.INT_OR_STRING), ""
         match schema.type or ("object" if schema.properties else ""):
             case "array":
-                return f"list[{self._inner(schema.items or OpenApiSchema())}]", "[]"
+                return f"list[{self._inner(schema.items or Schema())}]", "[]"
             case "object":
                 return self._object(schema)
             case "string" if schema.format == "byte":
@@ -252,20 +255,20 @@ class _Field:
             case _:
                 return self._use(homes.JSON), ""
 
-    def _inner(self, schema: OpenApiSchema) -> str:
+    def _inner(self, schema: Schema) -> str:
         """The annotation of a list's items or a map's values."""
         annotation, _ = self._of(schema)
         is_optional = schema.nullable and annotation != self.scope.module.local(homes.JSON)
         return f"{annotation} | None" if is_optional else annotation
 
-    def _object(self, schema: OpenApiSchema) -> tuple[str, str]:
+    def _object(self, schema: Schema) -> tuple[str, str]:
         if homes.is_condition(schema):
             return self._class(homes.CONDITION)
         if schema.properties and not schema.embedded_resource:
             return self._class(self.scope.define_nested(self.path, schema))
         values = schema.additional_properties
         return (
-            f"dict[str, {self._inner(values if isinstance(values, OpenApiSchema) else OpenApiSchema())}]",
+            f"dict[str, {self._inner(values if isinstance(values, Schema) else Schema())}]",
             "{}",
         )
 
@@ -275,7 +278,7 @@ class _Field:
         if target in homes.UNIONS:
             member, pattern = homes.UNIONS[target]
             return pattern.format(self._class(self.scope.class_of(member))[0]), ""
-        if homes.meta_class(target) or self.scope.schema_of(target).is_class:
+        if homes.meta_class(target) or is_class(self.scope.schema_of(target)):
             return self._class(self.scope.class_of(target))
         # A named schema of a list, a map or a scalar.
         if target in self.expanding:
@@ -303,17 +306,17 @@ def _is_worth_noting(default: object) -> bool:
     return isinstance(default, str | int | float) and default not in _ZEROES
 
 
-def _is_list(schema: OpenApiSchema) -> bool:
+def _is_list(schema: Schema) -> bool:
     metadata = schema.properties.get("metadata")
     return "items" in schema.properties and metadata is not None and metadata.target == homes.LIST_META
 
 
-def _merge_of(schema: OpenApiSchema) -> Merge | None:
+def _merge_of(schema: Schema) -> Merge | None:
     """How a field merges; None for the default of its type."""
     merge = Merge(
-        list_type=schema.list_type,
+        list_type=cast("Any", schema.list_type or "atomic"),
         keys=schema.list_map_keys,
-        map_type=schema.map_type,
+        map_type=cast("Any", schema.map_type or ""),
         strategy=cast("Any", tuple(filter(None, schema.patch_strategy.split(",")))),
         merge_key=schema.patch_merge_key,
     )

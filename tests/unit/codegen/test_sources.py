@@ -499,7 +499,7 @@ def test_a_manifest_without_definitions_is_named(tmp_path: Path, documents: list
         ),
         (
             {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"x-kubernetes-list-type": "heap"}}}]},
-            "Invalid enum value 'heap'",
+            "x-kubernetes-list-type 'heap' is none of atomic, set, map",
         ),
     ],
 )

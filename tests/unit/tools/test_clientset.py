@@ -18,11 +18,12 @@ from masthead._client import clientset as generated
 from masthead._client.base import BaseResource, ClientContext, Defaults
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
-from masthead._codegen.spec import OpenApiSchema, Spec
+from masthead._codegen.spec import Spec
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.registry import registry
 from masthead._meta.resource import Resource as Facts
 from masthead._meta.resource import Subresource
+from masthead._schema.schema import Schema
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def spec_of(**resources: Facts) -> Spec:
     for name, facts in resources.items():
         kind, _, version = name.partition("_")
         gvk = GroupVersionKind("example.com", version, kind)
-        spec.schemas[f"com.example.{version}.{kind}"] = OpenApiSchema(type="object", kinds=[gvk])
+        spec.schemas[f"com.example.{version}.{kind}"] = Schema(type="object", kinds=(gvk,))
         spec.resources[gvk] = facts
     return spec
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from tests.unit.codegen.tools import reformatted
 from tools import protobuf
-from tools.pointers import is_pointer
 
-from masthead._codegen.spec import OpenApiSchema, Spec
+from masthead._codegen.spec import Spec
+from masthead._schema.schema import Schema
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def schemas_of(properties: dict[str, Any], *, kind: str = "Apple") -> dict[str, 
 
 
 def text_of(schemas: dict[str, Any], fields: protobuf.Fields) -> str:
-    return protobuf.table_of(Spec(schemas=msgspec.convert(schemas, dict[str, OpenApiSchema])), fields)
+    return protobuf.table_of(Spec(schemas=msgspec.convert(schemas, dict[str, Schema])), fields)
 
 
 def table_of(text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -73,12 +73,6 @@ def test_a_pointer_is_kept_whatever_it_holds() -> None:
     schemas = {"io.k8s.api.apps.v1.DeploymentSpec": schemas_of({"replicas": {}})["io.k8s.api.fruit.v1.Apple"]}
 
     assert table_of(text_of(schemas, fields))[1] == {"apps.v1.DeploymentSpec": "1:replicas:i"}
-
-
-def test_pointers_differ_by_group_and_version_where_they_must() -> None:
-    assert is_pointer("discovery.v1.EndpointPort", "name")
-    assert not is_pointer("core.v1.EndpointPort", "name")
-    assert not is_pointer("fruit.v1.Apple", "name")
 
 
 def test_lists_and_maps_are_marked() -> None:
