@@ -13,6 +13,9 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.c
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conversion_webhook import (
     KNOWN_REVIEWS,
 )
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
+    has_unpruned_default,
+)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
     InternalSpec,
     same,
@@ -78,6 +81,11 @@ class Ratchet:
         """Whether the keys of a list could be missing or null."""
         return self._spec is not None and self._spec.has_schema_with(has_bad_map_keys)
 
+    @cached_property
+    def allows_unpruned_defaults(self) -> bool:
+        """Whether a default had unknown fields."""
+        return self._spec is not None and any(map(_has_unpruned_default, self._spec.schemas()))
+
     @property
     def allows_unknown_reviews(self) -> bool:
         """Whether the webhook got no version of ConversionReview that the server sends."""
@@ -103,6 +111,10 @@ class Ratchet:
         if not version:
             return same(self._spec.shared.selectable, fields)
         return any(each.name == version and same(each.selectable, fields) for each in self._spec.versions)
+
+
+def _has_unpruned_default(schema: Plain) -> bool:
+    return not _is_non_structural(schema) and has_unpruned_default(tree_of(schema))
 
 
 def _is_non_structural(schema: Plain) -> bool:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid
 from masthead._schema.structural import structural_errors
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
+    default_errors,
+)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
     children,
     set_fields,
@@ -19,6 +22,7 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.s
 from masthead._server.wire.plain import Plain, text
 
 if TYPE_CHECKING:
+    from masthead._schema.schema import Schema
     from masthead._server.resources.behavior import Errors
     from masthead._server.resources.builtin.apiextensions.customresourcedefinition.ratchet import Ratchet
 
@@ -60,7 +64,7 @@ def schema_errors(
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     unsupported = unsupported_problem(schema) if is_structural else ""
     if is_structural and not unsupported:
-        errors += structural_errors(tree_of(schema), path)
+        errors += _tree_errors(tree_of(schema), path, ratchet)
     validation = SchemaValidation(
         allows_any_type=ratchet.allows_any_type,
         allows_any_set=ratchet.allows_any_set,
@@ -71,6 +75,16 @@ def schema_errors(
     if unsupported and not errors:
         errors.append(invalid(path, "", unsupported))
     return errors
+
+
+def _tree_errors(schema: Schema, path: str, ratchet: Ratchet) -> Errors:
+    if errors := structural_errors(schema, path):
+        return errors
+    if errors := default_errors(schema, path):
+        # What was there before is looked at only if it is needed.
+        may_have_unknown = ratchet.allows_unpruned_defaults
+        return default_errors(schema, path, may_have_unknown=True) if may_have_unknown else errors
+    return []
 
 
 def is_too_deep(schema: Plain) -> bool:
