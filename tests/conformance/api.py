@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 import urllib.parse
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning
 LONGEST_SHOWN_BODY = 4096
 LONGEST_WAIT = "10"
 """Seconds that a case waits for what the server does in its own time."""
+LONGEST_WAIT_FOR_RESPONSE = 20
+"""Seconds that a case waits for what the server makes in its own time."""
 
 
 @dataclass
@@ -199,6 +202,7 @@ class Api:
         query: dict[str, Query] | None = None,
         headers: dict[str, str] | None = None,
         compare: tuple[str, ...] = (),
+        pick: Callable[[Any], object] | None = None,
     ) -> CallResponse:
         """Send a request, and record its response.
 
@@ -209,6 +213,7 @@ class Api:
             query: What follows the question mark; one underscore behind a name is taken off.
             headers: More of them, or others. An empty one is not sent.
             compare: Headers of the response that are compared too.
+            pick: Takes the part of a large body that is recorded.
         """
         step = self._step(method, path, body, query, headers)
         self._let_the_cache_catch_up(step)
@@ -216,6 +221,8 @@ class Api:
             response = self._send(self._connection, step, body)
             step.body = _parsed(response, response.read())
             self._keep(step, response, compare)
+            if pick is not None and step.body is not None:
+                step.body = pick(step.body)
         except (OSError, http.client.HTTPException) as error:
             step.error = _described(error)
             self._connection.close()
@@ -317,6 +324,12 @@ class Api:
                     return
         finally:
             connection.close()
+
+    def await_response(self, path: str, is_met: Callable[[int, Plain], bool]) -> None:
+        """Wait, unrecorded, until the response to a GET is as wanted, or the time is up."""
+        deadline = time.monotonic() + LONGEST_WAIT_FOR_RESPONSE
+        while not is_met(*self.quietly("GET", path)) and time.monotonic() < deadline:
+            pass
 
     def close(self) -> None:
         """Remove what the case made, and let go of the server."""

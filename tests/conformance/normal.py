@@ -31,6 +31,8 @@ _OBJECT_IN_TEXT = re.compile(r'"\{\\".*\}"(?=: )')
 _DIFFERENCE_IN_TEXT = re.compile(r"\n+@@ .*", re.DOTALL)
 _OWN_ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _CLUSTER_ADDRESS = re.compile(r"10\.\d+\.\d+\.\d+")
+# The hash of an OpenAPI document, whose prose only the real server has.
+_HASH = re.compile(r"\b[0-9A-F]{128}\b")
 # Ages of what exists; durations of what has ended are compared.
 _AGE = re.compile(r"(?:\d+[dhmsy]){1,2}")
 _AGO = re.compile(r"\((?:\d+[dhmsy]){1,2} ago\)")
@@ -187,6 +189,7 @@ class _Words:
         text = _DIFFERENCE_IN_TEXT.sub("", text)
         text = text.replace(self._namespace, "<namespace>")
         text = _OWN_ADDRESS.sub("<address of the server>", text)
+        text = _HASH.sub("<hash>", text)
         text = _UID.sub(lambda found: self._uid(found[0]), text)
         text = _TIME.sub(lambda found: "<time with a fraction>" if found[1] else "<time>", text)
         return _VERSIONS_IN_TEXT.sub(self._versions_in_text, text)

@@ -52,6 +52,12 @@ def test_a_list_older_than_a_seen_object_is_marked_as_such() -> None:
     ]
 
 
+def test_hashes_of_documents_are_left_out() -> None:
+    found = normal(step({"serverRelativeURL": f"/openapi/v3/version?hash={'0A' * 64}", "other": "0A" * 63}))
+
+    assert found == [{"serverRelativeURL": "/openapi/v3/version?hash=<hash>", "other": "0A" * 63}]
+
+
 def test_uids_are_numbered_in_the_order_of_their_appearance() -> None:
     found = normal(step(thing("1", uid=OTHER)), step(thing("2")), step({"message": f"{UID} is not {OTHER}"}))
 

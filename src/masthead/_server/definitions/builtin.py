@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
     from masthead._meta.object import Object
 
-__all__ = ["DEFINITIONS", "BuiltinDefinitions", "name_of", "schema_of_kind"]
+__all__ = ["DEFINITIONS", "BuiltinDefinitions", "module_of", "name_of", "schema_of_kind"]
 
 _MACHINERY: Final = "io.k8s.apimachinery.pkg."
 _META: Final = f"{_MACHINERY}apis.meta.v1"
@@ -152,6 +152,11 @@ def schema_of_kind(cls: type[Object]) -> Schema:
         KeyError: If it is no class of Kubernetes' own types.
     """
     return DEFINITIONS.require(name_of(cast("ApiType", cls)))
+
+
+def module_of(package: str) -> str:
+    """Return the module of a package of types, below `masthead.api`; empty if it has none there."""
+    return FACTS[package][0] if package in FACTS else ""
 
 
 def _class_of(name: str) -> ApiType | None:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from masthead._schema.openapi import custom_list, custom_name, custom_object, custom_object_in_version_2
 from masthead._schema.schema import Definitions, Schema
 from masthead._server import scheme
-from masthead._server.definitions.builtin import DEFINITIONS, name_of
+from masthead._server.definitions.builtin import name_of
+from masthead._server.openapi.enums import DOCUMENTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +49,7 @@ class CustomDefinitions(Definitions):
 
     def get(self, name: str) -> Schema | None:
         """Return the schema of a full name; None if there is none."""
-        return super().get(name) or DEFINITIONS.get(name)
+        return super().get(name) or DOCUMENTED.get(name)
 
     def in_version_2(self) -> dict[str, Schema]:
         """Return the schemas of the resources in the form of OpenAPI v2, by their names."""

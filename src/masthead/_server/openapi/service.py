@@ -13,9 +13,9 @@ import msgspec
 
 from masthead._meta.gvk import GroupVersion
 from masthead._server import scheme
-from masthead._server.definitions.builtin import DEFINITIONS
 from masthead._server.openapi.custom import CustomDefinitions, schema_name
 from masthead._server.openapi.documents import CUSTOM_INFO, document_of
+from masthead._server.openapi.enums import DOCUMENTED
 from masthead._server.openapi.gnostic import encode_swagger
 from masthead._server.openapi.operations import Operation, PathItem
 from masthead._server.openapi.paths import META, discovery_item, paths_of
@@ -109,7 +109,7 @@ class OpenApiService:
             return found
         with self._making:
             if (item := _item_beside(name)) is not None:
-                made = OpenApiDocument.of(document_of({f"/{name}/": item}, DEFINITIONS))
+                made = OpenApiDocument.of(document_of({f"/{name}/": item}, DOCUMENTED))
                 _builtin_documents[name] = made
                 return made
             return self._make(name)
@@ -180,7 +180,7 @@ class OpenApiService:
             return None
         paths = paths_of(group_version, resources, schema_name)
         if not any(each.is_custom for each in resources):
-            made = OpenApiDocument.of(document_of(paths, DEFINITIONS, [group_version]))
+            made = OpenApiDocument.of(document_of(paths, DOCUMENTED, [group_version]))
             _builtin_documents[name] = made
             return made
         body = document_of(paths, CustomDefinitions(resources), _scheme_versions(), info=CUSTOM_INFO)
