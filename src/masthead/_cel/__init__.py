@@ -1,1 +1,10 @@
-"""CEL, the expression language of validation rules: parsing, type checking, evaluation and cost."""
+"""CEL, the expression language of validation rules: parsing, type checking, evaluation and cost.
+
+- `errors`, `types`, `values`, `objects`, `quoting`: what expressions are made of, and values with a schema.
+- `nodes`, `lexer`, `macros`, `parser`: from text to nodes.
+- `declarations`, `library`: the functions of Kubernetes 1.36.
+- `unification`, `validators`, `checker`: the types of nodes.
+- `ranges`, `costs`, `call_estimates`, `estimate`: what an evaluation costs, and can cost at most.
+- `frames`, `attributes`, `logic`, `dispatch`, `folds`, `compiler`: from nodes to closures.
+- `program`: all of it, as `Program`.
+"""

@@ -1,0 +1,476 @@
+"""The compiler: from checked nodes to Python closures.
+
+A closure takes the frame of an evaluation: its cost so far, and its variables. Costs are those of Kubernetes; what always costs
+the same is added at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._cel.attributes import index_value, present, select_optional, select_value, test_value
+from masthead._cel.costs import LIST_COST, MAP_COST, cost_of_call
+from masthead._cel.dispatch import bind
+from masthead._cel.errors import NO_OVERLOAD, CelError, CostError, EvaluationError
+from masthead._cel.folds import Loop, compile_loop
+from masthead._cel.logic import COMPARISONS, all_of, any_of, compare, compare_numbers, compare_text
+from masthead._cel.nodes import (
+    CallNode,
+    ComprehensionNode,
+    IdentNode,
+    ListNode,
+    LiteralNode,
+    MapNode,
+    Node,
+    SelectNode,
+)
+from masthead._cel.values import NONE, OptionalValue, TypeValue, Uint, Value, equals
+from masthead._regexp.pattern import compile_pattern
+from masthead._regexp.syntax import PatternError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from masthead._cel.frames import Evaluator, Frame
+
+__all__ = ["ProgramError", "compile_node"]
+
+_CONVERSIONS: Final = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
+_HASHABLE: Final = frozenset({str, int, bool, float, Uint})
+_NOT_CONSTANT: Final = object()
+
+
+class ProgramError(CelError):
+    """An expression is well typed, but a constant part of it has no value."""
+
+
+def compile_node(root: Node, variables: Sequence[str], limit: int) -> tuple[Evaluator, int]:
+    """Compile a checked expression.
+
+    Args:
+        root: The expression.
+        variables: The names of its variables; they stand in this order in the frame, behind the cost.
+        limit: The most that an evaluation may cost.
+
+    Returns:
+        The closure, and the length of the frame that it needs.
+
+    Raises:
+        ProgramError: If a constant part of it has no value.
+    """
+    compiler = _Compiler(variables, limit)
+    return compiler.compile(root), compiler.size
+
+
+class _Compiler:
+    def __init__(self, variables: Sequence[str], limit: int) -> None:
+        self.limit = limit
+        self.size = 1 + len(variables)
+        self._slots: dict[str, list[int]] = {name: [index] for index, name in enumerate(variables, start=1)}
+        self._compilers: dict[type, Callable[..., Evaluator]] = {
+            LiteralNode: self._literal,
+            IdentNode: self._ident,
+            SelectNode: self._select,
+            CallNode: self._call,
+            ListNode: self._list,
+            MapNode: self._map,
+            ComprehensionNode: self._comprehension,
+        }
+
+    def compile(self, node: Node) -> Evaluator:
+        """Compile a node."""
+        constant = self._constant(node)
+        if constant is not _NOT_CONSTANT:
+            return lambda _frame: constant
+        return self._compilers[type(node)](node)
+
+    def declare(self, name: str) -> int:
+        """Make room for a variable; it hides others of its name."""
+        slot = self.size
+        self.size += 1
+        self._slots.setdefault(name, []).append(slot)
+        return slot
+
+    def forget(self, name: str) -> None:
+        """End the scope of a variable."""
+        self._slots[name].pop()
+
+    # Constants.
+
+    def _constant(self, node: Node) -> Value:
+        """The value of what is constant; lists, maps and conversions are evaluated once."""
+        if isinstance(node, LiteralNode):
+            return node.value
+        if isinstance(node, IdentNode) and node.is_type:
+            return TypeValue(node.name)
+        if isinstance(node, SelectNode) and node.type_name:
+            return TypeValue(node.type_name)
+        if isinstance(node, ListNode) and not node.optionals:
+            items = [self._constant(each) for each in node.items]
+            return _NOT_CONSTANT if _NOT_CONSTANT in items else items
+        if isinstance(node, CallNode) and node.function in _CONVERSIONS and len(node.args) == 1:
+            return self._constant_conversion(node)
+        return _NOT_CONSTANT
+
+    def _constant_conversion(self, node: CallNode) -> Value:
+        if self._constant(node.args[0]) is _NOT_CONSTANT or node.target is not None:
+            return _NOT_CONSTANT
+        try:
+            return self._call(node)([0])
+        except EvaluationError as error:
+            raise ProgramError(str(error)) from None
+
+    def _literal(self, node: LiteralNode) -> Evaluator:
+        value = node.value
+        return lambda _frame: value
+
+    # Attributes: variables, fields and indices. The first costs 1, and each field 1.
+
+    def _is_attribute(self, node: Node) -> bool:
+        if isinstance(node, CallNode):
+            return node.function in {"_[_]", "_[?_]"}
+        return isinstance(node, IdentNode | SelectNode) and self._constant(node) is _NOT_CONSTANT
+
+    def _free(self, node: Node) -> Evaluator:
+        """Compile what is part of another attribute: its first step costs nothing."""
+        if not self._is_attribute(node):
+            return self.compile(node)
+        return self._attribute(node, 0)
+
+    def _attribute(self, node: Node, base: int) -> Evaluator:
+        if isinstance(node, IdentNode):
+            return self._ident(node, base)
+        if isinstance(node, SelectNode):
+            return self._select(node, base)
+        assert isinstance(node, CallNode)
+        return self._index(node, base)
+
+    def _operand(self, node: Node, base: int) -> Evaluator:
+        """Compile what a field or item is taken of."""
+        if self._is_attribute(node):
+            return self._attribute(node, base)
+        evaluate = self.compile(node)
+
+        def relative(frame: Frame) -> Value:
+            frame[0] += base
+            return evaluate(frame)
+
+        return relative
+
+    def _ident(self, node: IdentNode, base: int = 1) -> Evaluator:
+        slot = self._slots[node.name][-1]
+
+        def variable(frame: Frame) -> Value:
+            frame[0] += base
+            return frame[slot]
+
+        return variable
+
+    def _select(self, node: SelectNode, base: int = 1) -> Evaluator:
+        if node.is_test:
+            return self._test(node)
+        if node.is_optional or node.operand.type.is_optional:
+            return self._optional_select(node, base)
+        names: list[str] = [node.field]
+        root = node.operand
+        while isinstance(root, SelectNode) and self._is_plain(root):
+            names.append(root.field)
+            root = root.operand
+        names.reverse()
+        return self._path(self._operand(root, base), names, root, base)
+
+    def _is_plain(self, node: SelectNode) -> bool:
+        special = node.is_test or node.is_optional or node.type_name or node.operand.type.is_optional
+        return not special
+
+    def _path(self, operand: Evaluator, names: list[str], root: Node, base: int) -> Evaluator:
+        cost = len(names)
+        if isinstance(root, IdentNode) and not root.is_type:
+            # The most frequent: fields of a variable.
+            slot = self._slots[root.name][-1]
+            cost += base
+
+            def fields(frame: Frame) -> Value:
+                frame[0] += cost
+                value = frame[slot]
+                for name in names:
+                    value = select_value(value, name)
+                return value
+
+            return fields
+
+        def path(frame: Frame) -> Value:
+            value = operand(frame)
+            frame[0] += cost
+            for name in names:
+                value = select_value(value, name)
+            return value
+
+        return path
+
+    def _test(self, node: SelectNode) -> Evaluator:
+        operand = self._free(node.operand)
+        name = node.field
+
+        def test(frame: Frame) -> Value:
+            value = operand(frame)
+            frame[0] += 1
+            return test_value(value, name)
+
+        return test
+
+    def _optional_select(self, node: SelectNode, base: int) -> Evaluator:
+        operand = self._operand(node.operand, base)
+        name = node.field
+
+        def select(frame: Frame) -> Value:
+            value = operand(frame)
+            frame[0] += 1
+            return select_optional(value, name)
+
+        return select
+
+    def _index(self, node: CallNode, base: int = 1) -> Evaluator:
+        operand = self._operand(node.args[0], base)
+        index = self._free(node.args[1])
+        is_optional = node.function == "_[?_]"
+
+        def item(frame: Frame) -> Value:
+            value = operand(frame)
+            key = index(frame)
+            frame[0] += 1
+            if is_optional or type(value) is OptionalValue:
+                return present(value, key)
+            return index_value(value, key)
+
+        return item
+
+    # Calls.
+
+    def _call(self, node: CallNode) -> Evaluator:
+        special = {
+            "_&&_": self._and,
+            "_||_": self._or,
+            "_?_:_": self._conditional,
+            "_[_]": self._index,
+            "_[?_]": self._index,
+            "or": self._or_else,
+            "orValue": self._or_else,
+            "@in": self._in,
+            "matches": self._pattern,
+            "find": self._pattern,
+            "findAll": self._pattern,
+        }.get(node.function)
+        if special is not None:
+            return special(node)
+        if node.function in COMPARISONS:
+            return self._comparison(node)
+        return self._function(node)
+
+    def _function(self, node: CallNode) -> Evaluator:
+        call = bind(node)
+        args = [self.compile(each) for each in node.operands]
+        cost_of = cost_of_call(node.function, node.overloads)
+        if cost_of is not None:
+            return self._costly(call, args, cost_of)
+        if len(args) == 1:
+            first = args[0]
+
+            def unary(frame: Frame) -> Value:
+                value = first(frame)
+                frame[0] += 1
+                return call(value)
+
+            return unary
+        if len(args) == 2:
+            left, right = args
+
+            def binary(frame: Frame) -> Value:
+                one = left(frame)
+                other = right(frame)
+                frame[0] += 1
+                return call(one, other)
+
+            return binary
+
+        def function(frame: Frame) -> Value:
+            values = [each(frame) for each in args]
+            frame[0] += 1
+            return call(*values)
+
+        return function
+
+    def _costly(
+        self, call: Callable[..., Value], args: list[Evaluator], cost_of: Callable[[Sequence[Value]], int]
+    ) -> Evaluator:
+        limit = self.limit
+
+        def costly(frame: Frame) -> Value:
+            values = [each(frame) for each in args]
+            try:
+                frame[0] += cost_of(values)
+            except (TypeError, AttributeError, KeyError):
+                # A dynamic value of another type: the call itself says so.
+                frame[0] += 1
+            if frame[0] > limit:
+                raise CostError
+            return call(*values)
+
+        return costly
+
+    def _comparison(self, node: CallNode) -> Evaluator:
+        """Equality and order: directly for the types that are known."""
+        left, right = (self.compile(each) for each in node.args)
+        kinds = {each.type.kind for each in node.args}
+        if kinds == {"int"}:
+            return compare_numbers(node.function, left, right)
+        if kinds == {"string"}:
+            return compare_text(node.function, left, right)
+        if node.function in {"_==_", "_!=_"}:
+            return compare(left, right, is_equality=node.function == "_==_")
+        return self._function(node)
+
+    def _in(self, node: CallNode) -> Evaluator:
+        members = self._constant(node.args[1])
+        if not isinstance(members, list) or not all(type(each) in {str, int, bool} for each in members):
+            return self._function(node)
+        # A set of constants: looking into it costs nothing.
+        known = {(type(each), each) for each in members}
+        item = self.compile(node.args[0])
+
+        def is_member(frame: Frame) -> Value:
+            value = item(frame)
+            kind = type(value)
+            if kind is float or kind not in _HASHABLE:
+                return any(equals(each, value) for each in members)
+            return (int if kind is not str and kind is not bool else kind, value) in known
+
+        return is_member
+
+    def _pattern(self, node: CallNode) -> Evaluator:
+        pattern = self._constant(node.args[0] if node.target is not None else node.args[-1])
+        if isinstance(pattern, str):
+            try:
+                compile_pattern(pattern)
+            except PatternError as error:
+                raise ProgramError(str(error)) from None
+        return self._function(node)
+
+    # Logic: errors count only if no operand decides.
+
+    def _and(self, node: CallNode) -> Evaluator:
+        return all_of([self.compile(each) for each in node.args])
+
+    def _or(self, node: CallNode) -> Evaluator:
+        return any_of([self.compile(each) for each in node.args])
+
+    def _conditional(self, node: CallNode) -> Evaluator:
+        condition = self.compile(node.args[0])
+        then, otherwise = self._free(node.args[1]), self._free(node.args[2])
+
+        def conditional(frame: Frame) -> Value:
+            chosen = condition(frame)
+            if chosen is True:
+                return then(frame)
+            if chosen is False:
+                return otherwise(frame)
+            raise EvaluationError(NO_OVERLOAD)
+
+        return conditional
+
+    def _or_else(self, node: CallNode) -> Evaluator:
+        assert node.target is not None
+        optional, other = self.compile(node.target), self.compile(node.args[0])
+        unwraps = node.function == "orValue"
+
+        def or_else(frame: Frame) -> Value:
+            value = optional(frame)
+            if not isinstance(value, OptionalValue):
+                return value
+            if not value.has_value:
+                return other(frame)
+            return value.value if unwraps else value
+
+        return or_else
+
+    # Lists, maps and loops.
+
+    def _list(self, node: ListNode) -> Evaluator:
+        items = [self.compile(each) for each in node.items]
+        optionals = node.optionals
+
+        def literal(frame: Frame) -> Value:
+            values: list[Value] = []
+            for index, each in enumerate(items):
+                value = each(frame)
+                if index in optionals:
+                    if not isinstance(value, OptionalValue):
+                        raise EvaluationError(
+                            f"cannot initialize optional list element from non-optional value {value}"
+                        )
+                    if value is NONE or not value.has_value:
+                        continue
+                    value = value.value
+                values.append(value)
+            frame[0] += LIST_COST
+            return values
+
+        return literal
+
+    def _map(self, node: MapNode) -> Evaluator:
+        entries = [
+            (self.compile(key), self.compile(value), optional) for key, value, optional in node.entries
+        ]
+        constant = all(
+            self._constant(each) is not _NOT_CONSTANT
+            for key, value, _ in node.entries
+            for each in (key, value)
+        )
+        cost = 0 if constant else MAP_COST
+
+        def literal(frame: Frame) -> Value:
+            values: dict[Value, Value] = {}
+            for key_of, value_of, is_optional in entries:
+                key = key_of(frame)
+                value = value_of(frame)
+                if type(key) not in _HASHABLE:
+                    raise EvaluationError(f"unsupported key type: {key}")
+                if is_optional:
+                    if not isinstance(value, OptionalValue):
+                        raise EvaluationError(
+                            f"cannot initialize optional entry '{key}' from non-optional value {value}"
+                        )
+                    if not value.has_value:
+                        values.pop(key, None)
+                        continue
+                    value = value.value
+                values[key] = value
+            frame[0] += cost
+            return values
+
+        return literal
+
+    def _comprehension(self, node: ComprehensionNode) -> Evaluator:
+        if node.is_binding:
+            return self._binding(node)
+        over = self.compile(node.over)
+        slots = [self.declare(each) for each in node.variables]
+        accumulator = self.declare(node.accumulator)
+        loop = compile_loop(self, node, Loop(over, slots, accumulator, self.limit))
+        for each in (*node.variables, node.accumulator):
+            self.forget(each)
+        return loop
+
+    def _binding(self, node: ComprehensionNode) -> Evaluator:
+        value = self.compile(node.start)
+        slot = self.declare(node.accumulator)
+        result = self.compile(node.result)
+        self.forget(node.accumulator)
+
+        def bound(frame: Frame) -> Value:
+            frame[slot] = value(frame)
+            return result(frame)
+
+        return bound

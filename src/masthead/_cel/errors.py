@@ -1,0 +1,91 @@
+"""What goes wrong with an expression: when it is compiled, and when it is evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["NO_OVERLOAD", "CelError", "CompileError", "CostError", "EvaluationError", "Issue", "describe"]
+
+NO_OVERLOAD: Final = "no such overload"
+"""The error of a call whose arguments have types that it does not take."""
+
+_MAX_ISSUES: Final = 100
+_MAX_SNIPPET: Final = 16_384
+_COST_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
+
+
+class CelError(Exception):
+    """An expression does not compile, or has no value."""
+
+
+class Issue(NamedTuple):
+    """An error in the text of an expression.
+
+    Attributes:
+        offset: Where it is, in characters from the start; -1 if it is nowhere in particular.
+        message: What is wrong.
+    """
+
+    offset: int
+    message: str
+
+
+class CompileError(CelError):
+    """An expression does not compile.
+
+    Attributes:
+        issues: All errors in its text.
+    """
+
+    def __init__(self, source: str, issues: Iterable[Issue]) -> None:
+        self.issues = tuple(issues)
+        super().__init__(describe(source, self.issues))
+
+
+class EvaluationError(CelError):
+    """An expression has no value: a key is missing, a number overflows.
+
+    The operators ``&&`` and ``||`` and the macros ``all`` and ``exists`` absorb it where the other operand decides.
+    """
+
+
+class CostError(CelError):
+    """The evaluation costs more than its limit. Nothing absorbs it."""
+
+    def __init__(self) -> None:
+        super().__init__(_COST_EXCEEDED)
+
+
+def describe(source: str, issues: Iterable[Issue]) -> str:
+    """Write errors with their lines of the source, as the server does."""
+    ordered = sorted(((*_position(source, issue.offset), issue.message) for issue in issues), key=_place)
+    texts = [_describe_one(source, *issue) for issue in ordered[:_MAX_ISSUES]]
+    if len(ordered) > _MAX_ISSUES:
+        texts.append(f"{len(ordered) - _MAX_ISSUES} more errors were truncated")
+    return "\n".join(texts)
+
+
+def _place(issue: tuple[int, int, str]) -> tuple[int, int]:
+    return issue[:2]
+
+
+def _position(source: str, offset: int) -> tuple[int, int]:
+    if offset < 0:
+        return -1, -1
+    return source.count("\n", 0, offset) + 1, offset - (source.rfind("\n", 0, offset) + 1)
+
+
+def _describe_one(source: str, line: int, column: int, message: str) -> str:
+    text = f"ERROR: <input>:{line}:{column + 1}: {message}"
+    if line < 0:
+        return text
+    snippet = source.split("\n")[line - 1].replace("\t", " ")
+    if len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
+        return text
+    # Wide characters get wide dots, so that the mark stands below its character.
+    dots = "".join("." if each < "\x80" else "\uff0e" for each in snippet[:column])
+    mark = "^" if snippet[column : column + 1] < "\x80" else "\uff3e"
+    return f"{text}\n | {snippet}\n | {dots}{mark}"

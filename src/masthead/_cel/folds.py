@@ -1,0 +1,183 @@
+"""Loops: what the macros ``all``, ``exists``, ``map`` and their kin become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from masthead._cel.costs import LIST_COST
+from masthead._cel.errors import NO_OVERLOAD, CostError, EvaluationError
+from masthead._cel.library.lists import insert
+from masthead._cel.library.operators import MAX_ITEMS
+from masthead._cel.nodes import CallNode, ComprehensionNode, IdentNode, ListNode, LiteralNode, Node
+from masthead._cel.values import MISSING, Value, find, is_list, is_map, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from masthead._cel.frames import Evaluator, Frame
+
+__all__ = ["Loop", "compile_loop"]
+
+
+class Loop(NamedTuple):
+    """What all loops have.
+
+    Attributes:
+        over: What is looped over.
+        slots: Where the variables of an item are in the frame.
+        accumulator: Where the accumulator is in the frame.
+        limit: The most that an evaluation may cost.
+    """
+
+    over: Evaluator
+    slots: list[int]
+    accumulator: int
+    limit: int
+
+    def items(self, frame: Frame) -> Iterator[None]:
+        """Yield for each item, with its variables in the frame.
+
+        Raises:
+            EvaluationError: If it cannot be looped over.
+            CostError: If the evaluation costs too much.
+        """
+        limit = self.limit
+        for values in _pairs(self.over(frame), len(self.slots)):
+            if frame[0] > limit:
+                raise CostError
+            for slot, value in zip(self.slots, values, strict=True):
+                frame[slot] = value
+            yield
+
+
+class CompilesNodes(Protocol):
+    """Compiles the parts of a loop."""
+
+    def compile(self, node: Node) -> Evaluator:
+        """Compile a node."""
+        ...
+
+
+def _pairs(container: Value, count: int) -> Iterator[tuple[Value, ...]]:
+    if count == 1:
+        if is_list(container) or is_map(container):
+            return zip(container, strict=False)
+        raise EvaluationError(f"got '{type_name(container)}', expected iterable type")
+    if is_map(container):
+        return iter([(key, find(container, key)) for key in container if find(container, key) is not MISSING])
+    if is_list(container):
+        return enumerate(container)
+    raise EvaluationError(f"unsupported comprehension range type: {type_name(container)}")
+
+
+def compile_loop(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> Evaluator:
+    """Compile the expansion of a macro.
+
+    Args:
+        compiler: Compiles its parts.
+        node: The loop.
+        loop: What is compiled of it already.
+    """
+    condition = node.condition
+    if isinstance(condition, CallNode):
+        # ``all`` goes on while the accumulator is not false, ``exists`` while it is not true.
+        assert isinstance(node.step, CallNode)
+        predicate = compiler.compile(node.step.args[1])
+        is_all = isinstance(condition.args[0], IdentNode)
+        return _quantifier(loop, predicate, decisive=not is_all, cost=3 if is_all else 4)
+    return _collector(compiler, node, loop)
+
+
+def _quantifier(loop: Loop, predicate: Evaluator, *, decisive: bool, cost: int) -> Evaluator:
+    def quantify(frame: Frame) -> Value:
+        error: EvaluationError | None = None
+        for _ in loop.items(frame):
+            frame[0] += cost
+            try:
+                value = predicate(frame)
+            except EvaluationError as caught:
+                error = error or caught
+                continue
+            if value is decisive:
+                frame[0] += 1
+                return decisive
+            if type(value) is not bool:
+                error = error or EvaluationError(NO_OVERLOAD)
+        frame[0] += 1
+        if error is not None:
+            raise error
+        return not decisive
+
+    return quantify
+
+
+def _collector(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> Evaluator:
+    advance = _step(compiler, node.step)
+    counts = isinstance(node.start, LiteralNode)
+    start: Callable[[], Value] = int if counts else list if isinstance(node.start, ListNode) else dict
+
+    def collect(frame: Frame) -> Value:
+        result = start()
+        for _ in loop.items(frame):
+            result = advance(frame, result)
+        frame[0] += 2 if counts else 1
+        return result == 1 if counts else result
+
+    return collect
+
+
+def _step(compiler: CompilesNodes, step: Node) -> Callable[[Frame, Value], Value]:
+    assert isinstance(step, CallNode)
+    if step.function == "_?_:_":
+        condition, then = compiler.compile(step.args[0]), _step(compiler, step.args[1])
+
+        def conditional(frame: Frame, result: Value) -> Value:
+            chosen = condition(frame)
+            if type(chosen) is not bool:
+                raise EvaluationError(NO_OVERLOAD)
+            return then(frame, result) if chosen else result
+
+        return conditional
+    if step.function == "cel.@mapInsert":
+        return _insertion(compiler, step)
+    return _addition(compiler, step.args[1])
+
+
+def _addition(compiler: CompilesNodes, added: Node) -> Callable[[Frame, Value], Value]:
+    if isinstance(added, LiteralNode):
+
+        def count(frame: Frame, result: Value) -> Value:
+            frame[0] += 2
+            return result + 1
+
+        return count
+    assert isinstance(added, ListNode)
+    value_of = compiler.compile(added.items[0])
+    cost = 2 if isinstance(added.items[0], LiteralNode) else 2 + LIST_COST
+
+    def append(frame: Frame, result: Value) -> Value:
+        value = value_of(frame)
+        frame[0] += cost
+        if len(result) >= MAX_ITEMS:
+            raise CostError
+        result.append(value)
+        return result
+
+    return append
+
+
+def _insertion(compiler: CompilesNodes, step: CallNode) -> Callable[[Frame, Value], Value]:
+    parts = [compiler.compile(each) for each in step.args[1:]]
+
+    def put(frame: Frame, result: Value) -> Value:
+        values = [each(frame) for each in parts]
+        frame[0] += 2
+        if len(values) == 2:
+            return insert(result, values[0], values[1])
+        if not is_map(values[0]):
+            raise EvaluationError(NO_OVERLOAD)
+        for key in values[0]:
+            insert(result, key, find(values[0], key))
+        return result
+
+    return put

@@ -1,0 +1,446 @@
+"""The parser: from text to nodes."""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from masthead._cel.errors import CompileError, Issue
+from masthead._cel.lexer import LexicalToken, tokenize, unescape
+from masthead._cel.macros import MacroError, expand
+from masthead._cel.nodes import (
+    CallNode,
+    IdentNode,
+    ListNode,
+    LiteralNode,
+    MapNode,
+    Node,
+    SelectNode,
+    children,
+)
+from masthead._cel.values import MAX_INT, MAX_UINT, MIN_INT, Uint
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "parse"]
+
+MAX_LENGTH: Final = 100_000
+"""The most characters of an expression."""
+
+MAX_DEPTH: Final = 250
+"""How deep an expression may be nested."""
+
+_OPERATORS: Final = {
+    "||": ("_||_", 1),
+    "&&": ("_&&_", 2),
+    "==": ("_==_", 3),
+    "!=": ("_!=_", 3),
+    "<": ("_<_", 3),
+    "<=": ("_<=_", 3),
+    ">": ("_>_", 3),
+    ">=": ("_>=_", 3),
+    "in": ("@in", 3),
+    "+": ("_+_", 4),
+    "-": ("_-_", 4),
+    "*": ("_*_", 5),
+    "/": ("_/_", 5),
+    "%": ("_%_", 5),
+}
+_RESERVED: Final = frozenset(
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "null",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_LITERALS: Final = frozenset({"true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES"})
+_STARTS: Final = _LITERALS | {"[", "{", "(", ".", "-", "!", "IDENTIFIER"}
+# As ANTLR names them, in the order of its grammar.
+_NAMED: Final = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
+_EXPRESSION: Final = f"{{'[', '{{', '(', '.', '-', '!', {_NAMED}}}"
+_ARGUMENT: Final = f"{{'[', '{{', '(', ')', '.', '-', '!', {_NAMED}}}"
+_INDEX: Final = f"{{'[', '{{', '(', '.', '-', '!', '?', {_NAMED}}}"
+_LIST_ITEM: Final = f"{{'[', ']', '{{', '(', '.', ',', '-', '!', '?', {_NAMED}}}"
+_MAP_ENTRY: Final = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_NAMED}}}"
+
+
+def parse(source: str) -> Node:
+    """Parse an expression, and expand its macros.
+
+    Raises:
+        CompileError: If it is no expression, too long, or nested too deeply.
+    """
+    if len(source) > MAX_LENGTH:
+        message = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_LENGTH}"
+        raise CompileError(source, [Issue(-1, message)])
+    parser = _Parser(source)
+    try:
+        return parser.parse()
+    except RecursionError:
+        raise CompileError(source, [_too_deep()]) from None
+
+
+def _too_deep() -> Issue:
+    return Issue(-1, f"expression recursion limit exceeded: {MAX_DEPTH}")
+
+
+class _SyntaxError(Exception):
+    """The text is no expression, and the parser cannot go on."""
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._tokens, self._issues = tokenize(source)
+        self._at = 0
+        self._depth = 0
+        self._copies = [0]
+
+    def parse(self) -> Node:
+        lexer_issues = len(self._issues)
+        node: Node | None = None
+        try:
+            node = self._expression(_EXPRESSION)
+            self._expect_end()
+        except _SyntaxError:
+            pass
+        # The server does not look at an expression whose syntax is wrong.
+        syntax = [each for each in self._issues if each.message.startswith("Syntax error")]
+        if syntax or lexer_issues:
+            raise CompileError(self._source, syntax)
+        if self._issues or node is None:
+            raise CompileError(self._source, self._issues)
+        if _depth(node) > MAX_DEPTH:
+            raise CompileError(self._source, [_too_deep()])
+        return node
+
+    # Tokens and errors.
+
+    @property
+    def _token(self) -> LexicalToken:
+        return self._tokens[self._at]
+
+    def _next(self) -> LexicalToken:
+        token = self._tokens[self._at]
+        if token.kind != "EOF":
+            self._at += 1
+        return token
+
+    def _accept(self, kind: str) -> LexicalToken | None:
+        return self._next() if self._token.kind == kind else None
+
+    def _peek(self, distance: int) -> str:
+        return self._tokens[min(self._at + distance, len(self._tokens) - 1)].kind
+
+    def _report(self, offset: int, message: str) -> None:
+        self._issues.append(Issue(offset, message))
+
+    def _fail(self, message: str) -> NoReturn:
+        self._report(self._token.offset, f"Syntax error: {message}")
+        raise _SyntaxError
+
+    def _mismatch(self, expected: str) -> NoReturn:
+        self._fail(f"mismatched input '{self._token.text}' expecting {expected}")
+
+    def _drop_extraneous(self, expected: str) -> None:
+        """Report a token that must not be there, and go on behind it."""
+        token = self._token
+        self._report(token.offset, f"Syntax error: extraneous input '{token.text}' expecting {expected}")
+        self._next()
+
+    def _expect(self, kind: str) -> None:
+        """Take a token; if only that one is missing or one is too many, report it and go on."""
+        if self._accept(kind):
+            return
+        if self._peek(1) == kind:
+            self._drop_extraneous(f"'{kind}'")
+            self._next()
+        elif self._token.kind in _AFTER[kind]:
+            token = self._token
+            self._report(token.offset, f"Syntax error: missing '{kind}' at '{token.text}'")
+        else:
+            self._mismatch(f"'{kind}'")
+
+    def _expect_end(self) -> None:
+        if self._token.kind != "EOF":
+            if self._peek(1) == "EOF":
+                self._drop_extraneous("<EOF>")
+            else:
+                self._mismatch("<EOF>")
+
+    # Expressions.
+
+    def _expression(self, expected: str) -> Node:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise RecursionError
+        node = self._binary(expected)
+        if question := self._accept("?"):
+            then = self._binary(_EXPRESSION)
+            self._expect(":")
+            otherwise = self._expression(_EXPRESSION)
+            node = CallNode(question.offset, "_?_:_", [node, then, otherwise])
+        self._depth -= 1
+        return node
+
+    def _binary(self, expected: str) -> Node:
+        """Operands and operators: an operator waits until one follows that binds no tighter."""
+        operands = [self._unary(expected)]
+        waiting: list[tuple[str, int, int]] = []
+        while found := _OPERATORS.get(self._token.kind):
+            function, precedence = found
+            while waiting and waiting[-1][1] >= precedence:
+                _reduce(operands, waiting)
+            waiting.append((function, precedence, self._next().offset))
+            operands.append(self._unary(_EXPRESSION))
+        while waiting:
+            _reduce(operands, waiting)
+        return operands[0]
+
+    def _unary(self, expected: str) -> Node:
+        kind = self._token.kind
+        if kind != "!" and (kind != "-" or self._peek(1) in {"NUM_INT", "NUM_FLOAT"}):
+            return self._member(expected)
+        first = self._token
+        count = 0
+        while self._token.kind == kind:
+            count += 1
+            self._next()
+        if self._token.kind not in _STARTS:
+            # The grammar's loop of operators ends here; ANTLR takes the token for one too many.
+            self._drop_extraneous(_EXPRESSION)
+        operand = self._member(_EXPRESSION)
+        function = "!_" if kind == "!" else "-_"
+        return CallNode(first.offset, function, [operand]) if count % 2 else operand
+
+    def _member(self, expected: str) -> Node:
+        if self._token.kind == "(":
+            self._next()
+            node = self._expression(_EXPRESSION)
+            self._expect(")")
+        else:
+            node = self._primary(expected)
+        while self._token.kind in {".", "["}:
+            node = self._selection(node) if self._token.kind == "." else self._index(node)
+        return node
+
+    def _selection(self, operand: Node) -> Node:
+        dot = self._next()
+        optional = self._accept("?")
+        name = self._field_name(dot)
+        if not optional and self._token.kind == "(" and name.kind == "IDENTIFIER":
+            opening = self._next()
+            return self._call(opening.offset, name.text, self._arguments(), operand)
+        if name.kind == "ESC_IDENTIFIER":
+            self._report(name.offset, "unsupported syntax: '`'")
+        return SelectNode(dot.offset, operand, name.text, is_optional=optional is not None)
+
+    def _field_name(self, dot: LexicalToken) -> LexicalToken:
+        token = self._token
+        if token.kind in {"IDENTIFIER", "ESC_IDENTIFIER"}:
+            return self._next()
+        if token.kind in {"true", "false", "null"}:
+            self._mismatch("IDENTIFIER")
+        found = "" if token.kind == "EOF" else token.text
+        return self._fail(f"no viable alternative at input '{dot.text}{found}'")
+
+    def _index(self, operand: Node) -> Node:
+        opening = self._next()
+        optional = self._accept("?")
+        index = self._expression(_EXPRESSION if optional else _INDEX)
+        self._expect("]")
+        return CallNode(opening.offset, "_[?_]" if optional else "_[_]", [operand, index])
+
+    def _arguments(self) -> list[Node]:
+        """The arguments of a call, behind its opening parenthesis."""
+        if self._accept(")"):
+            return []
+        args = [self._expression(_ARGUMENT)]
+        while self._accept(","):
+            args.append(self._expression(_EXPRESSION))
+        self._expect(")")
+        return args
+
+    def _call(self, offset: int, function: str, args: list[Node], target: Node | None) -> Node:
+        try:
+            expansion = expand(offset, function, target, args, self._copies)
+        except MacroError as error:
+            self._report(error.offset, str(error))
+            return LiteralNode(offset, None)
+        return CallNode(offset, function, args, target) if expansion is None else expansion
+
+    def _primary(self, expected: str) -> Node:
+        token = self._token
+        if token.kind == "[":
+            return self._list()
+        if token.kind == "{":
+            return self._map()
+        if token.kind in {"IDENTIFIER", "."}:
+            return self._identifier()
+        if token.kind in _LITERALS or token.kind == "-":
+            return self._literal()
+        if token.kind != "EOF" and self._peek(1) in _STARTS:
+            self._drop_extraneous(expected)
+            return self._member(expected)
+        return self._mismatch(expected)
+
+    def _identifier(self) -> Node:
+        dot = self._accept(".")
+        if self._token.kind != "IDENTIFIER":
+            self._mismatch("IDENTIFIER")
+        token = self._next()
+        offset = dot.offset if dot else token.offset
+        if token.text in _RESERVED:
+            self._report(offset, f"reserved identifier: {token.text}")
+        name = f".{token.text}" if dot else token.text
+        if self._token.kind == "(":
+            opening = self._next()
+            return self._call(opening.offset, name, self._arguments(), None)
+        if message := self._message_brace():
+            return self._message(name, message)
+        return IdentNode(token.offset, name)
+
+    def _message_brace(self) -> int:
+        """How far the brace of a message is away; 0 if there is none."""
+        distance = 0
+        while self._peek(distance) == "." and self._peek(distance + 1) == "IDENTIFIER":
+            distance += 2
+        return distance + 1 if self._peek(distance) == "{" else 0
+
+    def _message(self, name: str, distance: int) -> Node:
+        """A message with fields. No type of the API can be made so: the checker says that it is not declared."""
+        name += "".join(self._next().text for _ in range(distance - 1))
+        opening = self._next()
+        while self._token.kind not in {"}", "EOF"}:
+            self._accept("?")
+            if self._accept("IDENTIFIER") is None:
+                self._mismatch("IDENTIFIER")
+            self._expect(":")
+            self._expression(_EXPRESSION)
+            if not self._accept(","):
+                break
+        self._expect("}")
+        return IdentNode(opening.offset, name)
+
+    def _list(self) -> Node:
+        opening = self._next()
+        items: list[Node] = []
+        optionals: set[int] = set()
+        while self._token.kind != "]":
+            if not items and self._token.kind == "," and self._peek(1) == "]":
+                self._next()
+                break
+            if self._accept("?"):
+                optionals.add(len(items))
+            items.append(self._expression(_EXPRESSION if items else _LIST_ITEM))
+            if not self._accept(","):
+                break
+        if not self._accept("]"):
+            self._mismatch("{']', ','}")
+        return ListNode(opening.offset, items, frozenset(optionals))
+
+    def _map(self) -> Node:
+        opening = self._next()
+        entries: list[tuple[Node, Node, bool]] = []
+        while self._token.kind != "}":
+            if not entries and self._token.kind == "," and self._peek(1) == "}":
+                self._next()
+                break
+            optional = self._accept("?") is not None
+            key = self._expression(_EXPRESSION if entries else _MAP_ENTRY)
+            self._expect(":")
+            entries.append((key, self._expression(_EXPRESSION), optional))
+            if not self._accept(","):
+                break
+        if not self._accept("}"):
+            self._mismatch("{'}', ','}")
+        return MapNode(opening.offset, entries)
+
+    def _literal(self) -> Node:
+        sign = self._accept("-")
+        token = self._next()
+        offset = sign.offset if sign else token.offset
+        text = f"-{token.text}" if sign else token.text
+        if token.kind in {"true", "false"}:
+            return LiteralNode(offset, token.kind == "true")
+        if token.kind == "null":
+            return LiteralNode(offset, None)
+        if token.kind in {"STRING", "BYTES"}:
+            return self._text(token)
+        if token.kind == "NUM_FLOAT":
+            return LiteralNode(offset, self._float(text, offset))
+        return LiteralNode(offset, self._integer(text, offset, unsigned=token.kind == "NUM_UINT"))
+
+    def _text(self, token: LexicalToken) -> Node:
+        is_bytes = token.kind == "BYTES"
+        try:
+            text = unescape(token.text[1:] if is_bytes else token.text, is_bytes=is_bytes)
+        except ValueError as error:
+            self._report(token.offset, str(error))
+            text = ""
+        return LiteralNode(token.offset, text.encode("latin-1") if is_bytes else text)
+
+    def _float(self, text: str, offset: int) -> float:
+        value = float(text)
+        if value in {float("inf"), float("-inf")}:
+            self._report(offset, "invalid double literal")
+        return value
+
+    def _integer(self, text: str, offset: int, *, unsigned: bool) -> int:
+        digits = text.lstrip("-").rstrip("uU")
+        is_hexadecimal = digits.startswith("0x")
+        # No valid literal has more digits, and Python takes long for very many.
+        value = MAX_UINT + 1
+        if len(digits.lstrip("0")) <= 20:
+            value = int(digits, 16 if is_hexadecimal else 10)
+        value = -value if text.startswith("-") else value
+        low, high = (0, MAX_UINT) if unsigned else (MIN_INT, MAX_INT)
+        if not low <= value <= high:
+            self._report(offset, f"invalid {'uint' if unsigned else 'int'} literal")
+            value = 0
+        return Uint(value) if unsigned else value
+
+
+_AFTER: Final = {
+    ")": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
+    "]": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
+    "}": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
+    ":": _STARTS,
+}
+"""The tokens before which a missing one is inserted."""
+
+
+def _reduce(operands: list[Node], waiting: list[tuple[str, int, int]]) -> None:
+    function, _, offset = waiting.pop()
+    right = operands.pop()
+    left = operands[-1]
+    if function in {"_&&_", "_||_"} and isinstance(left, CallNode) and left.function == function:
+        # Terms in a row stay one call: an expression of many terms is not deep.
+        left.args.append(right)
+    else:
+        operands[-1] = CallNode(offset, function, [left, right])
+
+
+def _depth(root: Node) -> int:
+    """How deep the nodes are nested, without recursion."""
+    level: list[Node] = [root]
+    depth = 0
+    while level:
+        depth += 1
+        level = [child for node in level for child in children(node)]
+    return depth

@@ -1,0 +1,140 @@
+"""Correlation: which value of an object before an update is the one that a value now replaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._schema.schema import Json, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+__all__ = ["Correlated", "Ratchet"]
+
+
+class Correlated:
+    """A value and the one before it, with their schema."""
+
+    __slots__ = ("_by_key", "_is_equal", "_old", "_schema", "_value")
+
+    def __init__(self, value: Json, old: Json, schema: Schema) -> None:
+        self._value = value
+        self._old = old
+        self._schema = schema
+        self._is_equal: bool | None = None
+        self._by_key: dict[Hashable, Json] | None = None
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both are equal; the order of lists with keys does not matter."""
+        if self._is_equal is None:
+            self._is_equal = self._compare()
+        return self._is_equal
+
+    def _compare(self) -> bool:
+        value, old = self._value, self._old
+        if isinstance(value, list) and isinstance(old, list) and self._schema.list_type == "map":
+            if len(value) != len(old):
+                return False
+            items = [self.index(each) for each in range(len(value))]
+            return all(each is not None and each.is_equal for each in items)
+        if isinstance(value, dict) and isinstance(old, dict):
+            if len(value) != len(old):
+                return False
+            fields = [self.key(each) for each in value]
+            return all(each is not None and each.is_equal for each in fields)
+        return _is_same(value, old)
+
+    def key(self, name: str) -> Correlated | None:
+        """Return a field or value, if both have it."""
+        if not isinstance(self._value, dict) or not isinstance(self._old, dict):
+            return None
+        if name not in self._value or name not in self._old:
+            return None
+        schema = self._schema.properties.get(name) or self._schema.additional_properties
+        if not isinstance(schema, Schema):
+            return None
+        return Correlated(self._value[name], self._old[name], schema)
+
+    def index(self, index: int) -> Correlated | None:
+        """Return an item, if the list has keys and the one before has an item with the same."""
+        if not isinstance(self._value, list) or not isinstance(self._old, list) or self._schema.items is None:
+            return None
+        old = self.old_item(self._value[index])
+        return None if old is None else Correlated(self._value[index], old, self._schema.items)
+
+    def old_item(self, item: Json) -> Json:
+        """Return the item before with the same keys; None if there is none, or the list has no keys."""
+        if self._schema.list_type != "map":
+            return None
+        if self._by_key is None:
+            self._by_key = {}
+            for each in self._old:
+                if (key := self._key_of(each)) is not None:
+                    self._by_key.setdefault(key, each)
+        key = self._key_of(item)
+        return None if key is None else self._by_key.get(key)
+
+    def _key_of(self, item: Json) -> Hashable | None:
+        if not isinstance(item, dict):
+            return None
+        parts: list[Hashable] = []
+        for name in self._schema.list_map_keys:
+            value = item.get(name, self._default_of(name))
+            if not isinstance(value, str | int | float | bool):
+                return None
+            parts.append((type(value).__name__, value))
+        return tuple(parts)
+
+    def _default_of(self, name: str) -> Json:
+        items = self._schema.items
+        field = items.properties.get(name) if items is not None else None
+        return field.default if field is not None and field.has_default else None
+
+
+def _is_same(value: Json, old: Json) -> bool:
+    """Whether two values are the same JSON. To Python, True is 1, and 1 is 1.0; to JSON they are not."""
+    if type(value) is not type(old):
+        return False
+    if isinstance(value, dict):
+        return len(value) == len(old) and all(
+            name in old and _is_same(each, old[name]) for name, each in value.items()
+        )
+    if isinstance(value, list):
+        return len(value) == len(old) and all(map(_is_same, value, old))
+    return bool(value == old)
+
+
+class Ratchet:
+    """Whether a value is what it was before an update, or lies in one that is."""
+
+    __slots__ = ("_current", "_nearest")
+
+    def __init__(self, current: Correlated | None = None, nearest: Correlated | None = None) -> None:
+        self._current = current
+        self._nearest = nearest
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the value is unchanged, so that its errors do not count."""
+        decisive = self._current or self._nearest
+        return decisive is not None and decisive.is_equal
+
+    def without_current(self) -> Ratchet:
+        """Return it for ``allOf``: only the values around count."""
+        return Ratchet(None, self._nearest)
+
+    def key(self, name: str) -> Ratchet:
+        """Return it for a field or value."""
+        if self._current is None:
+            return self
+        if self._nearest is None and name in {"apiVersion", "kind"}:
+            # Both versions are converted to the same: a change would not be seen.
+            return Ratchet()
+        return Ratchet(self._current.key(name), self._current)
+
+    def index(self, index: int) -> Ratchet:
+        """Return it for an item."""
+        if self._current is None:
+            return self
+        return Ratchet(self._current.index(index), self._current)

@@ -1,0 +1,398 @@
+"""What rules see of values: CEL types of a schema, sizes for costs, and how JSON becomes CEL values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._cel.errors import EvaluationError
+from masthead._cel.library.formats import parse_base64
+from masthead._cel.library.times import parse_duration, parse_timestamp
+from masthead._cel.objects import ListValue, MapListValue, MapValue, ObjectShape, ObjectValue, SetValue
+from masthead._cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    object_type,
+)
+from masthead._cel.values import Duration, Timestamp, Value
+from masthead._schema.schema import Json, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._cel.objects import Converter
+
+__all__ = ["MAX_REQUEST", "DeclaredType", "declare", "escape", "with_object_meta"]
+
+MAX_REQUEST: Final = 3 * 1024 * 1024
+"""The bytes of the largest request: no value can be larger."""
+
+_RESERVED: Final = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_./\-]")
+_ESCAPED: Final = re.compile(r"__|[-./]")
+_ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_TEXT: Final = Schema(type="string")
+
+
+def escape(name: str) -> str | None:
+    """Return the name that a field has in expressions; None if it can have none."""
+    if not name or name[0].isdigit() or _UNSAFE.search(name):
+        return None
+    if name in _RESERVED:
+        return f"__{name}__"
+    return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], name)
+
+
+class DeclaredType:
+    """The type of a schema, as rules know it.
+
+    Attributes:
+        type: The CEL type of what is no object; objects get theirs by `named`.
+        fields: The fields of an object, by their names in expressions.
+        items: The items of a list, or the values of a map.
+        max_elements: The most items, entries or bytes.
+        min_size: The fewest bytes that it takes in JSON.
+    """
+
+    __slots__ = ("fields", "items", "max_elements", "min_size", "type")
+
+    def __init__(
+        self,
+        type_: Type,
+        *,
+        min_size: int,
+        max_elements: int = 0,
+        fields: dict[str, DeclaredType] | None = None,
+        items: DeclaredType | None = None,
+    ) -> None:
+        self.type = type_
+        self.fields = fields if fields is not None else {}
+        self.items = items
+        self.max_elements = max_elements
+        self.min_size = min_size
+
+    def named(self, name: str) -> Type:
+        """Return the CEL type, with names for the types of objects in it."""
+        if self.type.kind == "struct":
+            fields = {each: declared.named(f"{name}.{each}") for each, declared in self.fields.items()}
+            return object_type(name, fields)
+        if self.items is None:
+            return self.type
+        if self.type.kind == "list":
+            return list_of(self.items.named(f"{name}.@idx"))
+        return map_of(STRING, self.items.named(f"{name}.@elem"))
+
+    def size_of(self, path: tuple[str, ...]) -> int | None:
+        """Return the most elements of what a path leads to, from a variable on; None if it leads nowhere."""
+        declared: DeclaredType | None = self
+        for step in path[1:]:
+            if declared is None:
+                return None
+            if step in {"@items", "@values"}:
+                declared = declared.items
+            elif step == "@keys":
+                declared = _KEY if declared.type.kind == "map" else None
+            else:
+                declared = declared.fields.get(step)
+        return None if declared is None else declared.max_elements
+
+
+_KEY: Final = DeclaredType(STRING, min_size=2)
+_BOOL: Final = DeclaredType(BOOL, min_size=4)
+_INT: Final = DeclaredType(INT, min_size=1)
+_DOUBLE: Final = DeclaredType(DOUBLE, min_size=1)
+_OBJECT: Final = Type("struct", "object")
+
+# The type, the fewest bytes in JSON, and the most elements.
+_FORMATS: Final = {
+    "duration": (DURATION, 3, 32),
+    "date": (TIMESTAMP, 12, 12),
+    "date-time": (TIMESTAMP, 21, 32),
+}
+
+
+def with_object_meta(schema: Schema) -> Schema:
+    """Return the schema of a whole object, with apiVersion, kind, and the names in its metadata."""
+    meta = schema.properties.get("metadata", Schema())
+    known = (
+        schema.properties.get("kind", Schema()).type == "string"
+        and schema.properties.get("apiVersion", Schema()).type == "string"
+        and meta.type == "object"
+        and meta.properties.get("name", Schema()).type == "string"
+        and meta.properties.get("generateName", Schema()).type == "string"
+    )
+    if known:
+        return schema
+    metadata = Schema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
+    added = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": metadata}
+    return msgspec.structs.replace(schema, properties={**schema.properties, **added})
+
+
+def declare(schema: Schema, *, is_root: bool) -> DeclaredType | None:
+    """Return the type of a schema; None if rules do not see it.
+
+    Args:
+        schema: The schema.
+        is_root: Whether it is a whole object: a custom resource, or one that is embedded.
+    """
+    if schema.int_or_string:
+        bound = _bounded_length(schema)
+        return DeclaredType(DYN, min_size=1, max_elements=MAX_REQUEST - 2 if bound is None else bound)
+    if is_root:
+        schema = with_object_meta(schema)
+    if schema.type == "array":
+        return _declare_list(schema)
+    if schema.type == "object":
+        return (
+            _declare_map(schema)
+            if isinstance(schema.additional_properties, Schema)
+            else _declare_object(schema)
+        )
+    if schema.type == "string":
+        return _declare_string(schema)
+    return {"boolean": _BOOL, "number": _DOUBLE, "integer": _INT}.get(schema.type)
+
+
+def _declare_list(schema: Schema) -> DeclaredType | None:
+    items = None if schema.items is None else declare(schema.items, is_root=schema.items.embedded_resource)
+    if items is None:
+        return None
+    count = (
+        (MAX_REQUEST - 2) // (items.min_size + 1) if schema.max_items is None else max(schema.max_items, 0)
+    )
+    return DeclaredType(list_of(items.type), min_size=2, max_elements=count, items=items)
+
+
+def _declare_map(schema: Schema) -> DeclaredType | None:
+    assert isinstance(schema.additional_properties, Schema)
+    values = declare(schema.additional_properties, is_root=schema.additional_properties.embedded_resource)
+    if values is None:
+        return None
+    if schema.max_properties is None:
+        count = (MAX_REQUEST - 2) // (values.min_size + 6)
+    else:
+        count = max(schema.max_properties, 0)
+    return DeclaredType(map_of(STRING, values.type), min_size=2, max_elements=count, items=values)
+
+
+def _declare_object(schema: Schema) -> DeclaredType:
+    fields: dict[str, DeclaredType] = {}
+    min_size = 2
+    for name, each in schema.properties.items():
+        declared = declare(each, is_root=each.embedded_resource)
+        if declared is None:
+            continue
+        escaped = escape(name)
+        if escaped is not None:
+            fields[escaped] = declared
+        if name in schema.required and (not each.has_default or each.default is None):
+            min_size += len(name.encode()) + declared.min_size + 4
+    return DeclaredType(_OBJECT, min_size=min_size, fields=fields)
+
+
+def _declare_string(schema: Schema) -> DeclaredType:
+    if schema.format == "byte":
+        length = MAX_REQUEST - 2 if schema.max_length is None else max(schema.max_length, 0)
+        return DeclaredType(BYTES, min_size=2, max_elements=length)
+    if schema.format in _FORMATS:
+        type_, smallest, largest = _FORMATS[schema.format]
+        return DeclaredType(type_, min_size=smallest, max_elements=largest)
+    bound = _bounded_length(schema)
+    if bound is None:
+        lengths = [len(each.encode()) if isinstance(each, str) else 0 for each in schema.enum]
+        bound = max(lengths) if lengths else MAX_REQUEST - 2
+    return DeclaredType(STRING, min_size=2, max_elements=bound)
+
+
+def _bounded_length(schema: Schema) -> int | None:
+    """The most bytes of a text: a character may take four."""
+    return None if schema.max_length is None else max(schema.max_length, 0) * 4
+
+
+# From JSON to values.
+
+
+def converter(schema: Schema, *, is_root: bool = False) -> Converter:
+    """Return what makes CEL values of a schema's JSON; None if they are the same.
+
+    Args:
+        schema: The schema.
+        is_root: Whether it is a whole object.
+    """
+    if schema.int_or_string:
+        return None
+    if schema.type == "object":
+        return _object_converter(with_object_meta(schema) if is_root or schema.embedded_resource else schema)
+    if schema.type == "array":
+        return _list_converter(schema)
+    if schema.type == "string":
+        return _TEXT_CONVERTERS.get(schema.format)
+    return _to_double if schema.type == "number" else None
+
+
+def _object_converter(schema: Schema) -> Converter:
+    if not schema.properties and isinstance(schema.additional_properties, Schema):
+        convert = _nullable(schema.additional_properties)
+        return None if convert is None else lambda raw: MapValue(_require(raw, dict), convert)
+    fields: dict[str, tuple[str, Converter]] = {}
+    for name, each in schema.properties.items():
+        escaped = escape(name)
+        if escaped is not None and declare(each, is_root=each.embedded_resource) is not None:
+            fields[escaped] = (name, converter(each))
+    shape = ObjectShape(fields)
+    return lambda raw: ObjectValue(_require(raw, dict), shape)
+
+
+def _list_converter(schema: Schema) -> Converter:
+    convert = None if schema.items is None else _nullable(schema.items)
+    if schema.list_type == "map":
+        keys = schema.list_map_keys
+        return lambda raw: MapListValue(_require(raw, list), convert, keys)
+    if schema.list_type == "set":
+        return lambda raw: SetValue(_require(raw, list), convert)
+    return None if convert is None else lambda raw: ListValue(_require(raw, list), convert)
+
+
+def _nullable(schema: Schema) -> Converter:
+    """A converter for items and values, which may be null."""
+    convert = converter(schema)
+    if convert is None:
+        return None
+
+    def convert_or_null(raw: Json) -> Value:
+        if raw is None:
+            if schema.nullable:
+                return None
+            raise EvaluationError("invalid data, got null for schema with nullable=false")
+        return convert(raw)
+
+    return convert_or_null
+
+
+def _require(raw: Json, kind: type) -> Json:
+    if isinstance(raw, kind):
+        return raw
+    expected = "a map for the provided schema with type=object"
+    if kind is list:
+        expected = "an array for the provided schema with type=array"
+    raise EvaluationError(f"invalid data, expected {expected}")
+
+
+def _to_double(raw: Json) -> float:
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        return float(raw)
+    raise EvaluationError(f"invalid data, expected float, got {type(raw).__name__}")
+
+
+def _to_bytes(raw: Json) -> bytes:
+    decoded = parse_base64(raw) if isinstance(raw, str) else None
+    if decoded is None:
+        raise EvaluationError(f"Invalid byte formatted string {raw}: illegal base64 data")
+    return decoded
+
+
+_DAY: Final = 24 * 3600 * 10**9
+# Units of OpenAPI's durations beside Go's own; the last of each may be a plural.
+_LONG_UNITS: Final = {
+    "ns": 1,
+    "nano": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "micro": 10**3,
+    "ms": 10**6,
+    "milli": 10**6,
+    "s": 10**9,
+    "sec": 10**9,
+    "m": 60 * 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "hr": 3600 * 10**9,
+    "hour": 3600 * 10**9,
+    "d": _DAY,
+    "day": _DAY,
+    "w": 7 * _DAY,
+    "wk": 7 * _DAY,
+    "week": 7 * _DAY,
+}
+_PREFIXES: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
+_LONG_DURATION: Final = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
+
+
+def _to_duration(raw: Json) -> Duration:
+    nanos = parse_duration(raw) if isinstance(raw, str) else None
+    if nanos is None and isinstance(raw, str):
+        nanos = _parse_long_duration(raw)
+    if nanos is None:
+        raise EvaluationError(f"Invalid duration {raw}: unable to parse {raw} as duration")
+    return Duration(nanos)
+
+
+def _parse_long_duration(text: str) -> int | None:
+    nanos: int | None = None
+    for number, unit in _LONG_DURATION.findall(text):
+        name = unit.lower()
+        name = next((each for each in _PREFIXES if name.startswith(each)), name)
+        if name in _LONG_UNITS and len(number) < 19:
+            nanos = (nanos or 0) + int(number) * _LONG_UNITS[name]
+    return nanos
+
+
+def _to_date(raw: Json) -> Timestamp:
+    when = parse_timestamp(f"{raw}T00:00:00Z") if isinstance(raw, str) else None
+    if when is None:
+        raise EvaluationError(f"Invalid date formatted string {raw}")
+    return when
+
+
+def _to_timestamp(raw: Json) -> Timestamp:
+    when: Timestamp | None = None
+    if isinstance(raw, str):
+        if not raw:
+            return Timestamp(0)
+        when = parse_timestamp(raw) or parse_timestamp(f"{raw}Z")
+    if when is None:
+        raise EvaluationError(f"Invalid date-time formatted string {raw}")
+    return when
+
+
+_TEXT_CONVERTERS: Final[dict[str, Callable[[Json], Value]]] = {
+    "byte": _to_bytes,
+    "duration": _to_duration,
+    "date": _to_date,
+    "date-time": _to_timestamp,
+}
