@@ -123,6 +123,8 @@ class RecordTable:
         """The newest revision that is no longer in the log."""
         self.listeners: set[Callable[[], object]] = set()
         """Called after every write."""
+        self.enders: set[Callable[[], object]] = set()
+        """Called when the resource is no longer served."""
         self.count = 0
         """How many objects there are."""
         self._latest: dict[str, Record] = {}

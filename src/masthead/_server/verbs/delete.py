@@ -106,6 +106,8 @@ def _delete_object(
     # Only finalizers hold the object, for which no grace period is waited.
     if grace is None and not meta.get("deletionTimestamp"):
         _mark(cluster, meta, 0)
+    elif grace is None:
+        meta.setdefault("deletionGracePeriodSeconds", 0)
     return _update_then_remove(cluster, served, record, found, options, is_complete=not wanted and not grace)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from masthead._server import scheme
 from masthead._server.wire.request import ApiResponse, json_response
 from masthead._version import __version__
 
@@ -147,7 +148,9 @@ class Discovery:
             **({"apiVersion": "v1"} if group else {}),
             "groupVersion": api_version,
         }
-        return msgspec.json.encode({**head, "resources": sorted(resources, key=lambda each: each["name"])})
+        if group in scheme.VERSIONS:
+            resources.sort(key=lambda each: each["name"])
+        return msgspec.json.encode({**head, "resources": resources})
 
     def _aggregate(self, path: str, version: str) -> tuple[bytes, str]:
         """Build an aggregated document and its ETag."""

@@ -121,6 +121,7 @@ class Watcher:
             self._close()
             return self
         self._table.listeners.add(self._on_write)
+        self._table.enders.add(self.end)
         timeout = self._options.timeout or self._limits.timeout
         self._timers["end"] = self._clock.call_later(timeout, self.end)
         if self._options.wants_bookmarks:
@@ -168,7 +169,7 @@ class Watcher:
         return b"" if self._is_closed else next(self._initial, b"")
 
     def end(self) -> None:
-        """End the stream after the events until now, as at its timeout."""
+        """End the stream after the events until now, as at its timeout, or when the resource is no longer served."""
         if self._until is None:
             self._until = self._storage.revision
         self.ended.set()
@@ -188,6 +189,7 @@ class Watcher:
     def _close(self) -> None:
         self._is_closed = True
         self._table.listeners.discard(self._on_write)
+        self._table.enders.discard(self.end)
         for timer in self._timers.values():
             timer.cancel()
 

@@ -73,7 +73,11 @@ class DefinitionRegistry:
 
     def _remove(self, name: str) -> None:
         self._withdraw(name)
-        self._definitions.pop(name, None)
+        definition = self._definitions.pop(name, None)
+        if definition is not None:
+            # The watches of its objects have nothing more to send. A change of the definition leaves them open.
+            for end in tuple(self._cluster.storage.table(definition.table).enders):
+                end()
 
     def _withdraw(self, name: str) -> None:
         catalog = self._cluster.catalog

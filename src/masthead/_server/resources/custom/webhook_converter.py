@@ -1,0 +1,186 @@
+"""Conversion by webhook.
+
+The write pipeline is synchronous: nothing else happens between its first step and its last. A webhook has to be
+awaited. So a request that needs a conversion is given up with `ConversionNeeded`; when the webhook has responded, the
+request is handled again from the beginning, and finds the result: see `Conversions`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import msgspec
+
+from masthead._server.resources.custom.conversion_review import (
+    ConversionError,
+    ConversionRequest,
+    choose_version,
+)
+from masthead._server.webhooks import Webhook, WebhookError, call_webhook
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.plain import Plain, part, text
+
+if TYPE_CHECKING:
+    from masthead._server.resources.custom.definition import Definition, DefinitionVersion
+
+    ServiceResolver: TypeAlias = Callable[[str, str, int], tuple[str, int]]
+
+__all__ = ["ConversionNeeded", "Conversions", "WebhookConverter"]
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_MOST_OBJECTS: Final = 500
+"""How many objects are sent in one review."""
+_Key: TypeAlias = tuple[str, bytes]
+_Outcome: TypeAlias = "Plain | ConversionError"
+
+
+class ConversionNeeded(Exception):  # noqa: N818 - it is a request to call a webhook, not an error
+    """Objects have to be converted by a webhook first.
+
+    Attributes:
+        converter: What converts them.
+        objects: The objects, with kind and apiVersion, by what identifies their conversion.
+        target: The API version to convert them to.
+    """
+
+    def __init__(self, converter: WebhookConverter, objects: dict[_Key, Plain], target: str) -> None:
+        super().__init__(f"{len(objects)} objects are to be converted to {target}")
+        self.converter = converter
+        self.objects = objects
+        self.target = target
+
+
+class Conversions:
+    """The conversions of one request, or of one watch: what webhooks made of objects so far."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[_Key, _Outcome] = {}
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Let converters find the outcomes during the block, which must not await anything."""
+        token = _active.set(self)
+        try:
+            yield
+        finally:
+            _active.reset(token)
+
+    def find(self, key: _Key) -> _Outcome | None:
+        """Return the outcome of a conversion; None if there is none yet."""
+        return self._outcomes.get(key)
+
+    async def add(self, needed: ConversionNeeded) -> None:
+        """Call the webhook, and keep what it made of the objects, or why it failed."""
+        keys = list(needed.objects)
+        for begin in range(0, len(keys), _MOST_OBJECTS):
+            some = keys[begin : begin + _MOST_OBJECTS]
+            objects = [needed.objects[key] for key in some]
+            try:
+                outcomes: list[Plain] | list[ConversionError]
+                outcomes = await needed.converter.call(objects, needed.target)
+            except ConversionError as error:
+                outcomes = [error] * len(some)
+            self._outcomes.update(zip(some, outcomes, strict=True))
+
+
+_active: Final[ContextVar[Conversions | None]] = ContextVar("_active", default=None)
+
+
+class WebhookConverter:
+    """Converts objects by the webhook of a definition.
+
+    Args:
+        definition: The definition.
+        resolve: Returns where a service is, given its namespace, name and port.
+    """
+
+    def __init__(self, definition: Definition, resolve: ServiceResolver) -> None:
+        webhook = part(definition.conversion, "webhook")
+        self._config = part(webhook, "clientConfig")
+        self._review_versions: list[str] = webhook.get("conversionReviewVersions") or []
+        self._resolve = resolve
+
+    def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
+        """Return an object in another version, if the webhook has converted it.
+
+        Raises:
+            ConversionNeeded: If the webhook has to be called first.
+            StatusFailure: If the webhook has failed.
+        """
+        self.require([found], source, target)
+        key, _ = _identified(found, source, target)
+        conversions = _active.get()
+        outcome = conversions.find(key) if conversions is not None else None
+        if isinstance(outcome, ConversionError):
+            raise StatusFailure(500, "", str(outcome))
+        converted = cast("Plain", msgspec.json.decode(_encode(outcome)))
+        # The webhook does not see the version, which changes with every write.
+        if version := text(part(found, "metadata"), "resourceVersion"):
+            converted["metadata"]["resourceVersion"] = version
+        return {name: value for name, value in converted.items() if name not in {"kind", "apiVersion"}}
+
+    def require(self, objects: list[Plain], source: DefinitionVersion, target: DefinitionVersion) -> None:
+        """Make sure that the webhook has converted objects.
+
+        Raises:
+            ConversionNeeded: If it has to be called first.
+        """
+        conversions = _active.get()
+        identified = dict(_identified(each, source, target) for each in objects)
+        missing = {
+            key: each
+            for key, each in identified.items()
+            if conversions is None or conversions.find(key) is None
+        }
+        if missing:
+            raise ConversionNeeded(self, missing, target.gvk.api_version)
+
+    async def call(self, objects: list[Plain], target: str) -> list[Plain]:
+        """Have objects of one version converted to another.
+
+        Raises:
+            ConversionError: If the webhook cannot be called, or if its response is invalid.
+        """
+        version = choose_version(self._review_versions)
+        request = ConversionRequest(str(uuid.uuid4()), version, target, objects)
+        try:
+            body = await call_webhook(self._webhook(), request.encode())
+        except WebhookError as error:
+            raise request.failure(str(error)) from None
+        return request.read(body)
+
+    def _webhook(self) -> Webhook:
+        bundle = _pem(text(self._config, "caBundle"))
+        if url := text(self._config, "url"):
+            return Webhook(url, bundle)
+        service = part(self._config, "service")
+        name, namespace, port = text(service, "name"), text(service, "namespace"), int(service.get("port", 443))
+        path = text(service, "path") or "/"
+        url = f"https://{name}.{namespace}.svc:{port}{path}"
+        try:
+            return Webhook(url, bundle, self._resolve(namespace, name, port))
+        except LookupError as error:
+            raise WebhookError(f'Post "{url}?timeout=30s": {error.args[0]}') from None
+
+
+def _identified(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[_Key, Plain]:
+    """Return what identifies a conversion, and the object as the webhook gets it."""
+    metadata = {key: value for key, value in part(found, "metadata").items() if key != "resourceVersion"}
+    gvk = source.gvk
+    whole = {**found, "apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
+    return (target.name, _encode(whole)), whole
+
+
+def _pem(bundle: str) -> str:
+    try:
+        return base64.b64decode(bundle).decode("ascii", "replace").strip()
+    except binascii.Error:
+        return ""
+
+
