@@ -105,7 +105,9 @@ async def _read(response: ClientResponse) -> bytes:
         raise WebhookError(meaning)
     if response.status >= _SERVER_ERRORS:
         said = bytes(body[:2048]).decode("utf-8", "replace")
-        raise WebhookError(f"an error on the server ({quoted(said)}) has prevented the request from succeeding")
+        raise WebhookError(
+            f"an error on the server ({quoted(said)}) has prevented the request from succeeding"
+        )
     raise WebhookError(
         f"the server responded with the status code {response.status} but did not return more information"
     )
@@ -116,7 +118,9 @@ def _problem(error: Exception) -> str:
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = error.certificate_error
-        is_unknown = isinstance(reason, ssl.SSLCertVerificationError) and "hostname" not in str(reason).lower()
+        is_unknown = (
+            isinstance(reason, ssl.SSLCertVerificationError) and "hostname" not in str(reason).lower()
+        )
         detail = "certificate signed by unknown authority" if is_unknown else str(reason)
         return f"tls: failed to verify certificate: x509: {detail}"
     if isinstance(error, aiohttp.ClientConnectorDNSError):

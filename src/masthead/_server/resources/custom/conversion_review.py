@@ -73,7 +73,7 @@ class ConversionRequest:
     def encode(self) -> bytes:
         """Encode the ConversionReview."""
         request = {"uid": self.uid, "desiredAPIVersion": self.target, "objects": list(self.objects)}
-        response = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
+        response: Plain = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
         head = {"kind": _KIND, "apiVersion": f"{_GROUP}/{self.review_version}"}
         return msgspec.json.encode({**head, "request": request, "response": response})
 
@@ -97,8 +97,8 @@ class ConversionRequest:
     def _response(self, body: bytes) -> Plain:
         try:
             review = go_json.decode(body)
-        except go_json.JsonError as problem:
-            raise self.failure(f"couldn't get version/kind; json parse error: {problem}") from None
+        except go_json.JsonError as error:
+            raise self.failure(f"couldn't get version/kind; json parse error: {error}") from None
         if problem := go_json.wrong_type(review):
             raise self.failure(problem)
         return cast("Plain", review or {})

@@ -79,6 +79,11 @@ class DefinitionVersion:
         """Whether the objects have whole objects embedded in them."""
         return _has_embedded(self.schema)
 
+    @functools.cached_property
+    def has_rules(self) -> bool:
+        """Whether the schema has validation rules."""
+        return _has_rules(self.schema)
+
     @property
     def deprecation_warning(self) -> str:
         """The warning that every request to this version gets; empty if it is not deprecated."""
@@ -150,6 +155,10 @@ class Definition:
 
 def _has_embedded(schema: Schema) -> bool:
     return schema.embedded_resource or any(map(_has_embedded, schema.children()))
+
+
+def _has_rules(schema: Schema) -> bool:
+    return bool(schema.rules) or any(map(_has_rules, (*schema.children(), *schema.all_of)))
 
 
 def _scale_paths(plain: Plain) -> ScalePaths | None:

@@ -1,9 +1,9 @@
-"""Validation of custom resources: the schema, lists with keys, embedded objects and the scale."""
+"""Validation of custom resources: the schema, lists with keys, embedded objects, the scale, and rules."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
@@ -15,12 +15,29 @@ from masthead._server.resources.custom.object_metadata import embedded_errors
 if TYPE_CHECKING:
     from msgspec import UnsetType
 
+    from masthead._schema.rules import RuleSet
     from masthead._schema.validation import Validator
     from masthead._server.resources.custom.definition import DefinitionVersion
     from masthead._server.resources.custom.scale import PathScale
     from masthead._server.wire.plain import Plain
 
 __all__ = ["ObjectValidator"]
+
+
+_BLOCKING: Final = frozenset(
+    {
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    }
+)
+"""The errors that keep rules from being evaluated: those rely on types and limits."""
+_NOT_CHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 class ObjectValidator:
@@ -47,23 +64,38 @@ class ObjectValidator:
         status = self._version.schema.properties.get("status")
         return None if status is None else compile_validator(status)
 
+    @functools.cached_property
+    def _rules(self) -> RuleSet | None:
+        if not self._version.has_rules:
+            return None
+        # Imported with the first definition that has rules: the language is large.
+        from masthead._schema.rules import compile_rules
+
+        return compile_rules(self._version.schema)
+
     def create_errors(self, found: Plain) -> list[FieldError]:
         """Return what is wrong with a new object, besides its metadata."""
-        return self._kind_errors(found) or [
+        if errors := self._kind_errors(found):
+            return errors
+        errors = [
             *self._schema_errors(found),
             *self._scale_errors(found),
             *self._embedded_errors(found),
             *list_errors(found, self._version.schema),
         ]
+        return [*errors, *self._rule_errors(errors, found)]
 
     def update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         """Return what is wrong with a change; what was wrong before and did not change does not count."""
-        return self._kind_errors(new) or [
+        if errors := self._kind_errors(new):
+            return errors
+        errors = [
             *self._schema_errors(new, old),
             *self._scale_errors(new),
             *self._embedded_errors(new),
             *self._new_list_errors(new, old),
         ]
+        return [*errors, *self._rule_errors(errors, new, old)]
 
     def status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         """Return what is wrong with a change of the status."""
@@ -72,7 +104,8 @@ class ObjectValidator:
             errors += self._status_validator.errors(new["status"], old.get("status"), path="status")
         if self._scale is not None:
             errors += self._scale.status_errors(new)
-        return [*errors, *self._new_list_errors(new, old)]
+        errors += self._new_list_errors(new, old)
+        return [*errors, *self._rule_errors(errors, new, old)]
 
     def _kind_errors(self, found: Plain) -> list[FieldError]:
         """An object of another kind or version has these beside its fields."""
@@ -96,3 +129,13 @@ class ObjectValidator:
         errors = list_errors(new, self._version.schema)
         # Duplicates anywhere in the stored object excuse those of the new one.
         return errors if errors and not list_errors(old, self._version.schema) else []
+
+    def _rule_errors(
+        self, errors: list[FieldError], new: Plain, old: Plain | None = None
+    ) -> list[FieldError]:
+        """Evaluate the rules, unless the object has the wrong shape."""
+        if self._rules is None:
+            return []
+        if any(each.reason in _BLOCKING for each in errors):
+            return [invalid("<nil>", None, _NOT_CHECKED)]
+        return self._rules.errors({**self._head, **new}, None if old is None else {**self._head, **old})

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
@@ -27,6 +26,8 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
 
     ServiceResolver: TypeAlias = Callable[[str, str, int], tuple[str, int]]
@@ -160,7 +161,11 @@ class WebhookConverter:
         if url := text(self._config, "url"):
             return Webhook(url, bundle)
         service = part(self._config, "service")
-        name, namespace, port = text(service, "name"), text(service, "namespace"), int(service.get("port", 443))
+        name, namespace, port = (
+            text(service, "name"),
+            text(service, "namespace"),
+            int(service.get("port", 443)),
+        )
         path = text(service, "path") or "/"
         url = f"https://{name}.{namespace}.svc:{port}{path}"
         try:
@@ -182,5 +187,3 @@ def _pem(bundle: str) -> str:
         return base64.b64decode(bundle).decode("ascii", "replace").strip()
     except binascii.Error:
         return ""
-
-
