@@ -13,9 +13,9 @@ from masthead._schema.rules import CompiledRule, compile_rule
 from masthead._schema.schema import Json, Rule, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
-__all__ = ["rule_form_problems", "rule_problems"]
+__all__ = ["expression_problems", "rule_form_problems", "rule_problems"]
 
 _RULE_LIMIT: Final = 10_000_000
 _TOTAL_LIMIT: Final = 100_000_000
@@ -88,6 +88,23 @@ def rule_problems(schema: Schema, path: str) -> list[FieldError]:
     return [*review.form, *review.compiled, *review.total_problems(path)]
 
 
+def expression_problems(
+    schema: Schema, path: str, sound: Container[str], *, limits_each: bool = True
+) -> list[FieldError]:
+    """Return what is wrong with the expressions of a structural schema's rules.
+
+    Args:
+        schema: The schema of a custom resource.
+        path: Its path in the definition.
+        sound: The paths of the schemas whose rules are compiled: nothing else is wrong with them.
+        limits_each: Whether the cost of a single rule is limited; that of all rules together always is.
+    """
+    review = _Review(sound, limits_each=limits_each)
+    root = _Place(path, is_root=True, cardinality=1, uncorrelated="")
+    review.visit(schema, root, declare(schema, is_root=True))
+    return [*review.compiled, *review.total_problems(path)]
+
+
 class _Place(NamedTuple):
     """Where a schema is.
 
@@ -107,7 +124,9 @@ class _Place(NamedTuple):
 class _Review:
     """Walks through a schema, and collects problems and costs."""
 
-    def __init__(self) -> None:
+    def __init__(self, sound: Container[str] | None = None, *, limits_each: bool = True) -> None:
+        self._sound = sound
+        self._limits_each = limits_each
         self.form: list[FieldError] = []
         self.compiled: list[FieldError] = []
         self._total = 0
@@ -118,8 +137,12 @@ class _Review:
         found = len(self.form)
         for name, child, inner in _children(schema, place):
             self.visit(child, inner, _declared_child(name, child, declared))
-        self.form += rule_form_problems(schema, place.path)
-        if schema.rules and len(self.form) == found:
+        if self._sound is None:
+            self.form += rule_form_problems(schema, place.path)
+            is_sound = len(self.form) == found
+        else:
+            is_sound = place.path in self._sound
+        if schema.rules and is_sound:
             self._compile_all(schema, place, declared)
 
     def _compile_all(self, schema: Schema, place: _Place, declared: DeclaredType | None) -> None:
@@ -161,7 +184,7 @@ class _Review:
             self.compiled.append(invalid(f"{path}.optionalOldSelf", compiled.rule.optional_old_self, detail))
 
     def _observe(self, path: str, cost: int, name: str) -> None:
-        if cost > _RULE_LIMIT:
+        if cost > _RULE_LIMIT and self._limits_each:
             self.compiled.append(forbidden(path, _excess(name, cost, _RULE_LIMIT)))
         self._total = min(self._total + cost, _MAX_COST)
         if cost >= _TOTAL_LIMIT // 100:

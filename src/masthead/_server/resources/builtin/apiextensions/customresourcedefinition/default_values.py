@@ -10,6 +10,7 @@ from msgspec import structs
 from masthead._schema.defaulting import copied
 from masthead._schema.errors import FieldError, gather, invalid
 from masthead._schema.prune import META_FIELDS, prune
+from masthead._schema.rules import compile_rules
 from masthead._schema.schema import Schema
 from masthead._schema.validation import compile_validator
 from masthead._server.resources.custom.object_metadata import embedded_errors
@@ -109,7 +110,14 @@ def _value_errors(schema: Schema, path: str, *, may_have_unknown: bool) -> Error
 
 
 def _type_errors(schema: Schema, path: str) -> Errors:
-    return compile_validator(_of_any_type(schema)).errors(schema.default, path=path)
+    """Check a default against its schema, and by the rules of that."""
+    if errors := compile_validator(_of_any_type(schema)).errors(schema.default, path=path):
+        return errors
+    if not any(each.rules for each in _all_below(schema)):
+        return []
+    rules = compile_rules(schema)
+    # As a value that does not change, and as a new one: a rule may use the old value if there is one.
+    return rules.errors(schema.default, schema.default, path=path) or rules.errors(schema.default, path=path)
 
 
 def _of_any_type(schema: Schema) -> Schema:

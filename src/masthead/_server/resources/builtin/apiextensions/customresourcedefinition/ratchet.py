@@ -104,6 +104,10 @@ class Ratchet:
     def _webhook(self) -> Plain:
         return part(part(part(self._old or {}, "spec"), "conversion"), "webhook")
 
+    def has_schema(self, version: str, schema: Plain) -> bool:
+        """Tell whether a version already had this schema."""
+        return self._spec is not None and same(self._spec.schema_of(version), schema)
+
     def has_selectable(self, version: str, fields: list[Plain]) -> bool:
         """Tell whether a version, or all of them if it is empty, already had these selectable fields."""
         if self._spec is None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from masthead._schema.errors import forbidden, gather, invalid, not_supported, required
-from masthead._schema.schema_paths import FieldPathError, find_field
+from masthead._schema.rule_definitions import rule_form_problems
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
     children,
     shown_items,
@@ -35,8 +34,6 @@ _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _RULES: Final = "x-kubernetes-validations"
 _META_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
-_REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-_NEWLINE: Final = re.compile("[\n\r]")
 _SIMPLE: Final = frozenset(
     [
         "type",
@@ -219,8 +216,9 @@ class SchemaValidation:
             self.errors.append(invalid(f"{path}.type", kind, why) if kind else required(f"{path}.type", why))
 
     def _check_rules(self, schema: Plain, path: str) -> None:
-        for index, rule in enumerate(items(schema, _RULES)):
-            self.errors += _rule_errors(rule, schema, f"{path}.{_RULES}[{index}]")
+        """Check the rules of a schema, except for their expressions."""
+        if not unsupported_problem(schema):
+            self.errors += rule_form_problems(tree_of(schema), path)
 
 
 _SET_IF_PRESENT: Final = frozenset({"additionalItems", "dependencies", "$ref"})
@@ -294,44 +292,6 @@ def _key_errors(schema: Plain, path: str) -> Errors:
             errors.append(required(f"{at}.default", f"{why} must have a default or be a required property"))
         if field.get("nullable"):
             errors.append(forbidden(f"{at}.nullable", f"{why} cannot be nullable"))
-    return errors
-
-
-def _rule_errors(rule: Plain, schema: Plain, path: str) -> Errors:
-    """Check a rule, except for its expressions."""
-    errors: Errors = []
-    expression, message = text(rule, "rule").strip(), text(rule, "message")
-    if not expression:
-        errors.append(required(f"{path}.rule", "rule is not specified"))
-    elif message and not message.strip():
-        errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
-    elif _NEWLINE.search(message.strip()):
-        errors.append(invalid(f"{path}.message", message, "must not contain line breaks"))
-    elif _NEWLINE.search(expression) and not message.strip():
-        errors.append(required(f"{path}.message", "message must be specified if rule contains line breaks"))
-    message_expression = text(rule, "messageExpression")
-    if message_expression and not message_expression.strip():
-        why = "messageExpression must be non-empty if specified"
-        errors.append(required(f"{path}.messageExpression", why))
-    reason = rule.get("reason")
-    if reason is not None and reason not in _REASONS:
-        errors.append(not_supported(f"{path}.reason", reason, _REASONS))
-    return errors + _field_path_errors(text(rule, "fieldPath"), schema, f"{path}.fieldPath")
-
-
-def _field_path_errors(field_path: str, schema: Plain, path: str) -> Errors:
-    if not field_path:
-        return []
-    errors: Errors = []
-    if not field_path.strip():
-        errors.append(invalid(path, field_path, "must be non-empty if specified"))
-    if _NEWLINE.search(field_path):
-        errors.append(invalid(path, field_path, "must not contain line breaks"))
-    if not unsupported_problem(schema):
-        try:
-            find_field(field_path, tree_of(schema))
-        except FieldPathError:
-            errors.append(invalid(path, field_path, "must be a valid path"))
     return errors
 
 

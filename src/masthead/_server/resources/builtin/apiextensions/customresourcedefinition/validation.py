@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import invalid, not_supported, required
+from masthead._schema.schema import Schema
 from masthead._server.resources import names
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.approval import approval_errors
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conversion_webhook import (
@@ -147,6 +148,7 @@ def _version_errors(
             ratchet,
             has_status=_has_status(subresources),
             is_structural=is_structural,
+            is_unchanged=ratchet.has_schema(version.name, version.schema),
         )
     errors += subresource_errors(version.subresources, f"{path}.subresources")
     errors += column_errors(version.columns, path)
@@ -166,7 +168,7 @@ def _selectable_errors(version: Version, spec: InternalSpec, path: str, ratchet:
         return [invalid(at, "", why)]
     if problem := unsupported_problem(version.schema):
         error = invalid(f"{path}.schema.openAPIV3Schema", "", problem)
-        return [error, *selectable_errors(version.selectable, None, at, may_be_many=may_be_many)]
+        return [error, *selectable_errors(version.selectable, Schema(), at, may_be_many=may_be_many)]
     return selectable_errors(version.selectable, tree_of(version.schema), at, may_be_many=may_be_many)
 
 
@@ -181,6 +183,7 @@ def _shared_errors(spec: InternalSpec, ratchet: Ratchet, *, is_structural: bool)
             ratchet,
             has_status=any(_has_status(each.subresources) for each in (shared, *spec.versions)),
             is_structural=is_structural,
+            is_unchanged=ratchet.has_schema(spec.versions[0].name, shared.schema),
         )
     errors += subresource_errors(shared.subresources, "spec.subresources")
     errors += column_errors(shared.columns, "spec")

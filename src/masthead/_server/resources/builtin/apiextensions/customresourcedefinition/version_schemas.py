@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid
+from masthead._schema.rule_definitions import expression_problems
 from masthead._schema.structural import structural_errors
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
     default_errors,
@@ -45,6 +46,7 @@ def schema_errors(
     *,
     has_status: bool,
     is_structural: bool,
+    is_unchanged: bool,
 ) -> Errors:
     """Return the errors of a schema.
 
@@ -54,6 +56,7 @@ def schema_errors(
         ratchet: What an update may leave as it is.
         has_status: Whether the status is a subresource.
         is_structural: Whether the schema must be structural.
+        is_unchanged: Whether the schema was there before; the cost of each of its rules is not limited again.
     """
     path = f"{path}.openAPIV3Schema"
     if is_too_deep(schema):
@@ -63,8 +66,9 @@ def schema_errors(
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     unsupported = unsupported_problem(schema) if is_structural else ""
-    if is_structural and not unsupported:
-        errors += _tree_errors(tree_of(schema), path, ratchet)
+    tree = tree_of(schema) if is_structural and not unsupported else None
+    tree_errors = _tree_errors(tree, path, ratchet) if tree is not None else []
+    errors += tree_errors
     validation = SchemaValidation(
         allows_any_type=ratchet.allows_any_type,
         allows_any_set=ratchet.allows_any_set,
@@ -72,6 +76,9 @@ def schema_errors(
     )
     validation.check_root(schema, path)
     errors += validation.errors
+    # Rules are compiled against the types of a schema that is otherwise right.
+    if tree is not None and not tree_errors and validation.sound:
+        errors += expression_problems(tree, path, validation.sound, limits_each=not is_unchanged)
     if unsupported and not errors:
         errors.append(invalid(path, "", unsupported))
     return errors

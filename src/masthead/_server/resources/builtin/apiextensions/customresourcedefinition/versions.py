@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import duplicate, invalid, required, too_many
-from masthead._schema.schema_paths import FieldPathError, find_field
+from masthead._schema.rule_paths import FieldPathError, resolve_field_path
 from masthead._server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def column_errors(columns: list[Plain], path: str) -> Errors:
     return errors
 
 
-def selectable_errors(
-    fields: list[Plain], schema: Schema | None, path: str, *, may_be_many: bool = False
-) -> Errors:
+def selectable_errors(fields: list[Plain], schema: Schema, path: str, *, may_be_many: bool = False) -> Errors:
     """Return the errors of selectable fields.
 
     Args:
@@ -112,13 +110,13 @@ def selectable_errors(
             errors.append(required(at))
             continue
         try:
-            found, field = find_field(json_path, schema, allows_brackets=False)
+            found, field = resolve_field_path(json_path, schema, allow_brackets=False)
         except FieldPathError as error:
             errors.append(invalid(at, json_path, f"is an invalid path: {error}"))
             continue
         if found.partition(".")[0] == "metadata":
             errors.append(invalid(at, json_path, "must not point to fields in metadata"))
-        if field is None or field.type not in _SELECTABLE_TYPES:
+        if field.type not in _SELECTABLE_TYPES:
             types = "must point to a field of type string, boolean or integer."
             why = f"{types} Enum string fields and strings with formats are allowed."
             errors.append(invalid(at, json_path, why))
