@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.server.kubectl import KUBECTL, PATIENCE, Kubectl
 
 import masthead.server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from masthead.server import Server
-
-ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bin")
-KUBECTL = shutil.which("kubectl", path=str(ASSETS)) or shutil.which("kubectl")
-PATIENCE = 30
 
 pytestmark = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl here")
-
-
-class Kubectl:
-    """Runs kubectl with a kubeconfig and a cache of its own."""
-
-    def __init__(self, server: Server, folder: Path) -> None:
-        self.server = server
-        config = server.write_kubeconfig(folder / "kubeconfig")
-        self._command = [str(KUBECTL), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache")]
-
-    def __call__(self, line: str) -> str:
-        """Run a command that must succeed; returns its output."""
-        done = self.run(line)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def run(self, line: str) -> subprocess.CompletedProcess[str]:
-        command = [*self._command, *line.split()]
-        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-    def start(self, line: str) -> subprocess.Popen[str]:
-        return subprocess.Popen([*self._command, *line.split()], stdout=subprocess.PIPE, text=True)
-
-    def json(self, line: str) -> Any:
-        return json.loads(self(f"{line} -o json"))
 
 
 @pytest.fixture

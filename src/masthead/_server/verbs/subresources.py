@@ -184,7 +184,8 @@ def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     cluster, namespace, name = context.cluster, context.namespace, context.name
     cluster.find(context.served, namespace, name)
     spec = part(body, "spec")
-    spec.setdefault("expirationSeconds", 3600)
+    if spec.get("expirationSeconds") is None:  # null is decoded as it is written
+        spec["expirationSeconds"] = 3600
     _check_lifetime(spec["expirationSeconds"])
     expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
     subject = f"system:serviceaccount:{namespace}:{name}"
