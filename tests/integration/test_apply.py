@@ -250,7 +250,6 @@ async def test_status_is_extracted_separately(deployments: Any) -> None:
     assert extract(found, "nobody").to_dict().keys() == {"apiVersion", "kind", "metadata"}
 
 
-@pytest.mark.real_only
 async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespace: str) -> None:
     deployments = client.apps_v1.deployments(namespace)
     await deployments.create(deployment("web"))
@@ -278,8 +277,6 @@ async def test_a_server_without_server_side_apply_is_reported(maps: Any) -> None
 
     with pytest.raises(UnsupportedMediaTypeError):
         await maps.apply(config_map("plain"), field_manager="us")
-    with pytest.raises(UnsupportedMediaTypeError):
-        await maps.patch("plain", Patch.strategic({"data": {"a": "1"}}))
 
 
 async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:

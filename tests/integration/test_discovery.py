@@ -74,7 +74,6 @@ async def test_the_server_version_can_be_read(client: Any) -> None:
     assert str(version).startswith("v1.36.")
 
 
-@pytest.mark.real_only
 async def test_openapi_documents_are_found_and_read(client: Any) -> None:
     paths = await client.discovery.openapi_paths()
     document = await client.discovery.openapi("apps/v1")

@@ -289,7 +289,6 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
 
 
-@pytest.mark.real_only
 async def test_the_server_returns_a_table_on_request(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
 

@@ -9,6 +9,7 @@ import pytest
 from tests.server.kubectl import KUBECTL, PATIENCE, Kubectl
 
 import masthead.server
+from masthead.api.core.v1 import ConfigMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,3 +181,28 @@ def test_delete_all_and_by_label(kubectl: Kubectl) -> None:
     assert kubectl("get configmaps -o name") == "configmap/c\n"
     kubectl("delete configmaps --all")
     assert kubectl("get configmaps -o name") == ""
+
+
+def test_kubectl_and_the_client_continue_what_the_other_has_applied(kubectl: Kubectl, tmp_path: Path) -> None:
+    manifest = tmp_path / "map.json"
+    wanted = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a"},
+        "data": {"one": "1", "two": "2"},
+    }
+    manifest.write_text(json.dumps(wanted))
+    kubectl(f"apply --validate=false -f {manifest}")
+
+    with masthead.Client(kubeconfig=kubectl.server.kubeconfig()) as client:
+        maps = client.core_v1.config_maps("default")
+        applied = maps.apply_client_side(ConfigMap.new("a", data={"two": "2", "three": "3"}))
+        assert applied.data == {"two": "2", "three": "3"}
+
+        manifest.write_text(json.dumps({**wanted, "data": {"three": "3"}}))
+        kubectl(f"apply --validate=false -f {manifest}")
+        written = maps.get("a")
+        same = maps.apply_client_side(ConfigMap.new("a", data={"three": "3"}))
+
+    assert written.data == {"three": "3"}
+    assert same.metadata.resource_version == written.metadata.resource_version

@@ -22,11 +22,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.conflicts import RetryVerbs
+from masthead._client.base import name_of
+from masthead._client.conflicts import RetryVerbs, retry_on
 from masthead._client.delete_verbs import DeleteVerbs
+from masthead._client.last_applied import apply_patch, configuration_of
 from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead.errors import AlreadyExistsError, ConflictError, InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,3 +84,67 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             field_validation=field_validation,
             timeout=timeout,
         )
+
+    async def apply_client_side(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
+
+        An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
+        that were applied last time and are not set any more are removed, and all others stay. What was applied is kept
+        in the annotation ``kubectl.kubernetes.io/last-applied-configuration``.
+
+        Args:
+            obj: The name, and the fields to apply; not an object that was read, which has all fields.
+            dry_run: Run validation and admission without storing anything.
+            field_manager: The field manager to record; None for the client's default.
+            field_validation: How the server treats unknown fields.
+            timeout: Timeout of each call, in seconds; None for the client's default.
+
+        Raises:
+            InvalidError: If the server refuses the object.
+            InvalidValueError: If it has no name, or if one of its lists cannot be merged.
+        """
+        given = await self._coerce(obj, field_validation)
+        name = name_of(given, "apply")
+        if not given.kind:
+            raise InvalidValueError(
+                f"to apply {given.key}, say what it is: its apiVersion and kind", value=given.key
+            )
+        configuration = configuration_of(given, self._namespace)
+        namespace: str = given.metadata.namespace
+        read = await self._build_call("get", name=name, namespace=namespace, timeout=timeout)
+
+        async def apply_once() -> T:
+            try:
+                current = await self._get_object(read)
+            except NotFoundError:
+                made = (await self._target()).item.from_dict(configuration)
+                return await self._post(
+                    made,
+                    dry_run=dry_run,
+                    field_manager=field_manager,
+                    field_validation=field_validation,
+                    timeout=timeout,
+                )
+            patch = apply_patch(configuration, current, given.gvk)
+            if patch is None:
+                return current
+            return await self._patch(
+                name,
+                patch,
+                namespace=namespace,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
+            )
+
+        # Another may create the object meanwhile, or change it if the configuration has a resource version.
+        return await retry_on(apply_once, ConflictError, AlreadyExistsError)

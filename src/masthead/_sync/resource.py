@@ -71,3 +71,39 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
                 timeout=timeout,
             )
         )
+
+    def apply_client_side(
+        self,
+        obj: T | Mapping[str, object],
+        *,
+        dry_run: bool = False,
+        field_manager: str | None = None,
+        field_validation: FieldValidation | None = None,
+        timeout: float | None = None,
+    ) -> T:
+        """Apply an object as ``kubectl apply`` does without ``--server-side``; either may continue the other's work.
+
+        An object that does not exist is created. Otherwise it is patched: fields that are set are changed, fields
+        that were applied last time and are not set any more are removed, and all others stay. What was applied is kept
+        in the annotation ``kubectl.kubernetes.io/last-applied-configuration``.
+
+        Args:
+            obj: The name, and the fields to apply; not an object that was read, which has all fields.
+            dry_run: Run validation and admission without storing anything.
+            field_manager: The field manager to record; None for the client's default.
+            field_validation: How the server treats unknown fields.
+            timeout: Timeout of each call, in seconds; None for the client's default.
+
+        Raises:
+            InvalidError: If the server refuses the object.
+            InvalidValueError: If it has no name, or if one of its lists cannot be merged.
+        """
+        return self._portal.call(
+            self._async.apply_client_side(
+                obj,
+                dry_run=dry_run,
+                field_manager=field_manager,
+                field_validation=field_validation,
+                timeout=timeout,
+            )
+        )

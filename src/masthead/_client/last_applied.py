@@ -1,0 +1,109 @@
+"""Client-side apply, as kubectl does it: the configuration that was applied last is kept in an annotation."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import msgspec
+
+from masthead._meta.patch import Patch
+from masthead._meta.registry import registry
+from masthead.errors import InvalidValueError, UnknownKindError
+
+if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._meta.object import Object
+
+    Plain: TypeAlias = dict[str, Any]
+
+__all__ = ["LAST_APPLIED", "apply_patch", "configuration_of"]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation, which kubectl reads and writes, too."""
+
+_GO_ESCAPES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+
+
+def configuration_of(obj: Object, namespace: str | None) -> Plain:
+    """Return the configuration to apply, annotated with itself.
+
+    Args:
+        obj: The object, with the fields to apply.
+        namespace: The namespace, if the object names none.
+    """
+    configuration: Plain = obj.to_dict()
+    metadata: Plain = configuration.setdefault("metadata", {})
+    if namespace and not metadata.get("namespace"):
+        metadata["namespace"] = namespace
+    # Without the annotation itself, which would contain all earlier ones.
+    annotations = {
+        key: value for key, value in metadata.get("annotations", {}).items() if key != LAST_APPLIED
+    }
+    metadata["annotations"] = annotations
+    metadata["annotations"] = {**annotations, LAST_APPLIED: _written(configuration)}
+    return configuration
+
+
+def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) -> Patch | None:
+    """Compute the patch that applies a configuration; None if there is nothing to change.
+
+    Args:
+        configuration: What `configuration_of` returns.
+        current: The object as the server has it.
+        gvk: Its kind. Kinds of Kubernetes itself are patched with strategic merge patches, others with merge patches.
+
+    Raises:
+        InvalidValueError: If a list of the configuration cannot be merged: an item lacks the field that identifies
+            it, say.
+    """
+    from masthead._schema.merge_errors import StrategicMergeError
+
+    original, found = _last_applied(current), current.to_dict()
+    try:
+        if (rules := _rules_of(gvk)) is not None:
+            from masthead._schema.strategic_diff import three_way_patch
+
+            patch = three_way_patch(original, configuration, found, rules)
+            return Patch.strategic(patch) if patch else None
+        from masthead._schema.three_way_merge import three_way_merge_patch
+
+        patch = three_way_merge_patch(original, configuration, found)
+        return Patch.merge(patch) if patch else None
+    except StrategicMergeError as error:
+        raise InvalidValueError(
+            f"to apply {current.kind} {current.key}: {error}", value=current.key
+        ) from error
+
+
+def _last_applied(current: Object) -> Plain:
+    text = current.metadata.annotations.get(LAST_APPLIED)
+    if not text:
+        return {}
+    try:
+        found: object = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise InvalidValueError(
+            f"the annotation {LAST_APPLIED} of {current.kind} {current.key} is no JSON: {error}",
+            value=current.key,
+        ) from None
+    return cast("Plain", found) if isinstance(found, dict) else {}
+
+
+def _rules_of(gvk: GroupVersionKind) -> Any:  # noqa: ANN401 - imported when it is needed
+    """How a kind of Kubernetes itself is merged; None for any other."""
+    try:
+        cls = registry.object_class(gvk)
+    except UnknownKindError:
+        return None
+    if not cls.__module__.startswith("masthead.api."):
+        return None
+    from masthead._schema.merge_definitions import merge_rules_of
+
+    return merge_rules_of(cls)
+
+
+def _written(configuration: Plain) -> str:
+    """Write a configuration exactly as kubectl does."""
+    text = json.dumps(configuration, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return text.translate(_GO_ESCAPES) + "\n"
