@@ -1,4 +1,4 @@
-"""The embedded server: its start, writes and reads per second, watchers, and memory, beside a kube-apiserver.
+"""The embedded server: its start, OpenAPI, writes and reads per second, watchers, and memory, beside a kube-apiserver.
 
 Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
 several rounds, in which the servers take turns; how many times a rate is another is the median of what each round
@@ -25,6 +25,7 @@ from benchmarks.harness import measure
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.harness.wire import Address, Connection, RefusedError
 from benchmarks.server.load import CONNECTIONS
+from benchmarks.server.openapi import openapi_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -340,10 +341,12 @@ def _grown_process(lab: Lab, count: int) -> tuple[float, float | None]:
 def run(lab: Lab, size: Size) -> Report:
     """Measure everything."""
     start, memory = start_table(lab, size.repeat), memory_table(lab, size)
+    openapi = openapi_table(functools.partial(ours, lab), size.repeat)
     with contenders(lab) as servers:
         rounds = load_rounds(lab, servers, size)
     tables: tuple[Table, ...] = (
         start,
+        openapi,
         load_table(servers, rounds, size),
         watch_table(servers, rounds, size),
         memory,
