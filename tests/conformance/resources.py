@@ -38,6 +38,7 @@ CLUSTER_SCOPED = {
     "nodes": _CORE,
     "persistentvolumes": _CORE,
     "customresourcedefinitions": "apiextensions.k8s.io/v1",
+    "apiservices": "apiregistration.k8s.io/v1",
     "certificatesigningrequests": "certificates.k8s.io/v1",
     "ingressclasses": "networking.k8s.io/v1",
     "runtimeclasses": "node.k8s.io/v1",

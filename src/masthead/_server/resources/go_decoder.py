@@ -196,9 +196,9 @@ class GoStruct:
         return frozenset(
             wire
             for wire, value in self.fields.items()
-            if isinstance(value, GoList | GoMap | ByteString)
+            if isinstance(value, GoList | GoMap)
             or (
-                isinstance(value, Scalar | Integer)
+                isinstance(value, Scalar | Integer | ByteString)
                 and self._is_omitted(wire)
                 and not self._facts(wire).is_pointer
             )

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid, required
 from masthead._server.resources import names
-from masthead._server.resources.validation.checks import amount, each_of, known_or_nothing, unsupported
+from masthead._server.resources.validation.checks import (
+    amount,
+    each_of,
+    follows,
+    known_or_nothing,
+    unsupported,
+)
+from masthead._server.resources.validation.resource_requirements import container_name_errors
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ def scaler_errors(scaler: Plain) -> Errors:
         why = "must be greater than or equal to `minReplicas`"
         errors.append(invalid("spec.maxReplicas", most, why))
     errors += _reference_errors(part(spec, "scaleTargetRef"), "spec.scaleTargetRef")
-    errors += _version_errors(text(part(spec, "scaleTargetRef"), "apiVersion"))
+    errors += _target_version_errors(part(spec, "scaleTargetRef"))
     for at, metric in each_of(spec, "metrics", "spec"):
         errors += _metric_errors(metric, at)
     if least == 0 and not any(each.get("type") in {"Object", "External"} for each in items(spec, "metrics")):
@@ -42,18 +49,41 @@ def scaler_errors(scaler: Plain) -> Errors:
     return errors
 
 
-def _version_errors(version: str) -> Errors:
-    path = "spec.scaleTargetRef.apiVersion"
+_TARGET_VERSION: Final = "spec.scaleTargetRef.apiVersion"
+
+
+def _target_version_errors(target: Plain) -> Errors:
+    version = text(target, "apiVersion")
+    if errors := _version_errors(version, _TARGET_VERSION):
+        return errors
+    # The core group has no other kind that can be scaled.
+    if "/" in version or target.get("kind") == "ReplicationController":
+        return []
+    return [invalid(_TARGET_VERSION, version, "apiVersion must specify API group")]
+
+
+def _version_errors(version: str, path: str) -> Errors:
     if version.count("/") > 1:
         return [invalid(path, version, f"unexpected GroupVersion string: {version}")]
-    return [] if "/" in version else [invalid(path, version, "apiVersion must specify API group")]
+    return []
 
 
 def scaler_changes(new: Plain, old: Plain) -> Errors:
-    """Validate a change; a target that was let in without its group stays so."""
+    """Validate a change; versions of targets that were let in stay so."""
     errors = scaler_errors(new)
-    wrong = _version_errors(text(part(part(old, "spec"), "scaleTargetRef"), "apiVersion"))
-    return [each for each in errors if not wrong or each.field != wrong[0].field]
+    before, after = (part(part(each, "spec"), "scaleTargetRef") for each in (old, new))
+    ignored: set[str] = set()
+    if all(text(before, field) == text(after, field) for field in ("apiVersion", "kind")):
+        ignored.add(_TARGET_VERSION)
+    if any(map(_has_odd_version, items(part(old, "spec"), "metrics"))):
+        count = len(items(part(new, "spec"), "metrics"))
+        ignored |= {f"spec.metrics[{index}].object.describedObject.apiVersion" for index in range(count)}
+    return [each for each in errors if each.field not in ignored]
+
+
+def _has_odd_version(metric: Plain) -> bool:
+    described = part(part(metric, "object"), "describedObject")
+    return metric.get("type") == "Object" and bool(_version_errors(text(described, "apiVersion"), ""))
 
 
 def _reference_errors(reference: Plain, path: str) -> Errors:
@@ -72,6 +102,8 @@ _METRICS: Final = {
     "Pods": "pods",
     "Resource": "resource",
 }
+_SOURCES: Final = ("object", "external", "pods", "resource", "containerResource")
+"""The fields in the order in which kube-apiserver looks for the first."""
 _BOTH: Final = "may not set both a target raw value and a target utilization"
 _EITHER: Final = "must set either a target raw value or a target utilization"
 
@@ -83,7 +115,7 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
         errors.append(required(f"{path}.type", "must specify a metric source type"))
     if kind not in _METRICS:
         errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
-    stated = [each for each in _METRICS.values() if metric.get(each) is not None]
+    stated = [each for each in _SOURCES if metric.get(each) is not None]
     if stated:
         errors += _source_errors(stated[0], part(metric, stated[0]), f"{path}.{stated[0]}")
     # kube-apiserver reports an unknown type twice: before and after the source.
@@ -101,12 +133,11 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
 def _source_errors(kind: str, source: Plain, path: str) -> Errors:
     errors: Errors = []
     if kind in {"resource", "containerResource"}:
-        if not source.get("name"):
-            errors.append(required(f"{path}.name", "must specify a resource name"))
-        if kind == "containerResource" and not source.get("container"):
-            errors.append(required(f"{path}.container", "must specify a container"))
-    elif not part(source, "metric").get("name"):
-        errors.append(required(f"{path}.metric.name", "must specify a metric name"))
+        errors += _resource_errors(kind, source, path)
+    else:
+        if kind == "object":
+            errors += _described_errors(part(source, "describedObject"), f"{path}.describedObject")
+        errors += _metric_name_errors(text(part(source, "metric"), "name"), f"{path}.metric.name")
     target, path = part(source, "target"), f"{path}.target"
     errors += _target_errors(target, path)
     has = {each for each in ("value", "averageValue", "averageUtilization") if target.get(each) is not None}
@@ -117,7 +148,43 @@ def _source_errors(kind: str, source: Plain, path: str) -> Errors:
             errors.append(forbidden(f"{path}.averageValue", _BOTH))
     elif kind == "pods" and "averageValue" not in has:
         errors.append(required(f"{path}.averageValue", "must specify a positive target averageValue"))
+    elif kind in _NO_AMOUNT and not has & {"value", "averageValue"}:
+        errors.append(required(f"{path}.averageValue", _NO_AMOUNT[kind]))
+    elif kind == "external" and {"value", "averageValue"} <= has:
+        why = "may not set both a target value for metric and a per-pod target"
+        errors.append(forbidden(f"{path}.value", why))
     return errors
+
+
+_NO_AMOUNT: Final = {
+    "external": "must set either a target value for metric or a per-pod target",
+    "object": "must set either a target value or averageValue",
+}
+
+
+def _resource_errors(kind: str, source: Plain, path: str) -> Errors:
+    errors: Errors = []
+    name = text(source, "name")
+    if not name:
+        errors.append(required(f"{path}.name", "must specify a resource name"))
+    if kind == "resource":
+        return errors
+    if name:
+        errors += container_name_errors(f"{path}.name", name)
+    if not source.get("container"):
+        return [*errors, required(f"{path}.container", "must specify a container")]
+    return errors + follows(f"{path}.container", source["container"], names.LABEL)
+
+
+def _described_errors(described: Plain, path: str) -> Errors:
+    errors = _reference_errors(described, path)
+    return errors + _version_errors(text(described, "apiVersion"), f"{path}.apiVersion")
+
+
+def _metric_name_errors(name: str, path: str) -> Errors:
+    if not name:
+        return [required(path, "must specify a metric name")]
+    return [invalid(path, name, each) for each in names.path_segment(name)]
 
 
 def _target_errors(target: Plain, path: str) -> Errors:

@@ -6,8 +6,9 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import duplicate, forbidden, invalid, required
-from masthead._server.resources.validation.checks import each_of, unsupported
+from masthead._schema.errors import duplicate, forbidden, invalid, quoted, required, too_long
+from masthead._server.resources import names
+from masthead._server.resources.validation.checks import each_of, unique, unsupported, words
 from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
@@ -16,6 +17,34 @@ if TYPE_CHECKING:
 
 _PEM: Final = re.compile(rb"^-----BEGIN (NEW )?CERTIFICATE REQUEST-----$", re.MULTILINE)
 _BLOCK: Final = re.compile(rb"^-----BEGIN ([^-]*)-----$", re.MULTILINE)
+_LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
+_LONGEST_DOMAIN: Final = 253
+_LONGEST_SIGNER: Final = 571
+_USAGES: Final = (
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+)
 VERDICTS: Final = ("Approved", "Denied")
 _FINAL: Final = (*VERDICTS, "Failed")
 _CONDITIONS: Final = "status.conditions"
@@ -27,9 +56,8 @@ def request_errors(request: Plain) -> Errors:
     errors: Errors = []
     if not _PEM.search(base64.b64decode(text(spec, "request"))):
         why = "PEM block type must be CERTIFICATE REQUEST"
-        errors.append(invalid("spec.request", text(spec, "request"), why))
-    if not spec.get("usages"):
-        errors.append(required("spec.usages"))
+        errors.append(invalid("spec.request", spec.get("request"), why))
+    errors += _usage_errors(words(spec, "usages"))
     errors += _signer_errors(text(spec, "signerName"))
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < 600:
@@ -38,12 +66,45 @@ def request_errors(request: Plain) -> Errors:
     return errors
 
 
+def _usage_errors(usages: list[str]) -> Errors:
+    if not usages:
+        return [required("spec.usages")]
+    errors: Errors = [
+        unsupported(f"spec.usages[{index}]", usage, _USAGES)
+        for index, usage in enumerate(usages)
+        if usage not in _USAGES
+    ]
+    seen: set[str] = set()
+    for index, usage in enumerate(usages):
+        errors += unique(f"spec.usages[{index}]", usage, seen)
+    return errors
+
+
 def _signer_errors(signer: str) -> Errors:
+    path = "spec.signerName"
     if not signer:
-        return [required("spec.signerName")]
+        return [required(path)]
+    if signer == _LEGACY_SIGNER:
+        return [invalid(path, signer, "the legacy signerName is not allowed via this API version")]
+    domain, _, name = signer.partition("/")
     if signer.count("/") != 1:
         why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid("spec.signerName", signer, why)]
+        return [invalid(path, signer, why)]
+    errors = [too_long(path, _LONGEST_DOMAIN)] if len(domain) > _LONGEST_DOMAIN else []
+    labels = domain.split(".")
+    errors += _label_errors(path, domain, labels, names.LABEL)
+    if len(labels) == 1:
+        why = "should be a domain with at least two segments separated by dots"
+        errors.append(invalid(path, domain, why))
+    errors += _label_errors(path, name, name.split("."), names.SUBDOMAIN)
+    return [*errors, too_long(path, _LONGEST_SIGNER)] if len(signer) > _LONGEST_SIGNER else errors
+
+
+def _label_errors(path: str, value: str, labels: list[str], rule: names.Format) -> Errors:
+    """Return the errors of the first label that has any; those of others would be the same."""
+    for label in labels:
+        if problems := rule(label):
+            return [invalid(path, value, f"validating label {quoted(label)}: {each}") for each in problems]
     return []
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final
+import uuid
+from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources.behavior import Behavior, StrategyHooks
 from masthead._server.resources.builtin.core.limitrange.defaults import DEFAULTS
 from masthead._server.resources.builtin.core.limitrange.validation import limit_range_errors
 
+if TYPE_CHECKING:
+    from masthead._server.resources.allocator import Allocator
+    from masthead._server.wire.plain import Plain
+
+
+def _name(limits: Plain, _allocate: Allocator) -> None:
+    """Name what has no name, as no other kind does it."""
+    meta = limits["metadata"]
+    if not meta.get("name"):
+        meta["name"] = str(uuid.uuid5(uuid.UUID(meta["uid"]), "name"))
+
+
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
-        validate_create=limit_range_errors, validate_update=lambda new, _old: limit_range_errors(new)
+        prepare_create=_name,
+        validate_create=limit_range_errors,
+        validate_update=lambda new, _old: limit_range_errors(new),
     ),
 )
