@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from masthead._printers.ages import age, moment
 from masthead._printers.jsonpath import JsonPath, JsonPathError, compile_path
-from masthead._printers.numbers import go_float, json_number
+from masthead._printers.numbers import go_float, go_json_float, json_number
 from masthead._printers.plain import entries, integer, is_integer, text
 from masthead._printers.printer import NAME, Column, Printer, name_of
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from masthead._printers.plain import Plain
     from masthead._printers.printer import Cell
 
-__all__ = ["custom_printer", "printer_of_version"]
+__all__ = ["CUSTOM_SCALE", "custom_printer", "printer_of_version"]
 
-_DEFAULT: Final[list[Plain]] = [{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
-"""The columns of a version that has none."""
 _LARGEST_INTEGER: Final = 2**63
 
 
 def printer_of_version(version: Plain) -> Printer:
     """Return the printer for a version of a CustomResourceDefinition, an element of ``spec.versions``."""
-    return custom_printer(entries(version, "additionalPrinterColumns") or _DEFAULT)
+    definitions = entries(version, "additionalPrinterColumns")
+    return custom_printer(definitions) if definitions else _NAME_AND_AGE
 
 
 def custom_printer(definitions: Sequence[Plain]) -> Printer:
@@ -134,7 +133,7 @@ def _printed_json(value: object) -> str:
 def _with_go_numbers(value: object) -> object:
     match value:
         case float():
-            return json_number(value)
+            return msgspec.Raw(go_json_float(value).encode())
         case dict():
             items = cast("dict[str, object]", value).items()
             return {key: _with_go_numbers(each) for key, each in items}
@@ -142,3 +141,20 @@ def _with_go_numbers(value: object) -> object:
             return [_with_go_numbers(each) for each in cast("list[object]", value)]
         case _:
             return value
+
+
+def _undescribed(*definitions: Plain) -> Printer:
+    """Return a printer for columns that are not of a definition, so that no description shows their paths."""
+    printer = custom_printer(definitions)
+    return replace(printer, columns=tuple(replace(each, description="") for each in printer.columns))
+
+
+_AGE: Final[Plain] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_NAME_AND_AGE: Final = _undescribed(_AGE)
+"""The printer of a version that has no columns."""
+CUSTOM_SCALE: Final = _undescribed(
+    {"name": "Desired", "type": "integer", "jsonPath": ".spec.replicas"},
+    {"name": "Available", "type": "integer", "jsonPath": ".status.replicas"},
+    _AGE,
+)
+"""The printer for scales of custom resources."""

@@ -12,8 +12,8 @@
              |  "@" | "$"                       the value itself
     operator =  "==" | "!=" | "<" | "<=" | ">" | ">="
 
-It accepts and finds what client-go does, ``range`` aside, and it is bounded: long or deeply nested paths are
-refused, and a search that visits too many values fails.
+It accepts and finds what client-go does, ``range`` aside, and it is bounded: long paths are refused, and a search that
+visits too many values fails.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead.errors import InvalidValueError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -31,8 +29,6 @@ __all__ = ["JsonPath", "JsonPathError", "compile_path"]
 
 _LONGEST: Final = 4_096
 """Characters of a path."""
-_DEEPEST: Final = 8
-"""How deeply filters and unions may nest."""
 _MOST_VALUES: Final = 10_000
 """Values that one search may visit."""
 _DESCENT: Final = 100
@@ -47,7 +43,7 @@ _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _Values: TypeAlias = "list[object]"
 
 
-class JsonPathError(InvalidValueError):
+class JsonPathError(ValueError):
     """A path cannot be parsed, or does not fit the data that it is applied to."""
 
 
@@ -107,7 +103,19 @@ def compile_path(text: str) -> JsonPath:
     """
     if len(text) > _LONGEST:
         raise JsonPathError(f"the path is longer than {_LONGEST} characters")
-    return JsonPath(text, tuple(_Parser(text, 0).steps()))
+    return JsonPath(text, tuple(_parse(text)))
+
+
+def _parse(text: str) -> list[_Step]:
+    """Parse what stands between the braces of a template, ``{...}``.
+
+    A closing brace in it ends the path early. What follows is text with further paths, which have to be valid.
+    """
+    parser = _Parser(f"{text}}}")
+    steps = parser.steps()
+    while parser.begins_another():
+        parser.steps()
+    return steps
 
 
 def _walk(steps: Sequence[_Step], values: _Values, search: _Search) -> _Values:
@@ -119,27 +127,27 @@ def _walk(steps: Sequence[_Step], values: _Values, search: _Search) -> _Values:
 class _Parser:
     """Parses a path from left to right.
 
+    Filters and unions contain paths, which cannot contain filters and unions: the first bracket ends them.
+
     Args:
         text: The path.
-        depth: How deeply it is nested in another.
     """
 
-    def __init__(self, text: str, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise JsonPathError("the path nests too deeply")
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._depth = depth
         self._position = 0
 
     def steps(self) -> list[_Step]:
-        """Parse the steps.
+        """Parse the steps of a path, and the brace that ends it.
 
         Raises:
             JsonPathError: If the path is invalid.
         """
         steps: list[_Step] = []
         after_descent = False
-        while self._position < len(self._text):
+        while not self._text.startswith("}", self._position):
+            if self._position >= len(self._text):
+                raise JsonPathError("unclosed action")
             is_descent = self._text.startswith("..", self._position)
             if is_descent and after_descent:
                 raise JsonPathError("invalid multiple recursive descent")
@@ -147,7 +155,14 @@ class _Parser:
             steps += added
             # A descent that is followed by its field at once may be followed by another.
             after_descent = is_descent and len(added) == 1
+        self._position += 1
         return steps
+
+    def begins_another(self) -> bool:
+        """Skip text up to the next path of a template; returns whether there is one."""
+        start = self._text.find("{", self._position)
+        self._position = start + 1
+        return start >= 0
 
     def _next(self) -> list[_Step]:
         text, start = self._text, self._position
@@ -172,7 +187,7 @@ class _Parser:
                 return [_constant(self._number(start))]
             case _ if character == "_" or character.isalpha():
                 return [_constant_or_keyword(self._word(start))]
-            case "\r" | "\n" | "}" | "{":
+            case "\r" | "\n":
                 raise JsonPathError("unclosed action")
             case _:
                 raise JsonPathError(f"unrecognized character in action: {character!r}")
@@ -217,9 +232,9 @@ class _Parser:
         self._position = end + 1
         members = inside.split(",")
         if len(members) > 1:
-            return [_union([self._nested(f"[{each.strip(' ')}]") for each in members])]
+            return [_union([_parse(f"[{each.strip(' ')}]") for each in members])]
         if quoted := _QUOTED_KEY.fullmatch(inside):
-            return self._nested(f".{quoted[1]}")
+            return _parse(f".{quoted[1]}")
         return [_slice(":" if inside == "*" else inside)]
 
     def _filter(self) -> _Step:
@@ -227,9 +242,9 @@ class _Parser:
         self._position += len(inside) + len("[?()]")
         comparison = _COMPARISON.fullmatch(inside)
         if comparison is None:
-            return _filter_existing(self._nested(inside))
+            return _filter_existing(_parse(inside))
         left, operator, right = comparison.groups()
-        return _filter(self._nested(left), operator, self._nested(right))
+        return _filter(_parse(left), operator, _parse(right))
 
     def _end_of_filter(self) -> int:
         """Find the parenthesis that ends a filter, which may contain one string."""
@@ -249,9 +264,6 @@ class _Parser:
                 return position
             previous = character
         raise JsonPathError("unterminated filter")
-
-    def _nested(self, text: str) -> list[_Step]:
-        return _Parser(text, self._depth + 1).steps()
 
 
 def _constant(value: object) -> _Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["go_float", "json_number"]
+__all__ = ["go_float", "go_json_float", "json_number"]
 
 _PLAIN_JSON: Final = 21
 _PLAIN_TEXT: Final = 6
@@ -14,15 +14,27 @@ _PLAIN_TEXT: Final = 6
 
 def go_float(value: float) -> str:
     """Return a number with as few digits as identify it, and with an exponent if it is very large or small."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    return _written(value, smallest=-4, largest=_PLAIN_TEXT, exponent_digits=2)
+
+
+def go_json_float(value: float) -> str:
+    """Return a number as Go's JSON has it."""
+    return _written(value, smallest=-6, largest=_PLAIN_JSON, exponent_digits=1)
+
+
+def _written(value: float, *, smallest: int, largest: int, exponent_digits: int) -> str:
+    exact = Decimal(repr(value)).normalize()
+    sign, digits, exponent = exact.as_tuple()
     if not isinstance(exponent, int):
         return {"F": "-Inf" if sign else "+Inf"}.get(exponent, "NaN")
     power = len(digits) + exponent - 1
-    if -5 < power < _PLAIN_TEXT:
-        return format(Decimal(repr(value)).normalize(), "f")
+    if smallest <= power < largest or not exact:
+        return format(exact, "f")
     first, *others = digits
     fraction = f".{''.join(map(str, others))}" if others else ""
-    return f"{'-' if sign else ''}{first}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    # Go's JSON has its sign of the exponent always, and leading zeros of it never.
+    shown = f"{'-' if power < 0 else '+'}{abs(power):0{exponent_digits}d}"
+    return f"{'-' if sign else ''}{first}{fraction}e{shown}"
 
 
 def json_number(value: float) -> int | float:

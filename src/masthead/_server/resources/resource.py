@@ -216,8 +216,9 @@ class ServedResource:
         return self.codec.dump(found)
 
     def printable(self, value: bytes) -> Plain:
-        """Decode a stored object for its printer."""
-        return self.codec.load(value)
+        """Decode a stored object for its printer; columns of a custom resource may show its kind and version."""
+        found = self.codec.load(value)
+        return {**found, "apiVersion": self.api_version, "kind": self.kind} if self.is_custom else found
 
     def missing(self, name: str) -> StatusFailure:
         """Return the response about an object that does not exist."""

@@ -63,9 +63,17 @@ class TableRepresentation:
         """
         self.open_stream()
         found = cast("Plain", msgspec.json.decode(body))
-        printer = printer_for(found["apiVersion"].rpartition("/")[0], found["kind"])
+        printer = self._printer_of(found)
         row = self._row(printer, found, body[1:], lambda: body)
         return self._table(printer, _version_of(found), b"[%b]" % row)
+
+    def _printer_of(self, found: Plain) -> Printer:
+        """The printer of an object of another kind: a scale, which custom resources show in another way."""
+        if self._served.is_custom:
+            from masthead._printers.custom import CUSTOM_SCALE
+
+            return CUSTOM_SCALE
+        return printer_for(found["apiVersion"].rpartition("/")[0], found["kind"])
 
     def page(self, page: Page) -> bytes:
         """Write a list.
