@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -22,13 +24,34 @@ if TYPE_CHECKING:
     from masthead._server.storage import Record, Storage
     from masthead._server.wire.plain import Plain
 
-__all__ = ["FIRST_NAMESPACES", "ClusterState"]
+__all__ = ["FIRST_NAMESPACES", "ClusterState", "Replay"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that every cluster has."""
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
 _LONGEST_PREFIX: Final = 58
+
+
+class Replay:
+    """What was generated for a request that may be handled again: uids, names and times, in order."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, list[str]] = {}
+        self._taken: Counter[str] = Counter()
+
+    def rewind(self) -> None:
+        """Begin again."""
+        self._taken.clear()
+
+    def take(self, kind: str, make: Callable[[], str]) -> str:
+        """Return the next value of a kind; only what was not generated before is made."""
+        made = self._made.setdefault(kind, [])
+        index = self._taken[kind]
+        self._taken[kind] += 1
+        if index == len(made):
+            made.append(make())
+        return made[index]
 
 
 class ClusterState:
@@ -58,6 +81,7 @@ class ClusterState:
         self.clock = clock
         self.token = token
         self.authority = authority
+        self._replay: Replay | None = None
         self.on_write: list[Callable[[ServedResource, Record], object]] = []
         """Called after every write, with the resource and the record."""
         # A store that is opened again continues with other numbers, so that no uid is used twice.
@@ -93,6 +117,8 @@ class ClusterState:
         value = served.dump(found)
         if len(value) > most:
             raise too_large(f"limit is {most} for an object that is stored")
+        # Before it is stored, because a request that has to wait is handled again.
+        served.codec.require((value,))
         record = self.storage.write(served.table, key, value)
         self._notify(served, record)
         return record
@@ -109,19 +135,38 @@ class ClusterState:
         self._notify(served, record)
         return record
 
+    @contextmanager
+    def replaying(self, replay: Replay) -> Iterator[None]:
+        """Generate during the block what was generated the last time; the block must not await anything."""
+        replay.rewind()
+        self._replay = replay
+        try:
+            yield
+        finally:
+            self._replay = None
+
     def now(self) -> str:
         """Return the time in the format of metadata."""
-        return stamp(self.clock.now())
+        return self._generate("time", lambda: stamp(self.clock.now()))
 
     def new_uid(self) -> str:
         """Return a uid for a new object."""
+        return self._generate("uid", self._random_uid)
+
+    def new_name(self, prefix: str) -> str:
+        """Return a generated name with this prefix."""
+        return self._generate(f"name {prefix}", lambda: self._random_name(prefix))
+
+    def _generate(self, kind: str, make: Callable[[], str]) -> str:
+        return make() if self._replay is None else self._replay.take(kind, make)
+
+    def _random_uid(self) -> str:
         # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
         digits = f"{self._random.getrandbits(128):032x}"
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
-    def new_name(self, prefix: str) -> str:
-        """Return a generated name with this prefix."""
+    def _random_name(self, prefix: str) -> str:
         suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
         return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
 

@@ -176,7 +176,7 @@ class HttpHandler:
     async def _dispatch(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
         if request.path == "/metrics":
             return self._show_metrics()
-        outcome = self._rest.handle(request, info)
+        outcome = await self._rest.respond(request, info)
         return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
 
     def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:

@@ -17,7 +17,7 @@ from masthead._server.resources.go_decoder import decoder_of
 from masthead._server.wire.patches import problem_with_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from masthead._meta.apitype import ApiType
     from masthead._meta.gvk import GroupVersion, GroupVersionKind
@@ -68,8 +68,20 @@ class ObjectCodec(Decoder, Protocol):
         """Encode a stored object in this version."""
         ...
 
-    def item(self, value: bytes) -> bytes:
-        """Encode a stored object in this version as an item of a list."""
+    def items(self, values: Sequence[bytes]) -> list[bytes]:
+        """Encode stored objects in this version as the items of a list."""
+        ...
+
+    def require(self, values: Iterable[bytes]) -> None:
+        """Make sure that stored objects can be written in this version without waiting.
+
+        Raises:
+            ConversionNeeded: If a webhook has to convert some of them first.
+        """
+        ...
+
+    def with_version(self, value: bytes, version: str) -> bytes:
+        """Return a stored object with another resourceVersion."""
         ...
 
     def encode(self, found: Plain) -> bytes:
@@ -156,9 +168,18 @@ class GoCodec(KindDecoder):
         """Encode a stored object in this version."""
         return self._head + self._tail(value)
 
-    def item(self, value: bytes) -> bytes:
-        """Encode a stored object in this version as an item of a list, which has no kind."""
-        return b"{" + self._tail(value)
+    def items(self, values: Sequence[bytes]) -> list[bytes]:
+        """Encode stored objects in this version as the items of a list, which have no kind."""
+        return [b"{" + self._tail(value) for value in values]
+
+    def require(self, values: Iterable[bytes]) -> None:
+        """Nothing has to be waited for."""
+
+    def with_version(self, value: bytes, version: str) -> bytes:
+        """Return a stored object with another resourceVersion."""
+        found = self.load(value)
+        found["metadata"]["resourceVersion"] = version
+        return self.dump(found)
 
     def _tail(self, value: bytes) -> bytes:
         """Return what follows the head of a stored object in this version."""

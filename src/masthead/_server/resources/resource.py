@@ -118,6 +118,11 @@ class ServedResource:
         return self.definition is not None
 
     @property
+    def converts_by_webhook(self) -> bool:
+        """Whether a webhook converts its objects between versions, so that requests may have to wait."""
+        return self.definition is not None and self.definition.definition.has_webhook
+
+    @property
     def registry_name(self) -> str:
         """The name of its objects' place in kube-apiserver's storage, which messages mention."""
         return f"{self.group}/{self.name}" if self.is_custom else self.name

@@ -30,11 +30,13 @@ class Deleted:
     """The outcome of a deletion.
 
     Attributes:
-        found: The object to respond with, in the stored shape.
+        found: The object to respond with, as it is stored.
+        value: Its stored text.
         is_gone: Whether it is removed, rather than marked.
     """
 
     found: Plain
+    value: bytes
     is_gone: bool
 
 
@@ -47,6 +49,10 @@ def delete(
         StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
     """
     record = cluster.find(served, namespace, name)
+    if served.is_custom:
+        served.load(record)  # which cannot be deleted either if it cannot be converted
+    # A deletion is about metadata alone, and so the object is not converted.
+    served = cluster.catalog.stored_in(served.table) or served
     found = served.load(record)
     if served.table == "namespaces" and name in _IMMORTAL:
         message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
@@ -91,7 +97,7 @@ def _delete_object(
         shortened = _shorten(meta, options)
         if shortened is None:
             # A second DELETE can only shorten the grace period; one that does not changes nothing at all.
-            return Deleted(found, is_gone=False)
+            return Deleted(found, served.dump(found), is_gone=False)
         grace = shortened if meta.get("deletionGracePeriodSeconds") is not None else None
     elif grace is not None:
         _mark(cluster, meta, grace)
@@ -122,12 +128,12 @@ def _update_then_remove(
 ) -> Deleted:
     """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
     if options.is_dry_run:
-        return Deleted(found, is_gone=is_complete)
+        return Deleted(found, served.dump(found), is_gone=is_complete)
     # An object that is marked already is not written again only for that.
     if found != served.load(record):
         record = cluster.write(served, record.key, found)
     if not is_complete:
-        return Deleted(found, is_gone=False)
+        return Deleted(found, served.dump(found), is_gone=False)
     return _remove(cluster, served, record, found, options)
 
 
@@ -136,7 +142,7 @@ def _remove(
 ) -> Deleted:
     if not options.is_dry_run:
         found = served.load(cluster.remove(served, record.key, found))
-    return Deleted(found, is_gone=True)
+    return Deleted(found, served.dump(found), is_gone=True)
 
 
 def _delete_namespace(
@@ -153,10 +159,10 @@ def _delete_namespace(
             meta["finalizers"] = wanted
         if not options.is_dry_run:
             cluster.write(served, record.key, found)
-        return Deleted(found, is_gone=False)
+        return Deleted(found, served.dump(found), is_gone=False)
     # Only the subresource finalize removes spec.finalizers; until then another DELETE does nothing.
     if part(found, "spec").get("finalizers"):
-        return Deleted(found, is_gone=False)
+        return Deleted(found, served.dump(found), is_gone=False)
     return _delete_object(cluster, served, record, found, options)
 
 
@@ -170,7 +176,7 @@ def _begin_deletion(
         served.behavior.begin_deletion(found, now)
     if not options.is_dry_run:
         cluster.write(served, record.key, found)
-    return Deleted(found, is_gone=False)
+    return Deleted(found, served.dump(found), is_gone=False)
 
 
 def _grace(found: Plain, options: DeletionOptions) -> int:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
-    from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.selection import SelectionPredicate
@@ -42,11 +41,6 @@ def event_of(record: Record, selection: SelectionPredicate, representation: Repr
     if selection.matches(record):
         return representation.event(b"MODIFIED" if was_in else b"ADDED", record.value)
     if was_in and before is not None:
-        return representation.event(b"DELETED", _as_of(selection.served, before, record.revision))
+        last = selection.served.codec.with_version(before.value, str(record.revision))
+        return representation.event(b"DELETED", last)
     return None
-
-
-def _as_of(served: ServedResource, record: Record, revision: int) -> bytes:
-    found = served.load(record)
-    found["metadata"]["resourceVersion"] = str(revision)
-    return served.dump(found)

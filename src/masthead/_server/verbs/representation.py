@@ -95,7 +95,7 @@ class WholeObjects:
     def page(self, page: Page) -> bytes:
         """Write a list of the resource's kind."""
         served = self._served
-        items = b",".join([served.codec.item(record.value) for record in page.records])
+        items = b",".join(served.codec.items([record.value for record in page.records]))
         head = list_metadata(page)
         if served.is_custom:  # Go's unstructured lists do not leave it out
             head.setdefault("continue", "")

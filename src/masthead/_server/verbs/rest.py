@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._meta.gvk import GroupVersionResource
 from masthead._server import scheme
+from masthead._server.cluster import Replay
 from masthead._server.faults import Effect
 from masthead._server.resources.catalog import unknown_resource
 from masthead._server.resources.warnings.headers import fit
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = ["Rest"]
 
 _READ_MANY: Final = frozenset({"list", "watch"})
+_MOST_CONVERSIONS: Final = 16
+"""How often a request is handled again because objects have to be converted by a webhook first."""
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources that can be shown as a table; empty for the object."""
 
@@ -103,6 +107,35 @@ class Rest:
             "delete": self._delete,
             "deletecollection": self._delete_collection,
         }
+
+    async def respond(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request; wait for nothing, unless a webhook has to convert objects.
+
+        Raises:
+            StatusFailure: If it is refused before the resource is known.
+        """
+        served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
+        if served is None or not served.converts_by_webhook:
+            return self.handle(request, info)
+        return await self._respond_converting(request, info)
+
+    async def _respond_converting(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request again and again, until all objects that it needs are converted."""
+        from masthead._server.resources.custom.webhook_converter import ConversionNeeded, Conversions
+
+        conversions, replay = Conversions(), Replay()
+        for _ in range(_MOST_CONVERSIONS):
+            try:
+                with conversions.active(), self._cluster.replaying(replay):
+                    return self.handle(request, info)
+            except ConversionNeeded as needed:
+                await conversions.add(needed)
+        # Each time, another request has changed the object in the meantime.
+        raise StatusFailure(500, "", "the object has been modified too often while it was converted")
 
     def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
         """Handle a request; returns the response, what makes it, or the watch to stream.
@@ -241,7 +274,7 @@ class Rest:
         deleted = delete.delete(self._cluster, served, info.namespace, info.name, options)
         if not deleted.is_gone or served.strategy.returns_deleted:
             code = 202 if options.orphans is False and not deleted.is_gone else 200
-            return ApiResponse(code, context.representation.one(served.dump(deleted.found)))
+            return ApiResponse(code, context.representation.one(deleted.value))
         meta = deleted.found["metadata"]
         details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
         head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import ClusterState
+    from masthead._server.resources.custom.webhook_converter import Conversions
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.selection import SelectionPredicate
     from masthead._server.wire.options import CollectionOptions
@@ -106,6 +107,10 @@ class Watcher:
         self._is_idle = False
         self._is_closed = False
         self._until: int | None = None
+        self._is_past_state = False
+        self._conversions: Conversions | None = None
+        self._converted: int | None = None
+        """The revision up to which a webhook has converted all objects; None if none does."""
         wanted = read_version(options.version)
         self._starts_with_state = options.initial_events is not False and (
             options.initial_events is True or not wanted
@@ -154,7 +159,7 @@ class Watcher:
         The call means that the client has taken the chunk before.
         """
         self._pending_writes = 0
-        while not (chunk := self._first() or self._next()):
+        while not (chunk := await self._produce()):
             if self._is_closed or self.ended.is_set():
                 break
             self._is_idle = True
@@ -165,8 +170,51 @@ class Watcher:
             self._pending_writes = 0
         return chunk
 
+    async def _produce(self) -> bytes:
+        """The next chunk; empty if there is none."""
+        if not self._selection.served.converts_by_webhook:
+            return self._first() or self._next()
+        conversions = await self._convert()
+        try:
+            with conversions.active():
+                return self._first() or self._next()
+        except StatusFailure as failure:  # an object cannot be converted
+            return self._fail(failure)
+
+    async def _convert(self) -> Conversions:
+        """Have a webhook convert all objects up to the present revision that the watch may show."""
+        from masthead._server.resources.custom.webhook_converter import ConversionNeeded, Conversions
+
+        newest = self._storage.revision
+        values = list(self._pending_values(newest))
+        # What was sent is not needed again, but the initial events are sent in several chunks.
+        if self._conversions is None or (self._is_past_state and not values):
+            self._conversions = Conversions()
+        while True:
+            try:
+                with self._conversions.active():
+                    self._selection.served.codec.items(values)
+                break
+            except ConversionNeeded as needed:
+                await self._conversions.add(needed)
+            except StatusFailure:
+                break  # as soon as the object is to be shown
+        self._converted = newest
+        return self._conversions
+
+    def _pending_values(self, newest: int) -> Iterator[bytes]:
+        if self._converted is None and self._starts_with_state:
+            yield from (record.value for record in self._table.scan(self._selection.prefix, self.cursor))
+        for record in self._table.since(self.cursor):
+            if record.revision <= newest:
+                yield record.value
+                if record.before is not None:
+                    yield record.before.value
+
     def _first(self) -> bytes:
-        return b"" if self._is_closed else next(self._initial, b"")
+        chunk = b"" if self._is_closed else next(self._initial, b"")
+        self._is_past_state = not chunk
+        return chunk
 
     def end(self) -> None:
         """End the stream after the events until now, as at its timeout, or when the resource is no longer served."""
@@ -233,6 +281,8 @@ class Watcher:
             self._close()
             return b""
         newest = self._storage.revision if self._until is None else self._until
+        if self._converted is not None:
+            newest = min(newest, self._converted)
         chunk = next(_chunks(self._events(newest)), b"")
         if self.cursor < newest:
             return chunk

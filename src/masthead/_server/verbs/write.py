@@ -195,9 +195,12 @@ def _taken(served: ServedResource, meta: Plain, present: Plain) -> StatusFailure
 def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain) -> Written:
     cluster, served = context.cluster, context.served
     if _completes_deletion(served, new, old):
+        value = served.dump(new)
+        served.codec.require((value,))
         if not context.options.is_dry_run:
-            cluster.remove(served, record.key, old)
-        return Written(served.dump(new))
+            stored = cluster.catalog.stored_in(served.table) or served
+            cluster.remove(stored, record.key, stored.load(record))
+        return Written(value)
     if new == old:
         return Written(record.value)
     if context.options.is_dry_run:

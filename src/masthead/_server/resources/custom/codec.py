@@ -19,6 +19,8 @@ from masthead._server.wire.patches import spelled
 from masthead._server.wire.plain import Plain, part
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
 
 __all__ = ["Converter", "NopConverter", "SchemaCodec", "StoredCodec", "set_defaults"]
@@ -60,6 +62,13 @@ def _with_floats(value: object) -> object:
     return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
+def _with_version(value: bytes, version: str) -> bytes:
+    """Return the text of a stored object with another resourceVersion; it counts as one to be normalized."""
+    found = cast("Plain", _decode(b"{" + value))
+    found["metadata"]["resourceVersion"] = version
+    return _encode(found)[1:]
+
+
 class Converter(Protocol):
     """Converts objects between the versions of one definition."""
 
@@ -71,6 +80,14 @@ class Converter(Protocol):
         """
         ...
 
+    def require(self, objects: list[Plain], source: DefinitionVersion, target: DefinitionVersion) -> None:
+        """Make sure that objects can be converted without waiting.
+
+        Raises:
+            ConversionNeeded: If a webhook has to convert some of them first.
+        """
+        ...
+
 
 class NopConverter:
     """Converts nothing but the apiVersion: the strategy ``None`` of definitions."""
@@ -79,6 +96,9 @@ class NopConverter:
         """Return the object itself."""
         del source, target
         return found
+
+    def require(self, objects: list[Plain], source: DefinitionVersion, target: DefinitionVersion) -> None:
+        """Nothing has to be waited for."""
 
 
 def set_defaults(found: Plain, version: DefinitionVersion) -> None:
@@ -134,7 +154,16 @@ class StoredCodec:
         """Encode a stored object as it is."""
         return b"{" + value
 
-    item = write
+    def items(self, values: Sequence[bytes]) -> list[bytes]:
+        """Encode stored objects as they are."""
+        return [b"{" + value for value in values]
+
+    def require(self, values: Iterable[bytes]) -> None:
+        """Nothing has to be waited for."""
+
+    def with_version(self, value: bytes, version: str) -> bytes:
+        """Return a stored object with another resourceVersion."""
+        return _with_version(value, version)
 
     def encode(self, found: Plain) -> bytes:
         """Encode an object that is not stored."""
@@ -201,17 +230,21 @@ class SchemaCodec:
         Raises:
             StatusFailure: If it cannot be converted.
         """
-        found = cast("Plain", _decode(b"{" + value))
-        source, target = self._stored_version(found), self._version
-        if self._is_normal(value):
-            return found
-        _prune(found, source, drops_invalid=True)
-        found["metadata"] = {"generation": 1, **part(found, "metadata")}
-        set_defaults(found, source)
-        if source is not target:
-            found = self._converter.convert(found, source, target)
-            _prune(found, target)
+        found, source = self._normalized(value)
+        if source is not self._version:
+            found = self._converter.convert(found, source, self._version)
+            _prune(found, self._version)
         return found
+
+    def _normalized(self, value: bytes) -> tuple[Plain, DefinitionVersion]:
+        """Return a stored object as the schema of its version now calls for it, and that version."""
+        found = cast("Plain", _decode(b"{" + value))
+        source = self._stored_version(found)
+        if not self._is_normal(value):
+            _prune(found, source, drops_invalid=True)
+            found["metadata"] = {"generation": 1, **part(found, "metadata")}
+            set_defaults(found, source)
+        return found, source
 
     def _stored_version(self, found: Plain) -> DefinitionVersion:
         """Take kind and apiVersion from an object; returns the version that it is in."""
@@ -265,7 +298,35 @@ class SchemaCodec:
             return b"{" + value
         return self.encode(self.load(value))
 
-    item = write
+    def items(self, values: Sequence[bytes]) -> list[bytes]:
+        """Encode stored objects in this version as the items of a list, which have their kind.
+
+        Raises:
+            StatusFailure: If one cannot be converted.
+        """
+        self.require(values)
+        return [self.write(value) for value in values]
+
+    def require(self, values: Iterable[bytes]) -> None:
+        """Make sure that stored objects can be written in this version without waiting.
+
+        Raises:
+            ConversionNeeded: If a webhook has to convert some of them first.
+            StatusFailure: If the version of one does not exist any more.
+        """
+        if not self._definition.has_webhook:
+            return
+        by_version: dict[str, list[Plain]] = {}
+        for value in values:
+            found, source = self._normalized(value)
+            if source is not self._version:
+                by_version.setdefault(source.name, []).append(found)
+        for name, objects in by_version.items():
+            self._converter.require(objects, self._definition.versions[name], self._version)
+
+    def with_version(self, value: bytes, version: str) -> bytes:
+        """Return a stored object with another resourceVersion."""
+        return _with_version(value, version)
 
     def encode(self, found: Plain) -> bytes:
         """Encode an object of this version that is not stored."""

@@ -125,6 +125,8 @@ class Definition:
         self.is_namespaced = text(spec, "scope") == _NAMESPACED
         self.preserves_unknown = bool(spec.get("preserveUnknownFields"))
         self.conversion: Plain = part(spec, "conversion")
+        self.has_webhook = text(self.conversion, "strategy") == "Webhook" and len(items(spec, "versions")) > 1
+        """Whether a webhook converts the objects between versions."""
         self.is_established = is_condition_true(plain, ESTABLISHED)
         self.is_servable = self.is_established or is_condition_true(plain, NAMES_ACCEPTED)
         """Whether requests for its objects are served: its names were accepted, now or in the past."""

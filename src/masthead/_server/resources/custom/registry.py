@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._schema.errors import quoted
+from masthead._server.wire.plain import items, part, text
+
 if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._server.cluster import ClusterState
@@ -63,13 +66,30 @@ class DefinitionRegistry:
         catalog = self._cluster.catalog
         served = [
             each
-            for each in served_versions(definition, revision)
+            for each in served_versions(definition, revision, self._find_service)
             if catalog.find(each.gvr) is None and catalog.by_kind(each.gvk) is None
         ]
         for each in served:
             catalog.add(each)
         self._served[definition.name] = [each.gvr for each in served]
         catalog.set_stored(definition.table, stored_resource(definition))
+
+    def _find_service(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """Find a service as kube-apiserver does without its own routing: by its cluster address, or external name.
+
+        Raises:
+            LookupError: If there is no such service, or no such port.
+        """
+        services = self._cluster.catalog.stored_in("services")
+        record = self._cluster.storage.table("services").get(f"{namespace}/{name}")
+        if services is None or record is None:
+            raise LookupError(f"service {quoted(name)} not found")
+        spec = part(services.load(record), "spec")
+        if text(spec, "type") == "ExternalName":
+            return text(spec, "externalName"), port
+        if not any(each.get("port") == port for each in items(spec, "ports")):
+            raise LookupError(f"no service port {port} found for service {quoted(name)}")
+        return text(spec, "clusterIP"), port
 
     def _remove(self, name: str) -> None:
         self._withdraw(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
 from masthead._meta.resource import Resource, Subresource
+from masthead._schema.errors import quoted
 from masthead._server.resources.behavior import no_behavior
 from masthead._server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
 from masthead._server.resources.custom.selectable_fields import selectable_fields
@@ -26,7 +27,9 @@ from masthead._server.resources.strategy import (
 if TYPE_CHECKING:
     from masthead._printers.printer import Printer
     from masthead._server.resources.behavior import Behavior
+    from masthead._server.resources.custom.codec import Converter
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
+    from masthead._server.resources.custom.webhook_converter import ServiceResolver
 
 __all__ = ["served_versions", "stored_resource"]
 
@@ -40,14 +43,30 @@ _STRATEGY: Final = Strategy.of(*_FACTS)
 _STATUS_STRATEGY: Final = Strategy.of(status(ALL_METADATA), *_FACTS)
 
 
-def served_versions(definition: Definition, since: int) -> list[ServedResource]:
+def served_versions(
+    definition: Definition, since: int, resolve: ServiceResolver | None = None
+) -> list[ServedResource]:
     """Return the resources of the versions that a definition serves.
 
     Args:
         definition: The definition.
         since: The revision of its last change. Objects that were written later went through its schemas.
+        resolve: Finds the service of a conversion webhook; None if there are no services.
     """
-    return [_served(each, since) for each in definition.versions.values() if each.is_served]
+    converter = _converter(definition, resolve)
+    return [_served(each, converter, since) for each in definition.versions.values() if each.is_served]
+
+
+def _converter(definition: Definition, resolve: ServiceResolver | None) -> Converter:
+    if not definition.has_webhook:
+        return NopConverter()
+    from masthead._server.resources.custom.webhook_converter import WebhookConverter
+
+    return WebhookConverter(definition, resolve or _no_services)
+
+
+def _no_services(_namespace: str, name: str, _port: int) -> tuple[str, int]:
+    raise LookupError(f"service {quoted(name)} not found")
 
 
 def stored_resource(definition: Definition) -> ServedResource:
@@ -61,7 +80,7 @@ def stored_resource(definition: Definition) -> ServedResource:
     return ServedResource(version.gvk, _resource(version), description, StoredCodec(version))
 
 
-def _served(version: DefinitionVersion, since: int) -> ServedResource:
+def _served(version: DefinitionVersion, converter: Converter, since: int) -> ServedResource:
     definition = version.definition
     description = ResourceDescription(
         strategy=_strategy(version),
@@ -74,7 +93,7 @@ def _served(version: DefinitionVersion, since: int) -> ServedResource:
         version.gvk,
         _resource(version),
         description,
-        SchemaCodec(version, NopConverter(), since),
+        SchemaCodec(version, converter, since),
         verbs=frozenset(_VERBS),
         list_kind=definition.list_kind,
         deprecation_warning=version.deprecation_warning,

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
 
-    ServiceResolver: TypeAlias = Callable[[str, str, int], tuple[str, int]]
+__all__ = ["ConversionNeeded", "Conversions", "ServiceResolver", "WebhookConverter"]
 
-__all__ = ["ConversionNeeded", "Conversions", "WebhookConverter"]
+ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
+"""Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _MOST_OBJECTS: Final = 500
