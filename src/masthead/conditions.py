@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.conditions import condition_is as condition_is
     from masthead._client.conditions import crd_established as crd_established
+    from masthead._client.conditions import crd_names_accepted as crd_names_accepted
     from masthead._client.conditions import daemon_set_rolled_out as daemon_set_rolled_out
     from masthead._client.conditions import deleted as deleted
     from masthead._client.conditions import deployment_available as deployment_available
@@ -43,6 +44,7 @@ _HOMES = {
     "ObjectWaitCondition": "masthead._client.conditions",
     "condition_is": "masthead._client.conditions",
     "crd_established": "masthead._client.conditions",
+    "crd_names_accepted": "masthead._client.conditions",
     "daemon_set_rolled_out": "masthead._client.conditions",
     "deleted": "masthead._client.conditions",
     "deployment_available": "masthead._client.conditions",

@@ -20,6 +20,7 @@ from masthead.aio import retry_on
 from masthead.errors import (
     AlreadyExistsError,
     BadRequestError,
+    DeadlineError,
     InvalidError,
     InvalidValueError,
     NotFoundError,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 SOON = Attempts(count=60, first=0.1, factor=1.0, jitter=0.0)
-"""A definition is established a moment before its kind is served."""
+"""Discovery forgets a kind a moment after its definition is gone."""
 SHARED = "shared.example.com"
 
 
@@ -94,10 +95,7 @@ async def define(client: Any, wanted: dict[str, Any]) -> None:
     name, spec = wanted["metadata"]["name"], wanted["spec"]
     assert await definitions.wait_for(name, conditions.crd_established(), timeout=60)
 
-    async def list_once() -> None:
-        await client.dynamic(GroupVersionResource(spec["group"], "v1", spec["names"]["plural"])).list()
-
-    await retry_on(list_once, NotFoundError, attempts=SOON)
+    await client.wait_until_served(GroupVersionKind(spec["group"], "v1", spec["names"]["kind"]))
 
 
 @pytest.fixture(scope="session")
@@ -136,6 +134,18 @@ def box_class(group: str) -> Any:
         status: BoxStatus = field(default_factory=BoxStatus)
 
     return Box
+
+
+async def test_a_kind_that_is_not_served_says_what_its_definition_lacks(client: Any, new_group: str) -> None:
+    taken = definition(new_group, kind="Bag", listKind="BagList", plural="bags", shortNames=["bg"])
+    await client.apiextensions_v1.custom_resource_definitions().create(taken)
+
+    with pytest.raises(DeadlineError, match=r"bags\..*: NamesAccepted is False \(SingularConflict: "):
+        await client.wait_until_served(GroupVersionKind(new_group, "v1", "Bag"), timeout=1)
+    with pytest.raises(DeadlineError, match="there is no definition of the kind Sack in the group"):
+        await client.wait_until_served(GroupVersionKind(new_group, "v1", "Sack"), timeout=0.2)
+    with pytest.raises(DeadlineError, match="serves v1, not v9"):
+        await client.wait_until_served(GroupVersionKind(new_group, "v9", "Box"), timeout=0.2)
 
 
 async def test_a_kind_that_was_just_defined_is_found(client: Any, new_group: str) -> None:

@@ -114,6 +114,21 @@ async def test_a_custom_resource_definition_and_its_objects_can_be_applied_in_on
         await client.core_v1.config_maps(namespace).get("settings")
 
 
+async def test_manifests_are_applied_by_the_client(client: Any, namespace: str) -> None:
+    group = f"{namespace}.example.com"
+    everything = [WEB, crates(group)]
+
+    done = await client.apply_manifests(everything, namespace=namespace, client_side=True)
+    again = await client.apply_manifests(everything, namespace=namespace, client_side=True)
+
+    assert kinds(done)[0] == "CustomResourceDefinition"
+    assert len(done) == 6
+    assert [each.metadata.resource_version for each in again[1:]] == [
+        each.metadata.resource_version for each in done[1:]
+    ]
+    await client.delete_manifests(everything, namespace=namespace)
+
+
 @pytest.mark.real_only
 async def test_files_folders_objects_and_data_are_manifests_too(
     client: Any, namespace: str, tmp_path: Path

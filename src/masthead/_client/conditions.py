@@ -59,6 +59,7 @@ __all__ = [
     "job_failed",
     "job_finished",
     "crd_established",
+    "crd_names_accepted",
 ]
 
 # Not bound to Object: a test of an object or None is a condition of either, and so of objects too.
@@ -333,10 +334,29 @@ def job_finished() -> ObjectWaitCondition[AnyJob]:
 
 @set_module("masthead.conditions")
 def crd_established() -> ObjectWaitCondition[AnyDefinition]:
-    """The CustomResourceDefinition is established, and its names are accepted."""
-    return _named(
-        "the definition is established", condition_is("Established") & condition_is("NamesAccepted")
-    )
+    """The CustomResourceDefinition is established, its names are accepted, and it is not being deleted.
+
+    Its kind is served a moment later; ``client.wait_until_served(gvk)`` waits for that.
+    """
+    return _lacking("the definition is established", _definition_lacks)
+
+
+@set_module("masthead.conditions")
+def crd_names_accepted() -> ObjectWaitCondition[AnyDefinition]:
+    """No other CustomResourceDefinition of the group has the names of this one."""
+    return _named("the names of the definition are accepted", condition_is("NamesAccepted"))
+
+
+def _definition_lacks(obj: Object) -> str:
+    """What a definition lacks to be established, with the server's reasons; empty for nothing."""
+    if obj.metadata.deletion_timestamp is not None:
+        return "it is being deleted" + _reason_of(_condition(obj, "Terminating"))
+    for type_ in ("NamesAccepted", "Established"):
+        if not condition_is(type_)(obj):
+            is_broken = condition_is("NonStructuralSchema")(obj)
+            note = f"; {_condition_words(obj, 'NonStructuralSchema')}" if is_broken else ""
+            return _condition_words(obj, type_) + note
+    return ""
 
 
 def _named(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCondition[T]:
@@ -435,6 +455,12 @@ def _condition_words(obj: Object | None, type_: str) -> str:
     found = _condition(obj, type_)
     if found is None:
         return f"it has no condition {type_} yet"
-    why = ": ".join(str(found[key]) for key in ("reason", "message") if found.get(key))
     outdated = ", but observed for an older generation" if _is_outdated(obj, found) else ""
-    return f"{type_} is {found.get('status')}{outdated}" + (f" ({why})" if why else "")
+    return f"{type_} is {found.get('status')}{outdated}{_reason_of(found)}"
+
+
+def _reason_of(condition: dict[str, object] | None) -> str:
+    """The reason and the message of a condition, in parentheses."""
+    found = condition or {}
+    why = ": ".join(str(found[key]) for key in ("reason", "message") if found.get(key))
+    return f" ({why})" if why else ""

@@ -110,10 +110,11 @@ async def apply_manifests(
     force: bool = False,
     dry_run: bool = False,
     field_validation: FieldValidation | None = None,
+    client_side: bool = False,
     wait_for_crds: bool = True,
     timeout: float | None = None,
 ) -> list[Unstructured]:
-    """Apply manifests with server-side apply, in install order.
+    """Apply manifests in install order.
 
     Everything is read and checked before the first object is sent.
 
@@ -122,11 +123,12 @@ async def apply_manifests(
         source: The manifests; see `Source`.
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
-        field_manager: The field manager; required here or as the client's default.
-        force: Take over fields that other managers own.
+        field_manager: The field manager; required here or as the client's default for server-side apply.
+        force: Take over fields that other managers own; for server-side apply.
         dry_run: Run validation and admission without storing anything. An object whose kind or namespace is
             created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
         field_validation: How the server treats unknown fields.
+        client_side: Apply as kubectl does without ``--server-side``, instead of with server-side apply.
         wait_for_crds: Wait after the definitions until their kinds are served.
         timeout: Timeout of each call and of each wait for a definition, in seconds.
 
@@ -141,6 +143,14 @@ async def apply_manifests(
 
     async def apply(manifest: _Manifest) -> Unstructured | None:
         async def send() -> Unstructured:
+            if client_side:
+                return await manifest.at(client).apply_client_side(
+                    manifest.document.obj,
+                    field_manager=field_manager,
+                    dry_run=dry_run,
+                    field_validation=field_validation,
+                    timeout=timeout,
+                )
             return await manifest.at(client).apply(
                 manifest.document.obj,
                 field_manager=field_manager,

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldValidation
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
-    from masthead._meta.gvk import GroupVersionResource
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
     from masthead._sansio.warnings import ServerWarning
@@ -217,10 +218,11 @@ class Client(Clientset):
         force: bool = False,
         dry_run: bool = False,
         field_validation: FieldValidation | None = None,
+        client_side: bool = False,
         wait_for_crds: bool = True,
         timeout: float | None = None,
     ) -> Sequence[Unstructured]:
-        """Apply manifests with server-side apply: files, directories, text or objects of any kinds, in install order.
+        """Apply manifests: files, directories, text or objects of any kinds, in install order.
 
         Everything is read and checked before the first object is sent. CustomResourceDefinitions and
         namespaces come first; the kinds of a definition are waited for until they are served.
@@ -228,11 +230,12 @@ class Client(Clientset):
         Args:
             source: The path of a file or directory, YAML text, an object, plain data, or several of these.
             namespace: The namespace of objects that name none; None for the client's default.
-            field_manager: The field manager; required here or as the client's default.
-            force: Take over fields that other managers own.
+            field_manager: The field manager; required here or as the client's default for server-side apply.
+            force: Take over fields that other managers own; for server-side apply.
             dry_run: Run validation and admission without storing anything. An object whose kind or namespace
                 is created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
             field_validation: How the server treats unknown fields.
+            client_side: Apply as `ResourceClient.apply_client_side` does, instead of with server-side apply.
             wait_for_crds: Wait until the kinds of applied definitions are served.
             timeout: Timeout of each call and of each wait, in seconds.
 
@@ -251,6 +254,7 @@ class Client(Clientset):
                 force=force,
                 dry_run=dry_run,
                 field_validation=field_validation,
+                client_side=client_side,
                 wait_for_crds=wait_for_crds,
                 timeout=timeout,
             )
@@ -289,6 +293,20 @@ class Client(Clientset):
                 timeout=timeout,
             )
         )
+
+    def wait_until_served(
+        self, kind: GroupVersionKind | type[Object], *, timeout: float = 60.0
+    ) -> ApiResource:
+        """Wait until the cluster serves a kind, such as one that was defined a moment ago, and return its resource.
+
+        Args:
+            kind: The kind, or its class.
+            timeout: Seconds to wait.
+
+        Raises:
+            DeadlineError: If it is not served in time; the message says what its definition lacks.
+        """
+        return self._portal.call(self._async.wait_until_served(kind, timeout=timeout))
 
     def close(self) -> None:
         """Close all connections; running watches and calls end. Closing twice does nothing."""

@@ -172,6 +172,41 @@ def test_a_definition_is_established_once_its_names_are_taken_too(true: set[str]
         assert conditions.crd_established()(obj) is expected
 
 
+def definition_with(*conditions_of: dict[str, Any], **meta: Any) -> Unstructured:
+    return Unstructured.from_dict(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "widgets.example.com", **meta},
+            "status": {"conditions": list(conditions_of)},
+        }
+    )
+
+
+def test_a_definition_says_why_its_names_are_not_accepted() -> None:
+    refused = {
+        "type": "NamesAccepted",
+        "status": "False",
+        "reason": "KindConflict",
+        "message": '"Widget" is taken',
+    }
+
+    assert conditions.crd_established().says(definition_with(refused)) == (
+        'NamesAccepted is False (KindConflict: "Widget" is taken)'
+    )
+    assert not conditions.crd_names_accepted()(definition_with(refused))
+
+
+def test_a_definition_that_is_being_deleted_is_not_established() -> None:
+    true = [{"type": each, "status": "True"} for each in ("NamesAccepted", "Established")]
+    ending = {"type": "Terminating", "status": "True", "reason": "InstanceDeletionInProgress"}
+    deleted = definition_with(*true, ending, deletionTimestamp="2026-01-01T00:00:00Z")
+
+    assert conditions.crd_established()(definition_with(*true))
+    assert not conditions.crd_established()(deleted)
+    assert conditions.crd_established().says(deleted) == "it is being deleted (InstanceDeletionInProgress)"
+
+
 def test_a_condition_of_an_older_generation_does_not_count() -> None:
     old = with_condition("Ready", "True", observedGeneration=1)
     new = with_condition("Ready", "True", observedGeneration=2)

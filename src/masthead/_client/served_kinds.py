@@ -1,0 +1,83 @@
+"""Wait until a cluster serves a kind.
+
+A definition is established a moment before its kind is served, and discovery knows it later still. So this asks
+for the objects themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead._client.conditions import crd_established
+from masthead._meta.gvk import GroupVersionResource
+from masthead._sansio.backoff import Backoff
+from masthead.errors import DeadlineError, MastheadError, NotFoundError, UnknownKindError
+
+if TYPE_CHECKING:
+    from masthead._client.dynamic import DynamicResource
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.gvk import GroupVersionKind
+
+__all__ = ["wait_until_served"]
+
+_DEFINITIONS: Final = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+class _Mapper(Protocol):
+    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
+
+
+class _Client(Protocol):
+    @property
+    def mapper(self) -> _Mapper: ...
+
+    def dynamic(self, what: GroupVersionResource, *, namespace: str | None = None) -> DynamicResource: ...
+
+
+async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: float) -> ApiResource:
+    """Wait until a cluster serves a kind, and return its resource.
+
+    Raises:
+        DeadlineError: If it does not in time; the message says what its definition lacks.
+        MastheadError: As for a list, for failures other than 404.
+    """
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            return await _served(client, gvk)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    raise DeadlineError(
+        f"waited {timeout:g} s until {gvk} is served; now: {await _state_of(client, gvk)}", verb="GET"
+    )
+
+
+async def _served(client: _Client, gvk: GroupVersionKind) -> ApiResource:
+    backoff = Backoff(first=0.02, cap=1.0)
+    while True:
+        try:
+            found = await client.mapper.kind(gvk)
+            await client.dynamic(found.gvr).list(limit=1)
+        except (UnknownKindError, NotFoundError):
+            await asyncio.sleep(backoff.next(0.0, random.random))
+        else:
+            return found
+
+
+async def _state_of(client: _Client, gvk: GroupVersionKind) -> str:
+    """What the definition of a kind says."""
+    try:
+        definitions = await client.dynamic(_DEFINITIONS).list()
+    except MastheadError as error:
+        return f"definitions cannot be read: {error}"
+    for each in definitions:
+        if each.get("spec", "group") != gvk.group or each.get("spec", "names", "kind") != gvk.kind:
+            continue
+        served = [version["name"] for version in each["spec"]["versions"] if version.get("served")]
+        if gvk.version not in served:
+            return f"{each.metadata.name} serves {', '.join(served) or 'no version'}, not {gvk.version}"
+        return f"{each.metadata.name}: {crd_established().says(each)}"
+    return f"there is no definition of the kind {gvk.kind} in the group {gvk.group or 'core'}"
