@@ -16,6 +16,7 @@ from masthead.errors import DecodeError, StatusError, UnknownKindError
 if TYPE_CHECKING:
     from masthead._discovery.document_cache import DiscoveryDocument, DocumentCache
     from masthead._meta.shape import JSON
+    from masthead._schema.documents import DocumentDefinitions
 
 __all__ = ["OpenApi"]
 
@@ -43,6 +44,7 @@ class OpenApi:
         self._documents = documents
         self._index = SingleFlight(self._read_index)
         self._fetching: dict[str, SingleFlight[DiscoveryDocument]] = {}
+        self._definitions: dict[str, tuple[bytes, DocumentDefinitions]] = {}
 
     async def paths(self) -> dict[str, str]:
         """Return the URL of each document by group-version, such as ``apis/apps/v1``.
@@ -63,9 +65,35 @@ class OpenApi:
             MastheadError: As for `RestClient.call`.
         """
         name = GroupVersion.parse(api_version).path.removeprefix("/")
+        return _plain(await self._body(name), name)
+
+    async def definitions(self, api_version: str) -> DocumentDefinitions:
+        """Return the schemas of a group-version; a document is decoded again only when it has changed.
+
+        Raises:
+            InvalidValueError: If `api_version` is invalid.
+            UnknownKindError: If the server has no document for it.
+            DecodeError: If the response is not an OpenAPI document.
+            MastheadError: As for `RestClient.call`.
+        """
+        from masthead._schema.documents import DocumentDefinitions
+
+        name = GroupVersion.parse(api_version).path.removeprefix("/")
+        body = await self._body(name)
+        known = self._definitions.get(name)
+        if known is not None and known[0] == body:
+            return known[1]
+        try:
+            found = DocumentDefinitions.read(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise DecodeError(str(error), kind="OpenAPI document", subject=name) from None
+        self._definitions[name] = (body, found)
+        return found
+
+    async def _body(self, name: str) -> bytes:
         if name not in self._fetching:
             self._fetching[name] = SingleFlight(lambda: self._fetch(name))
-        return _plain((await self._fetching[name].run()).body, name)
+        return (await self._fetching[name].run()).body
 
     async def _read_index(self) -> dict[str, str]:
         # The index is JSON, but kube-apiserver sends it as text/plain.

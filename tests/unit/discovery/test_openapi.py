@@ -6,9 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.discovery.network import PLAIN, Network, Reply, discovery_over, page, tagged
+from tests.unit.discovery.network import PLAIN, Network, Reply, discovery_over, page, rest_over, tagged
 
 from masthead._discovery.disk_cache import DiskCache
+from masthead._discovery.document_cache import DocumentCache
+from masthead._discovery.openapi import OpenApi
+from masthead._meta.gvk import GroupVersionKind
+from masthead._schema.schema import Schema
 from masthead.errors import DecodeError, InvalidValueError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -149,3 +153,59 @@ async def test_the_next_process_fetches_only_what_changed(tmp_path: Path) -> Non
 
     assert (await discovery_over(network, cache=cache).openapi("apps/v1"))["state"] == "H1"
     assert network.targets == ["/openapi/v3"]
+
+
+def with_schema(type_: str) -> Network:
+    kinds = [{"group": "apps", "version": "v1", "kind": "Deployment"}]
+    schema = {"type": type_, "x-kubernetes-group-version-kind": kinds}
+    address = f"/openapi/v3/apis/apps/v1?hash={type_}"
+    pages: dict[str, Page] = {
+        "/openapi/v3": page(index(**{"apis/apps/v1": address}), PLAIN),
+        address: page({"paths": {}, "components": {"schemas": {"io.example.Deployment": schema}}}),
+    }
+    return Network(pages)
+
+
+def documents_over(network: Network) -> OpenApi:
+    return OpenApi(DocumentCache(rest_over(network), expiry=60, cache=None, now=lambda: 0.0))
+
+
+async def test_the_schemas_of_a_group_version_are_found_by_kind_and_by_name() -> None:
+    definitions = await documents_over(with_schema("object")).definitions("apps/v1")
+
+    found = definitions.of_kind(GroupVersionKind("apps", "v1", "Deployment"))
+    assert found is not None
+    assert found.type == "object"
+    assert definitions.get("io.example.Deployment") is found
+    assert definitions.of_kind(GroupVersionKind("apps", "v1", "DaemonSet")) is None
+
+
+async def test_a_document_is_decoded_again_only_when_it_has_changed() -> None:
+    network = with_schema("object")
+    documents = documents_over(network)
+
+    first = await documents.definitions("apps/v1")
+    assert await documents.definitions("apps/v1") is first
+    network.pages.update(with_schema("string").pages)
+    changed = await documents.definitions("apps/v1")
+
+    assert changed.get("io.example.Deployment") == Schema(
+        type="string", kinds=(GroupVersionKind("apps", "v1", "Deployment"),)
+    )
+
+
+async def test_a_document_without_schemas_has_none() -> None:
+    definitions = await documents_over(server()).definitions("apps/v1")
+
+    assert definitions.get("anything") is None
+
+
+async def test_a_malformed_schema_is_an_error_that_names_the_document() -> None:
+    address = "/openapi/v3/apis/apps/v1?hash=1"
+    pages: dict[str, Page] = {
+        "/openapi/v3": page(index(**{"apis/apps/v1": address}), PLAIN),
+        address: page({"components": {"schemas": {"a": {"type": 7}}}}),
+    }
+
+    with pytest.raises(DecodeError, match="apis/apps/v1"):
+        await documents_over(Network(pages)).definitions("apps/v1")
