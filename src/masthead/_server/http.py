@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aiohttp.web_response import Response, StreamResponse
@@ -29,6 +30,7 @@ from masthead._server.wire.request import (
     status_response,
 )
 from masthead._server.wire.request_info import RequestInfo
+from masthead._server.wire.user_info import impersonated_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,6 +104,7 @@ class HttpHandler:
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
             may_send = self._access.check(request, info, incoming.headers.getall)
+            request = replace(request, user=impersonated_user(incoming.headers, incoming.headers.getall))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
@@ -113,7 +116,7 @@ class HttpHandler:
                 recorded.body = await body.read()
             except StatusFailure as failure:
                 return _refused_unread(incoming, failure, line)
-            whole = ApiRequest(request.method, request.path, request.query, request.headers, recorded.body)
+            whole = replace(request, body=recorded.body)
             return await self._handle_whole(incoming, whole, recorded, line)
 
     async def _handle_whole(

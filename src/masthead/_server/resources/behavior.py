@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from masthead._server.resources.allocator import Allocator
     from masthead._server.resources.scale import ScaleView
     from masthead._server.wire.failures import StatusFailure
+    from masthead._server.wire.user_info import UserInfo
 
 Errors: TypeAlias = list[FieldError]
 """The errors of a validation, in the order in which kube-apiserver reports them."""
 Fill: TypeAlias = Callable[[Plain], None]
 """Sets the defaults of a struct in place."""
+
+
+def _record_nothing(_obj: Plain, _user: UserInfo) -> None:
+    pass
 
 
 def _prepare_nothing(_obj: Plain, _allocate: Allocator) -> None:
@@ -56,7 +61,7 @@ def _admit(_obj: Plain, _allocate: Allocator) -> StatusFailure | None:
 class StrategyHooks:
     """The registry strategy of one resource, on top of what holds for every object.
 
-    On create the order is: `admit_create`, `prepare_create`, `validate_create`, `finish_create`. The object has its
+    On create the order is: `admit_create`, `record_user`, `prepare_create`, `validate_create`, `finish_create`. The object has its
     name, uid and namespace by then, has its defaults and has no status but the one that its kind starts with.
     On update it is: `reallocate`, `prepare_update`, `validate_update`; the status is already the stored one. On a
     write of the status it is: `prepare_status`, `validate_status`; all but the status is already the stored one.
@@ -64,6 +69,7 @@ class StrategyHooks:
 
     Attributes:
         admit_create: Returns why an object is not admitted, or None. It may set fields, as admission plugins do.
+        record_user: Writes down who creates an object, where the object says so.
         prepare_create: Sets what the server decides. Raises `StatusFailure` if it cannot.
         reallocate: Allocates and releases addresses and ports. Raises `StatusFailure` if it cannot.
         prepare_update: Keeps what an update may leave out or cannot change.
@@ -75,6 +81,7 @@ class StrategyHooks:
     """
 
     admit_create: Callable[[Plain, Allocator], StatusFailure | None] = _admit
+    record_user: Callable[[Plain, UserInfo], None] = _record_nothing
     prepare_create: Callable[[Plain, Allocator], None] = _prepare_nothing
     reallocate: Callable[[Plain, Plain, Allocator], None] = _change_nothing
     prepare_update: Callable[[Plain, Plain], None] = _carry_nothing

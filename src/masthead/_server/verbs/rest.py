@@ -263,6 +263,7 @@ class Rest:
             # A custom resource may be posted to a path with a name, which does not matter.
             info.name if info.verb != "create" or info.subresource else "",
             WriteOptions.of(context.request, kind, context.warnings),
+            user=context.request.user,
             subresource=info.subresource,
             is_put=info.verb == "update",
         )

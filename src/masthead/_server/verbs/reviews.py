@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._schema.errors import invalid
-from masthead._server.resources import user
 from masthead._server.verbs import bodies, subresources
 from masthead._server.wire.failures import bad_request, refused_fields
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response
+from masthead._server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["create"]
 
 _PODS: Final = GroupVersionResource("", "v1", "pods")
-_USER: Final[Plain] = {"username": user.NAME, "groups": list(user.GROUPS)}
 
 
 def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
@@ -45,6 +44,8 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
         found["spec"] = {}
     if served.name == "tokenreviews":
         found["status"] = _is_authenticated(found, cluster.token)
+    elif served.name == "selfsubjectreviews":
+        found["status"] = {"userInfo": request.user.to_plain()}
     else:
         found["status"] = _STATUSES[served.name](found)
     return json_response(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
@@ -110,15 +111,11 @@ def _rules(_: Plain) -> Plain:
     }
 
 
-def _who_am_i(_: Plain) -> Plain:
-    return {"userInfo": _USER}
-
-
 def _is_authenticated(found: Plain, token: str | None) -> Plain:
     shown = text(part(found, "spec"), "token")
     if token is not None and shown != token:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": _USER}
+    return {"authenticated": True, "user": ADMIN.to_plain()}
 
 
 _STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
@@ -126,5 +123,4 @@ _STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
     "subjectaccessreviews": _is_allowed,
     "localsubjectaccessreviews": _is_allowed,
     "selfsubjectrulesreviews": _rules,
-    "selfsubjectreviews": _who_am_i,
 }

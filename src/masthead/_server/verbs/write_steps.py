@@ -11,12 +11,14 @@ from masthead._server.resources.validation.metadata import create_errors, keep_s
 from masthead._server.resources.warnings.owner_references import dedup_owner_references
 from masthead._server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
 from masthead._server.wire.plain import Plain, metadata, text
+from masthead._server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
     from masthead._server.cluster import ClusterState
     from masthead._server.resources.behavior import StrategyHooks
     from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
+    from masthead._server.wire.user_info import UserInfo
 
 __all__ = [
     "WriteContext",
@@ -53,6 +55,7 @@ class WriteContext:
         namespace: The path's.
         name: The path's; empty for a create.
         options: The query's.
+        user: Who writes.
         subresource: The part of the object that may change; empty for the main part.
         is_put: Whether the object was sent whole, so that its uid is a precondition.
     """
@@ -62,6 +65,7 @@ class WriteContext:
     namespace: str
     name: str
     options: WriteOptions
+    user: UserInfo = ADMIN
     subresource: str = ""
     is_put: bool = False
 
@@ -173,6 +177,7 @@ def admit(context: WriteContext, found: Plain) -> None:
 
 def prepare_create(context: WriteContext, found: Plain) -> None:
     """Prepare: set what the server decides about a new object of this kind."""
+    context.hooks.record_user(found, context.user)
     context.hooks.prepare_create(found, context.cluster.allocator)
 
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._server.wire.user_info import ADMIN
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from masthead._server.wire.failures import StatusFailure
+    from masthead._server.wire.user_info import UserInfo
 
 __all__ = [
     "BAD_ESCAPE",
@@ -50,6 +53,7 @@ class ApiRequest:
         query: Every value of every parameter, in order.
         headers: By lower-case name.
         body: The body; empty before it has been read.
+        user: Who sends it.
         document: Returns the document of a body that was parsed ahead, or raises its error; None if it was
             not.
     """
@@ -59,6 +63,7 @@ class ApiRequest:
     query: Mapping[str, Sequence[str]] = field(default_factory=dict[str, list[str]])
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
+    user: UserInfo = ADMIN
     document: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def first(self, name: str) -> str:

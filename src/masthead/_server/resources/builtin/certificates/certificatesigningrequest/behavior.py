@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.resources import user
 from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior
 from masthead._server.resources.builtin.certificates.certificatesigningrequest.validation import (
     VERDICTS,
@@ -18,14 +17,18 @@ from masthead._server.wire.plain import items, part
 if TYPE_CHECKING:
     from masthead._server.resources.allocator import Allocator
     from masthead._server.wire.plain import Plain
+    from masthead._server.wire.user_info import UserInfo
 
 
-def _sign_request(request: Plain, _allocate: Allocator) -> None:
-    """Write down who asks, whatever the request says of itself."""
+def _record_user(request: Plain, user: UserInfo) -> None:
+    """Write down who requests the certificate, whatever the request says of itself."""
     spec = request.setdefault("spec", {})
     for field in ("uid", "extra"):
         spec.pop(field, None)
-    spec["username"], spec["groups"] = user.NAME, list(user.GROUPS)
+    spec.update(user.to_plain())
+
+
+def _reset_status(request: Plain, _allocate: Allocator) -> None:
     request["status"] = {}
 
 
@@ -77,7 +80,8 @@ def _merge_conditions(new: Plain, old: Plain) -> Plain:
 
 BEHAVIOR: Final = Behavior(
     hooks=StrategyHooks(
-        prepare_create=_sign_request,
+        record_user=_record_user,
+        prepare_create=_reset_status,
         prepare_update=_keep_spec,
         validate_create=request_errors,
         prepare_status=_prepare_status,
