@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from masthead._cel.errors import NO_OVERLOAD, EvaluationError
+from masthead._cel.errors import EvaluationError
 from masthead._cel.objects import ObjectValue
 from masthead._cel.values import (
     MAX_INT,
@@ -131,7 +131,5 @@ def present(value: Value, key: Value) -> OptionalValue:
     if is_list(value):
         position = _position(key)
         return OptionalValue(value[position]) if 0 <= position < len(value) else NONE
-    if not is_map(value):
-        raise EvaluationError(NO_OVERLOAD)
-    found = find(value, key)
+    found = find(value, key) if is_map(value) else MISSING
     return NONE if found is MISSING else OptionalValue(found)

@@ -96,6 +96,7 @@ _TYPES: Final = {
         CIDR,
     )
 }
+_SHORT_TYPES: Final = {"duration": DURATION, "timestamp": TIMESTAMP}
 _LITERALS: Final = {
     bool: BOOL,
     int: INT,
@@ -187,9 +188,12 @@ class _Checker:
         if found is not None:
             node.name = node.name.removeprefix(".")
             return found
-        named = _TYPES.get(node.name.removeprefix("."))
+        named = _TYPES.get(node.name.removeprefix(".")) or _SHORT_TYPES.get(node.name)
         if named is None:
             return self._undeclared(node, node.name)
+        if node.name in _SHORT_TYPES:
+            # Known to the checker alone: compiling it fails.
+            return type_of(named)
         node.is_type = True
         node.name = named.name
         return type_of(named)

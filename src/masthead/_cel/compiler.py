@@ -38,7 +38,7 @@ __all__ = ["ProgramError", "compile_node"]
 _CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )
-_HASHABLE: Final = frozenset({str, int, bool, float, Uint})
+_HASHABLE: Final = frozenset({str, int, bool, float, Uint, type(None)})
 _NOT_CONSTANT: Final = object()
 
 
@@ -160,6 +160,8 @@ class _Compiler:
         return relative
 
     def _ident(self, node: IdentNode, base: int = 1) -> Evaluator:
+        if not self._slots.get(node.name):
+            raise ProgramError(f"reference to undefined type: {node.name}")
         slot = self._slots[node.name][-1]
 
         def variable(frame: Frame) -> Value:
@@ -269,8 +271,8 @@ class _Compiler:
             return self._comparison(node)
         return self._function(node)
 
-    def _function(self, node: CallNode) -> Evaluator:
-        call = bind(node)
+    def _function(self, node: CallNode, *, is_optimized: bool = False) -> Evaluator:
+        call = bind(node, is_optimized=is_optimized)
         args = [self.compile(each) for each in node.operands]
         cost_of = cost_of_call(node.function, node.overloads)
         if cost_of is not None:
@@ -356,7 +358,7 @@ class _Compiler:
                 compile_pattern(pattern)
             except PatternError as error:
                 raise ProgramError(str(error)) from None
-        return self._function(node)
+        return self._function(node, is_optimized=isinstance(pattern, str))
 
     # Logic: errors count only if no operand decides.
 

@@ -41,28 +41,80 @@ _EXACT: Final[dict[str, type]] = {
 }
 
 
-def bind(node: CallNode) -> Callable[..., Value]:
-    """Return the implementation of a checked call."""
+# The types for which a function is defined whatever its other arguments are; the server says less about others.
+_NUMBERS: Final = frozenset({"int", "uint", "double"})
+_TIMES: Final = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp"})
+_TEXTS: Final = frozenset({"string", "bytes"})
+_ORDERED: Final = _NUMBERS | _TIMES | _TEXTS | {"bool"}
+_DEFINED_FOR: Final = {
+    "_+_": _NUMBERS | _TIMES | _TEXTS | {"list"},
+    "_-_": _NUMBERS | _TIMES,
+    "_*_": _NUMBERS,
+    "_/_": _NUMBERS,
+    "_%_": frozenset({"int", "uint"}),
+    "-_": frozenset({"bool", "int", "double", "google.protobuf.Duration"}),
+    "_<_": _ORDERED,
+    "_<=_": _ORDERED,
+    "_>_": _ORDERED,
+    "_>=_": _ORDERED,
+    "size": _TEXTS | {"list", "map"},
+    "matches": frozenset({"string"}),
+    "sort": frozenset({"list"}),
+    "@sortByAssociatedKeys": frozenset({"list"}),
+}
+_RECEIVERS: Final = _TIMES | {"string"}
+_UNGUARDED: Final = frozenset({"contains", "endsWith", "startsWith"})
+
+
+def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
+    """Return the implementation of a checked call.
+
+    Args:
+        node: The call.
+        is_optimized: Whether the server replaces it by a special one, which says less about wrong types.
+    """
     known = standard_functions()[node.function].overloads
     candidates = [each for each in known if each.id in node.overloads]
     call = candidates[0].call
+    is_dynamic = any(each.type.kind == "dyn" for each in node.operands)
+    if is_dynamic and node.function in _DEFINED_FOR:
+        dispatch = _guarded(node.function, candidates, is_silent=True)
+        return dispatch if is_optimized else _checked(node.function, dispatch)
     if all(each.call is call for each in candidates) and node.function.startswith(("_", "@", "-", "!")):
         # Operators look at the types themselves.
         return call
-    if len(candidates) == 1 and not any(each.type.kind == "dyn" for each in node.operands):
+    if len(candidates) == 1 and not is_dynamic:
         return call
-    return _guarded(node.function, candidates)
+    is_silent = is_optimized or node.function in _UNGUARDED
+    return _guarded(node.function, candidates, is_silent=is_silent)
 
 
-def _guarded(function: str, candidates: list[Overload]) -> Callable[..., Value]:
+def _guarded(function: str, candidates: list[Overload], *, is_silent: bool) -> Callable[..., Value]:
     def dispatch(*values: Value) -> Value:
         for each in candidates:
             if all(map(_matches, each.args, values)):
                 return each.call(*values)
-        names = ", ".join(map(type_name, values))
-        raise EvaluationError(f"{NO_OVERLOAD}: {function}({names})")
+        if is_silent:
+            raise EvaluationError(NO_OVERLOAD)
+        names = list(map(type_name, values))
+        signature = f"{function}({', '.join(names)})"
+        if function == "flatten":
+            signature = f"{names[0]}.flatten({', '.join(names[1:])})"
+        raise EvaluationError(f"{NO_OVERLOAD}: {signature}")
 
     return dispatch
+
+
+def _checked(function: str, call: Callable[..., Value]) -> Callable[..., Value]:
+    defined_for = _DEFINED_FOR[function]
+
+    def check(*values: Value) -> Value:
+        name = type_name(values[0])
+        if name not in defined_for:
+            raise EvaluationError(NO_OVERLOAD if name in _RECEIVERS else f"{NO_OVERLOAD}: {function}")
+        return call(*values)
+
+    return check
 
 
 def _matches(expected: Type, value: Value) -> bool:
@@ -70,7 +122,8 @@ def _matches(expected: Type, value: Value) -> bool:
     if kind in _EXACT:
         return type(value) is _EXACT[kind]
     if kind == "list":
-        return is_list(value)
+        # As the server: the first item speaks for all.
+        return is_list(value) and (not len(value) or _matches(expected.params[0], value[0]))
     if kind == "map":
         return is_map(value)
     if expected.is_optional:

@@ -62,12 +62,18 @@ def _pairs(container: Value, count: int) -> Iterator[tuple[Value, ...]]:
     if count == 1:
         if is_list(container) or is_map(container):
             return zip(container, strict=False)
-        raise EvaluationError(f"got '{type_name(container)}', expected iterable type")
+        raise EvaluationError(f"got '{_go_type(container)}', expected iterable type")
     if is_map(container):
         return iter([(key, find(container, key)) for key in container if find(container, key) is not MISSING])
     if is_list(container):
         return enumerate(container)
-    raise EvaluationError(f"unsupported comprehension range type: {type_name(container)}")
+    raise EvaluationError(f"unsupported comprehension range type: {_go_type(container)}")
+
+
+def _go_type(value: Value) -> str:
+    """The type as the server's message names it."""
+    name = type_name(value).rpartition(".")[2]
+    return f"types.{'Null' if name == 'null_type' else name.capitalize()}"
 
 
 def compile_loop(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> Evaluator:

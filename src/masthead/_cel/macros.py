@@ -307,7 +307,6 @@ _EXPANDERS: Final[dict[tuple[str, int], _Expander]] = {
     ("exists", 3): _expand_exists,
     ("exists_one", 2): _expand_exists_one,
     ("exists_one", 3): _expand_exists_one,
-    ("existsOne", 2): _expand_exists_one,
     ("existsOne", 3): _expand_exists_one,
     ("map", 2): _expand_map,
     ("map", 3): _expand_map,

@@ -96,11 +96,11 @@ class ObjectValue(MapLike):
 
 
 class MapValue(MapLike):
-    """A map whose values must be converted."""
+    """A map from strings to values of one schema."""
 
     __slots__ = ("_convert", "raw")
 
-    def __init__(self, raw: dict[str, Any], convert: Callable[[Any], Value]) -> None:
+    def __init__(self, raw: dict[str, Any], convert: Converter) -> None:
         self.raw = raw
         self._convert = convert
 
@@ -119,7 +119,7 @@ class MapValue(MapLike):
         if type(key) is not str:
             raise EvaluationError(NO_OVERLOAD)
         value = self.raw.get(key, MISSING)
-        return value if value is MISSING else self._convert(value)
+        return value if value is MISSING or self._convert is None else self._convert(value)
 
     def equals(self, other: Value) -> bool:
         """Whether the other is a map with the same keys and equal values.
@@ -139,7 +139,7 @@ class MapValue(MapLike):
 
 
 class ListValue(ListLike):
-    """A list whose items must be converted, or which is a set or a map."""
+    """A list of items of one schema."""
 
     __slots__ = ("_convert", "raw")
 

@@ -110,6 +110,10 @@ class _Parser:
         self._at = 0
         self._depth = 0
         self._copies = [0]
+        # Until a token is taken after a syntax error, further ones are its consequences.
+        self._is_recovering = False
+        # What may follow the expressions that are being parsed, from the outermost on.
+        self._followers: list[frozenset[str]] = [frozenset({"EOF"})]
 
     def parse(self) -> Node:
         lexer_issues = len(self._issues)
@@ -139,6 +143,7 @@ class _Parser:
         token = self._tokens[self._at]
         if token.kind != "EOF":
             self._at += 1
+            self._is_recovering = False
         return token
 
     def _accept(self, kind: str) -> LexicalToken | None:
@@ -150,8 +155,13 @@ class _Parser:
     def _report(self, offset: int, message: str) -> None:
         self._issues.append(Issue(offset, message))
 
+    def _report_syntax(self, message: str) -> None:
+        if not self._is_recovering:
+            self._report(self._token.offset, f"Syntax error: {message}")
+        self._is_recovering = True
+
     def _fail(self, message: str) -> NoReturn:
-        self._report(self._token.offset, f"Syntax error: {message}")
+        self._report_syntax(message)
         raise _SyntaxError
 
     def _mismatch(self, expected: str) -> NoReturn:
@@ -159,9 +169,22 @@ class _Parser:
 
     def _drop_extraneous(self, expected: str) -> None:
         """Report a token that must not be there, and go on behind it."""
-        token = self._token
-        self._report(token.offset, f"Syntax error: extraneous input '{token.text}' expecting {expected}")
+        self._report_syntax(f"extraneous input '{self._token.text}' expecting {expected}")
         self._next()
+
+    def _recover(self) -> Node:
+        """Skip to what can follow the expression that is missing, and stand in for it."""
+        following = _AFTER_OPERAND.union(*self._followers)
+        while self._token.kind not in following:
+            self._at += 1
+        return LiteralNode(self._token.offset, None)
+
+    def _inner(self, expected: str, *followers: str) -> Node:
+        """Parse an expression that ends with one of some tokens."""
+        self._followers.append(frozenset(followers))
+        node = self._expression(expected)
+        self._followers.pop()
+        return node
 
     def _expect(self, kind: str) -> None:
         """Take a token; if only that one is missing or one is too many, report it and go on."""
@@ -170,11 +193,16 @@ class _Parser:
         if self._peek(1) == kind:
             self._drop_extraneous(f"'{kind}'")
             self._next()
-        elif self._token.kind in _AFTER[kind]:
-            token = self._token
-            self._report(token.offset, f"Syntax error: missing '{kind}' at '{token.text}'")
+        elif self._can_be_missing(kind):
+            self._report_syntax(f"missing '{kind}' at '{self._token.text}'")
         else:
             self._mismatch(f"'{kind}'")
+
+    def _can_be_missing(self, kind: str) -> bool:
+        """Whether the next token could stand behind the missing one."""
+        if kind == ":":
+            return self._token.kind in _STARTS
+        return self._token.kind in _AFTER_OPERAND | self._followers[-1]
 
     def _expect_end(self) -> None:
         if self._token.kind != "EOF":
@@ -191,7 +219,9 @@ class _Parser:
             raise RecursionError
         node = self._binary(expected)
         if question := self._accept("?"):
+            self._followers.append(frozenset({":"}))
             then = self._binary(_EXPRESSION)
+            self._followers.pop()
             self._expect(":")
             otherwise = self._expression(_EXPRESSION)
             node = CallNode(question.offset, "_?_:_", [node, then, otherwise])
@@ -222,16 +252,24 @@ class _Parser:
             count += 1
             self._next()
         if self._token.kind not in _STARTS:
-            # The grammar's loop of operators ends here; ANTLR takes the token for one too many.
-            self._drop_extraneous(_EXPRESSION)
+            self._report_no_operand(first)
         operand = self._member(_EXPRESSION)
         function = "!_" if kind == "!" else "-_"
         return CallNode(first.offset, function, [operand]) if count % 2 else operand
 
+    def _report_no_operand(self, first: LexicalToken) -> None:
+        if first.kind == "!":
+            # The grammar's loop of operators ends here; ANTLR takes the token for one too many.
+            self._drop_extraneous(_EXPRESSION)
+            return
+        end = self._token.offset + (0 if self._token.kind == "EOF" else len(self._token.text))
+        self._report_syntax(f"no viable alternative at input '{self._source[first.offset : end]}'")
+        self._is_recovering = False
+
     def _member(self, expected: str) -> Node:
         if self._token.kind == "(":
             self._next()
-            node = self._expression(_EXPRESSION)
+            node = self._inner(_EXPRESSION, ")")
             self._expect(")")
         else:
             node = self._primary(expected)
@@ -243,6 +281,8 @@ class _Parser:
         dot = self._next()
         optional = self._accept("?")
         name = self._field_name(dot)
+        if name is None:
+            return self._recover()
         if not optional and self._token.kind == "(" and name.kind == "IDENTIFIER":
             opening = self._next()
             return self._call(opening.offset, name.text, self._arguments(), operand)
@@ -250,19 +290,20 @@ class _Parser:
             self._report(name.offset, "unsupported syntax: '`'")
         return SelectNode(dot.offset, operand, name.text, is_optional=optional is not None)
 
-    def _field_name(self, dot: LexicalToken) -> LexicalToken:
+    def _field_name(self, dot: LexicalToken) -> LexicalToken | None:
         token = self._token
         if token.kind in {"IDENTIFIER", "ESC_IDENTIFIER"}:
             return self._next()
         if token.kind in {"true", "false", "null"}:
             self._mismatch("IDENTIFIER")
         found = "" if token.kind == "EOF" else token.text
-        return self._fail(f"no viable alternative at input '{dot.text}{found}'")
+        self._report_syntax(f"no viable alternative at input '{dot.text}{found}'")
+        return None
 
     def _index(self, operand: Node) -> Node:
         opening = self._next()
         optional = self._accept("?")
-        index = self._expression(_EXPRESSION if optional else _INDEX)
+        index = self._inner(_EXPRESSION if optional else _INDEX, "]")
         self._expect("]")
         return CallNode(opening.offset, "_[?_]" if optional else "_[_]", [operand, index])
 
@@ -270,9 +311,9 @@ class _Parser:
         """The arguments of a call, behind its opening parenthesis."""
         if self._accept(")"):
             return []
-        args = [self._expression(_ARGUMENT)]
+        args = [self._inner(_ARGUMENT, ")", ",")]
         while self._accept(","):
-            args.append(self._expression(_EXPRESSION))
+            args.append(self._inner(_EXPRESSION, ")", ","))
         self._expect(")")
         return args
 
@@ -297,7 +338,8 @@ class _Parser:
         if token.kind != "EOF" and self._peek(1) in _STARTS:
             self._drop_extraneous(expected)
             return self._member(expected)
-        return self._mismatch(expected)
+        self._report_syntax(f"mismatched input '{token.text}' expecting {expected}")
+        return self._recover()
 
     def _identifier(self) -> Node:
         dot = self._accept(".")
@@ -331,7 +373,7 @@ class _Parser:
             if self._accept("IDENTIFIER") is None:
                 self._mismatch("IDENTIFIER")
             self._expect(":")
-            self._expression(_EXPRESSION)
+            self._inner(_EXPRESSION, "}", ",")
             if not self._accept(","):
                 break
         self._expect("}")
@@ -341,35 +383,42 @@ class _Parser:
         opening = self._next()
         items: list[Node] = []
         optionals: set[int] = set()
-        while self._token.kind != "]":
-            if not items and self._token.kind == "," and self._peek(1) == "]":
-                self._next()
-                break
+        ends_with_comma = self._accept(",") is not None
+        while not ends_with_comma and self._token.kind != "]":
             if self._accept("?"):
                 optionals.add(len(items))
-            items.append(self._expression(_EXPRESSION if items else _LIST_ITEM))
+            items.append(self._inner(_EXPRESSION if items else _LIST_ITEM, "]", ","))
             if not self._accept(","):
                 break
-        if not self._accept("]"):
-            self._mismatch("{']', ','}")
+            ends_with_comma = self._token.kind == "]"
+        self._close("]", ends_with_comma=ends_with_comma)
         return ListNode(opening.offset, items, frozenset(optionals))
 
     def _map(self) -> Node:
         opening = self._next()
         entries: list[tuple[Node, Node, bool]] = []
-        while self._token.kind != "}":
-            if not entries and self._token.kind == "," and self._peek(1) == "}":
-                self._next()
-                break
+        ends_with_comma = self._accept(",") is not None
+        while not ends_with_comma and self._token.kind != "}":
             optional = self._accept("?") is not None
-            key = self._expression(_EXPRESSION if entries else _MAP_ENTRY)
+            key = self._inner(_EXPRESSION if entries else _MAP_ENTRY, ":")
             self._expect(":")
-            entries.append((key, self._expression(_EXPRESSION), optional))
+            entries.append((key, self._inner(_EXPRESSION, "}", ","), optional))
             if not self._accept(","):
                 break
-        if not self._accept("}"):
-            self._mismatch("{'}', ','}")
+            ends_with_comma = self._token.kind == "}"
+        self._close("}", ends_with_comma=ends_with_comma)
         return MapNode(opening.offset, entries)
+
+    def _close(self, kind: str, *, ends_with_comma: bool) -> None:
+        """Take the bracket behind a list or map."""
+        if ends_with_comma:
+            self._expect(kind)
+        elif not self._accept(kind):
+            expected = f"{{'{kind}', ','}}"
+            if self._peek(1) != kind:
+                self._mismatch(expected)
+            self._drop_extraneous(expected)
+            self._next()
 
     def _literal(self) -> Node:
         sign = self._accept("-")
@@ -416,13 +465,8 @@ class _Parser:
         return Uint(value) if unsigned else value
 
 
-_AFTER: Final = {
-    ")": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
-    "]": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
-    "}": frozenset({"EOF", ")", "]", "}", ",", ":", "?", ".", "[", *_OPERATORS}) - {"-"},
-    ":": _STARTS,
-}
-"""The tokens before which a missing one is inserted."""
+_AFTER_OPERAND: Final = frozenset({"?", ".", "["}) | _OPERATORS.keys()
+"""The tokens that continue an expression."""
 
 
 def _reduce(operands: list[Node], waiting: list[tuple[str, int, int]]) -> None:

@@ -112,12 +112,10 @@ def _format_issues(node: CallNode) -> Iterator[Issue]:
         return
     used = 0
     try:
-        for _, letter, _ in clauses(node.target.value):
+        for _, letter, _ in clauses(node.target.value, len(values.items)):
             if not letter:
                 continue
             used += 1
-            if used > len(values.items):
-                raise EvaluationError(f"index {used - 1} out of range")
             wrong = _first_wrong(values.items[used - 1], *_CLAUSES[letter])
             if wrong is not None:
                 yield wrong

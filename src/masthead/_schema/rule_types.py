@@ -268,7 +268,7 @@ def converter(schema: Schema, *, is_root: bool = False) -> Converter:
 def _object_converter(schema: Schema) -> Converter:
     if not schema.properties and isinstance(schema.additional_properties, Schema):
         convert = _nullable(schema.additional_properties)
-        return None if convert is None else lambda raw: MapValue(_require(raw, dict), convert)
+        return lambda raw: MapValue(_require(raw, dict), convert)
     fields: dict[str, tuple[str, Converter]] = {}
     for name, each in schema.properties.items():
         escaped = escape(name)
@@ -285,7 +285,7 @@ def _list_converter(schema: Schema) -> Converter:
         return lambda raw: MapListValue(_require(raw, list), convert, keys)
     if schema.list_type == "set":
         return lambda raw: SetValue(_require(raw, list), convert)
-    return None if convert is None else lambda raw: ListValue(_require(raw, list), convert)
+    return lambda raw: ListValue(_require(raw, list), convert)
 
 
 def _nullable(schema: Schema) -> Converter:

@@ -6,6 +6,7 @@ from functools import cache
 
 from masthead._cel.declarations import Function, merge
 from masthead._cel.library import (
+    authorization,
     conversions,
     formats,
     lists,
@@ -19,7 +20,18 @@ from masthead._cel.library import (
 
 __all__ = ["standard_functions"]
 
-_LIBRARIES = (operators, conversions, strings, times, lists, urls, quantities, network, formats)
+_LIBRARIES = (
+    operators,
+    conversions,
+    strings,
+    times,
+    lists,
+    urls,
+    quantities,
+    network,
+    formats,
+    authorization,
+)
 
 
 @cache

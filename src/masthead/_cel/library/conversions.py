@@ -219,15 +219,13 @@ def to_bytes(value: Value) -> bytes:
 
 
 def to_duration(value: Value) -> Duration:
-    """Convert to a span of time; numbers are nanoseconds.
+    """Convert to a span of time. The server declares it for numbers, too, and fails.
 
     Raises:
         EvaluationError: If it is none.
     """
     if type(value) is Duration:
         return value
-    if type(value) is int:
-        return Duration(value)
     if type(value) is str:
         nanos = parse_duration(value)
         if nanos is not None:

@@ -127,7 +127,8 @@ def _as_prefix(problems: Callable[[str], list[str]]) -> Callable[[str], list[str
     """A prefix may end with a dash: a generated name continues it."""
 
     def problems_with_prefix(text: str) -> list[str]:
-        return problems(f"{text[:-1]}a" if text.endswith("-") else text)
+        # The server replaces the character before the dash, too.
+        return problems(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
     return problems_with_prefix
 

@@ -41,6 +41,7 @@ __all__ = [
 
 _CLAUSE: Final = re.compile(r"%(?:(%)|(?:\.([0-9]*))?(.)?)", re.DOTALL)
 _DEFAULT_PRECISION: Final = 6
+_INCOMPLETE: Final = "unexpected end of string"
 _MAX_PRECISION: Final = 1000
 
 BINARY: Final = "only integers and bools can be formatted as binary, was given "
@@ -55,21 +56,30 @@ TEXT: Final = (
 )
 
 
-def clauses(template: str) -> Iterator[tuple[str, str, int]]:
+def clauses(template: str, count: int) -> Iterator[tuple[str, str, int]]:
     """Yield the parts of a template: text before a clause, the clause's letter, and its precision.
 
-    The last part has no letter. The letter of ``%%`` is ``%``. A precision of -1 means none.
+    The last part has no letter. A precision of -1 means none.
+
+    Args:
+        template: The template.
+        count: How many values there are.
 
     Raises:
-        EvaluationError: If a clause is invalid.
+        EvaluationError: If a clause is invalid, or there is no value for it.
     """
-    end = 0
+    end = used = 0
     for match in _CLAUSE.finditer(template):
         text = template[end : match.start()]
         end = match.end()
         if match[1]:
             yield text + "%", "", -1
             continue
+        if used >= count:
+            raise EvaluationError(
+                f"index {used} out of range" if match.group() != "%" or count else _INCOMPLETE
+            )
+        used += 1
         yield text, _letter(match), _precision(match)
     yield template[end:], "", -1
 
@@ -78,7 +88,7 @@ def _letter(match: re.Match[str]) -> str:
     letter = match[3]
     if letter is None:
         if match[2] is None:
-            raise EvaluationError("unexpected end of string")
+            raise EvaluationError(_INCOMPLETE)
         raise EvaluationError(
             "could not parse formatting clause: error while parsing precision: could not find end of precision specifier"
         )
@@ -111,12 +121,10 @@ def format_string(template: str, values: Value) -> str:
     """
     parts: list[str] = []
     used = 0
-    for text, letter, precision in clauses(template):
+    for text, letter, precision in clauses(template, len(values)):
         parts.append(text)
         if not letter:
             continue
-        if used >= len(values):
-            raise EvaluationError(f"index {used} out of range")
         try:
             parts.append(CLAUSES[letter](values[used], precision))
         except EvaluationError as error:
@@ -221,11 +229,11 @@ def _format_scientific(value: Value, _precision: int = -1) -> str:
         return _localized_infinite(number)
     mantissa, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
     # As the server's locale writes it.
-    return f"{mantissa} \N{MULTIPLICATION SIGN} 10{_superscript(int(exponent))}"
+    return f"{mantissa}\N{MULTIPLICATION SIGN}10{_superscript(int(exponent))}"
 
 
 def _superscript(exponent: int) -> str:
-    return f"{exponent:03d}".translate(_SUPERSCRIPTS)
+    return f"{'-' if exponent < 0 else ''}{abs(exponent):02}".translate(_SUPERSCRIPTS)
 
 
 _SUPERSCRIPTS: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

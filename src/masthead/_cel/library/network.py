@@ -301,6 +301,14 @@ def _is_link_local_multicast(value: IpValue) -> bool:
 _LOCAL_MULTICAST: Final = ipaddress.ip_network("224.0.0.0/24")
 
 
+def _contains_ip_text(network: CidrValue, text: str) -> bool:
+    try:
+        return network.contains(to_ip(text).address)
+    except EvaluationError:
+        # The server does not say why.
+        raise EvaluationError(NO_OVERLOAD) from None
+
+
 def _contains_cidr(network: CidrValue, other: CidrValue) -> bool:
     return network.bits <= other.bits and network.contains(other.address)
 
@@ -338,7 +346,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             "cidr_contains_ip_string",
             (CIDR, STRING),
             BOOL,
-            lambda network, text: network.contains(to_ip(text).address),
+            _contains_ip_text,
         ),
         method(
             "cidr_contains_ip_ip", (CIDR, IP), BOOL, lambda network, value: network.contains(value.address)

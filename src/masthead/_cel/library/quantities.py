@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "QuantityValue", "SemverValue"]
 
-_QUANTITY: Final = re.compile(r"[+-]?[0-9]*\.?[0-9]*[eEinumkKMGTP]*[-+]?[0-9]*\Z")
+_QUANTITY: Final = re.compile(r"([+-]?)([0-9]*\.?[0-9]*)([eEinumkKMGTP]*[-+]?[0-9]*)\Z")
 _FORMAT_WRONG: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 _SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
-_NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 _ONE: Final = 10**9
 
 
@@ -63,10 +62,13 @@ def to_quantity(text: str) -> QuantityValue:
     Raises:
         EvaluationError: If it is none.
     """
-    if not text or not _QUANTITY.match(text):
+    match = _QUANTITY.match(text)
+    if not text or match is None:
         raise EvaluationError(_FORMAT_WRONG)
+    # To the server, a quantity without digits is zero.
+    number = match[2] if match[2].strip(".") else "0"
     try:
-        return QuantityValue(Quantity(text))
+        return QuantityValue(Quantity(f"{match[1]}{number}{match[3]}"))
     except QuantityError:
         raise EvaluationError(_SUFFIX_WRONG) from None
 
