@@ -375,6 +375,13 @@ class Generator:
             del fields[self._random.choice(list(fields))]
         if self._chance(broken * 4):
             fields["kind"] = self._random.choice(["", "x_y", "9"])
+        if self._chance(broken * 2):
+            fields["metadata"] = {
+                "labels": self._any_value(1),
+                "kind": "x",
+                "other": 1,
+                "annotations": {"a": "b"},
+            }
         if self._chance(broken * 4):
             fields["apiVersion"] = self._random.choice(["", "a/b/c", "apps/v1"])
         return fields

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._regexp.pattern import MatchLimitError, PatternError, compile_pattern
-from masthead._schema.errors import FieldError, float_text, json_text, quoted
+from masthead._schema.errors import FieldError, float_text, json_text, quoted, sorted_keys
 from masthead._schema.formats import checked_format, is_known, string_format
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ __all__ = [
     "number_findings",
     "pattern_problem",
     "same_value",
-    "sorted_keys",
     "string_findings",
     "type_finding",
     "type_names",
@@ -81,13 +80,6 @@ class Finding(NamedTuple):
         elif root:
             path = f"{root}.{path}"
         return FieldError(self.reason, path, sorted_keys(self.value), self.detail)
-
-
-def sorted_keys(value: Json) -> Json:
-    """Return a value whose objects have their keys in the order in which Go writes them."""
-    if isinstance(value, dict):
-        return {key: sorted_keys(value[key]) for key in sorted(value)}
-    return [sorted_keys(each) for each in value] if isinstance(value, list) else value
 
 
 def _invalid(path: str, value: Json, text: str, reason: str = "FieldValueInvalid") -> Finding:

@@ -178,6 +178,13 @@ def shown(value: object) -> str:
     return json_text(value)
 
 
+def sorted_keys(value: object) -> object:
+    """Return a value whose objects have their keys in the order in which Go writes a map."""
+    if isinstance(value, dict):
+        return {key: sorted_keys(value[key]) for key in sorted(value)}
+    return [sorted_keys(each) for each in value] if isinstance(value, list) else value
+
+
 def json_text(value: object) -> str:
     """Write a value as Go's ``json.Marshal`` does: without spaces, and safe within HTML and JavaScript."""
     return "".join(_json_pieces(value)).translate(_JSON_ESCAPES)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._schema.constraints import identity, sorted_keys
-from masthead._schema.errors import duplicate, invalid
+from masthead._schema.constraints import identity
+from masthead._schema.errors import duplicate, invalid, sorted_keys
 from masthead._schema.schema import Schema
 
 if TYPE_CHECKING:

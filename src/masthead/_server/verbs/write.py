@@ -201,13 +201,21 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
             stored = cluster.catalog.stored_in(served.table) or served
             cluster.remove(stored, record.key, stored.load(record))
         return Written(value)
-    if new == old:
+    if new == old and _is_stored(served, record, new):
         return Written(record.value)
     if context.options.is_dry_run:
         return Written(served.dump(new))
     written = cluster.write(served, record.key, new, most=MOST_STORED)
     cluster.allocator.keep()
     return Written(written.value)
+
+
+def _is_stored(served: ServedResource, record: Record, new: Plain) -> bool:
+    """Whether an object is stored just as it is.
+
+    The schema of a custom resource can have changed since: what is stored lacks the defaults of the new one.
+    """
+    return not served.is_custom or served.dump(new) == record.value
 
 
 def _completes_deletion(served: ServedResource, new: Plain, old: Plain) -> bool:

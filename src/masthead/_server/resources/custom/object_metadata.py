@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from masthead._meta.metadata import ObjectMeta
-from masthead._schema.errors import invalid, required
+from masthead._schema.errors import invalid, required, sorted_keys
 from masthead._schema.schema import Schema
 from masthead._server.resources import names
 from masthead._server.resources.go_decoder import Mismatch, decoder_of
@@ -39,7 +40,19 @@ def decode_metadata(value: object) -> tuple[Plain, list[str]]:
     if not isinstance(value, dict):
         raise Mismatch(f"json: cannot unmarshal {type_name(value)} into Go value of type v1.ObjectMeta")
     found, unknown = decoder_of(cast("ApiType", ObjectMeta)).clean(cast("Plain", value))
-    return found, unknown
+    # A decoder knows kind and apiVersion, because its values may be whole objects.
+    return found, [*unknown, *(each for each in ("apiVersion", "kind") if each in value)]
+
+
+def _valid_fields(value: object) -> object:
+    """Return metadata without the fields that are not of their types."""
+    if not isinstance(value, dict):
+        return value
+    found: Plain = {}
+    for name, each in cast("Plain", value).items():
+        with suppress(Mismatch):
+            found |= decode_metadata({name: each})[0]
+    return found
 
 
 _Visit: TypeAlias = Callable[[Plain, str], None]
@@ -66,17 +79,22 @@ def coerce_embedded(value: object, schema: Schema, *, drops_invalid: bool = Fals
         for name in ("apiVersion", "kind"):
             if name in found and not isinstance(found[name], str):
                 if not drops_invalid:
-                    raise Mismatch(str(invalid(_child(path, name), found[name], "must be a string")))
+                    raise Mismatch(
+                        str(invalid(_child(path, name), sorted_keys(found[name]), "must be a string"))
+                    )
                 del found[name]
         if _METADATA not in found:
             return
         where = _child(path, _METADATA)
+        # The server writes the metadata, and reads it again: of several mistakes, it reports the first.
+        meta = sorted_keys(found[_METADATA])
         try:
-            found[_METADATA], extra = decode_metadata(found[_METADATA])
+            found[_METADATA], extra = decode_metadata(meta)
         except Mismatch as problem:
             if drops_invalid:
+                found[_METADATA] = _valid_fields(meta)
                 return
-            raise Mismatch(str(invalid(where, found[_METADATA], str(problem)))) from None
+            raise Mismatch(str(invalid(where, meta, str(problem)))) from None
         unknown.extend(f"{where}.{each}" for each in extra)
 
     _visit(value, schema, "", coerce)
