@@ -183,6 +183,10 @@ def _(api: Api) -> None:
     _get(api)
 
 
+def _set_conversion(api: Api, conversion: Plain) -> None:
+    update(api, "widgets", lambda found: found["spec"].update(conversion=conversion))
+
+
 @case("certificates that are none cannot be set later")
 def _(api: Api) -> None:
     install(api, definition(api))
@@ -190,7 +194,7 @@ def _(api: Api) -> None:
         config: Plain = {"url": "https://example.com", "caBundle": bundle}
         webhook: Plain = {"clientConfig": config, "conversionReviewVersions": ["v1"]}
         conversion = {"strategy": "Webhook", "webhook": webhook}
-        update(api, "widgets", lambda found, new=conversion: found["spec"].update(conversion=new))
+        _set_conversion(api, conversion)
 
 
 # Updates
