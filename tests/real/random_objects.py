@@ -482,7 +482,8 @@ def autoscaler(random: Random) -> RandomObject:
 
 
 def disruption_budget(random: Random) -> RandomObject:
-    limit = random.choice([{"minAvailable": 2}, {"maxUnavailable": "20%"}, {"minAvailable": "50%"}, {}])
+    limits: list[Plain] = [{"minAvailable": 2}, {"maxUnavailable": "20%"}, {"minAvailable": "50%"}, {}]
+    limit = random.choice(limits)
     spec = {**limit, "selector": {"matchLabels": {"a": "b"}}}
     status = counts(random, "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     return RandomObject("/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets", {"spec": spec}, status)

@@ -46,6 +46,10 @@ class Representation(Protocol):
         """
         ...
 
+    def is_slow(self, page: Page) -> bool:
+        """Whether writing a list takes too long for the event loop."""
+        ...
+
     def open_stream(self) -> None:
         """Prepare for the events of a watch.
 
@@ -100,6 +104,10 @@ class WholeObjects:
         if served.is_custom:  # Go's unstructured lists do not leave it out
             head.setdefault("continue", "")
         return _list(served.list_kind, served.api_version, head, b"[%b]" % items)
+
+    def is_slow(self, page: Page) -> bool:  # noqa: ARG002 - however long it is
+        """Whether writing a list takes too long: it does not, as objects are copied."""
+        return False
 
     def open_stream(self) -> None:
         """Do nothing: there is nothing to prepare."""
@@ -158,6 +166,10 @@ class MetadataOnly:
         # Go's converter leaves the list of no items nil.
         shown = items if page.records else b"null"
         return _list("PartialObjectMetadataList", self._api_version, list_metadata(page), shown)
+
+    def is_slow(self, page: Page) -> bool:  # noqa: ARG002 - however long it is
+        """Whether writing a list takes too long: it does not, as objects are copied."""
+        return False
 
     def open_stream(self) -> None:
         """Do nothing: there is nothing to prepare."""

@@ -29,6 +29,7 @@ from masthead._server.wire.options import CollectionOptions, DeletionOptions, Wr
 from masthead._server.wire.request import (
     JSON_TYPE,
     ApiResponse,
+    DeferredResponse,
     status_response,
     warning_header,
 )
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from masthead._server.verbs.write import Written
     from masthead._server.wire.negotiation import MediaTypeOptions
     from masthead._server.wire.plain import Plain
-    from masthead._server.wire.request import ApiRequest, DeferredResponse
+    from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
 
 __all__ = ["Rest"]
@@ -98,7 +99,7 @@ class Rest:
         self._faults = faults
         self._limits = limits
         self._on_idle = on_idle
-        self._verbs: dict[str, Callable[[RequestContext], ApiResponse]] = {
+        self._verbs: dict[str, Callable[[RequestContext], ApiResponse | DeferredResponse]] = {
             "get": self._get,
             "list": self._list,
             "create": self._create,
@@ -166,6 +167,9 @@ class Rest:
             response = self._verbs[info.verb](context)
         except StatusFailure as failure:
             response = status_response(failure)
+        if isinstance(response, DeferredResponse):
+            make = response.make
+            return DeferredResponse(lambda: _finished(context, make()))
         return _finished(context, response)
 
     def _get(self, context: RequestContext) -> ApiResponse:
@@ -187,13 +191,15 @@ class Rest:
         record = self._cluster.find(served, info.namespace, info.name)
         return ApiResponse(200, context.representation.one(record.value))
 
-    def _list(self, context: RequestContext) -> ApiResponse:
+    def _list(self, context: RequestContext) -> ApiResponse | DeferredResponse:
         options = CollectionOptions.of(context.request)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
         stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
         latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
         page = read_page(storage, selection, options, latest=latest)
+        if context.representation.is_slow(page):
+            return DeferredResponse(lambda: ApiResponse(200, context.representation.page(page)))
         return ApiResponse(200, context.representation.page(page))
 
     def _describe(self, request: ApiRequest) -> ApiResponse | DeferredResponse:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["TableRepresentation"]
 
 _INCLUDES: Final = frozenset({"", "Metadata", "Object", "None"})
+_QUICK_ROWS: Final = 250
+"""Rows that are written at once; each takes some 50 µs."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -86,6 +88,10 @@ class TableRepresentation:
         rows = b"[%b]" % b",".join([self._row_of(record.value) for record in page.records])
         is_null = printer.writes_null and not page.records
         return self._table(printer, list_metadata(page), b"null" if is_null else rows)
+
+    def is_slow(self, page: Page) -> bool:
+        """Whether writing a list takes too long for the event loop, as every object is decoded and printed."""
+        return len(page.records) > _QUICK_ROWS
 
     def open_stream(self) -> None:
         """Check what rows should include.
