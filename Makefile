@@ -96,6 +96,7 @@ conformance-record: $(READY) ## Record the real server's responses anew
 bench: $(READY) ## Measure decoding, startup, server, client and informers, beside the peers that are at hand
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.schemas
 	$(BIN)/python -m benchmarks.server
 	$(BIN)/python -m benchmarks.requests
 	$(BIN)/python -m benchmarks.sync

@@ -8,6 +8,7 @@
 * ``lookup``: reads from an informer's store.
 * ``scaling``: how an informer's cost grows with the number of objects.
 * ``stall``: the longest pause of the event loop during each step of an informer.
+* ``schemas``: pruning, defaulting and validating custom resources.
 * ``server``: the embedded API server under load, beside kube-apiserver where that is at hand.
 
 A benchmark prints tables and, as its last line, the same figures as JSON. It reports, and its exit status says

@@ -168,6 +168,7 @@ def servers(real_server: RealServer) -> Iterator[Servers]:
         yield Servers(one, other)
 
 
+@pytest.mark.timeout(120 + SCHEMAS)
 def test_random_schemas_have_the_same_effect(servers: Servers) -> None:
     random = Random(SEED)
     for number in range(-(-SCHEMAS // SCHEMAS_OF_A_DEFINITION)):

@@ -146,7 +146,10 @@ class Pattern:
         Raises:
             MatchLimitError: If the search takes too long.
         """
-        return self._follow(state, _EDGE) is _MATCHED
+        reading = state.reading.get(_EDGE)
+        if reading is None:
+            reading = state.reading[_EDGE] = self._follow(state, _EDGE)
+        return reading is _MATCHED
 
     def _follow(self, state: _State, after: str) -> frozenset[int]:
         """Return the instructions that read the next character; `_MATCHED` if the pattern matches before it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._schema.constraints import identity
 from masthead._schema.errors import duplicate, invalid, sorted_keys
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["list_errors"]
 
+_CONTAINERS: Final = (dict, list)
+
 
 def list_errors(value: Json, schema: Schema, path: str = "") -> list[FieldError]:
     """Return the duplicates in lists whose schema does not allow them.
@@ -27,27 +29,35 @@ def list_errors(value: Json, schema: Schema, path: str = "") -> list[FieldError]
         schema: Its structural schema.
         path: Its path; empty for a whole object.
     """
-    return list(_errors(value, schema, path))
+    found: list[FieldError] = []
+    _add_errors(found, value, schema, path)
+    return found
 
 
-def _errors(value: Json, schema: Schema, path: str) -> Iterator[FieldError]:
+def _add_errors(found: list[FieldError], value: Json, schema: Schema, path: str) -> None:
     if isinstance(value, dict):
         values = schema.additional_properties
         if isinstance(values, Schema):
             for key, each in value.items():
-                yield from _errors(each, values, f"{path}[{key}]")
+                if isinstance(each, _CONTAINERS):
+                    _add_errors(found, each, values, f"{path}[{key}]")
         for key, each in value.items():
-            if key in schema.properties:
-                yield from _errors(each, schema.properties[key], f"{path}.{key}" if path else key)
+            if isinstance(each, _CONTAINERS) and key in schema.properties:
+                _add_errors(found, each, schema.properties[key], f"{path}.{key}" if path else key)
     elif isinstance(value, list):
-        if schema.list_type == "set":
-            for index in _repeated(value):
-                yield duplicate(f"{path}[{index}]", sorted_keys(value[index]))
-        elif schema.list_type == "map":
-            yield from _map_errors(value, schema.list_map_keys, path)
+        found += _own_errors(value, schema, path)
         if schema.items is not None:
             for index, each in enumerate(value):
-                yield from _errors(each, schema.items, f"{path}[{index}]")
+                if isinstance(each, _CONTAINERS):
+                    _add_errors(found, each, schema.items, f"{path}[{index}]")
+
+
+def _own_errors(items: list[Json], schema: Schema, path: str) -> Iterator[FieldError]:
+    if schema.list_type == "set":
+        for index in _repeated(items):
+            yield duplicate(f"{path}[{index}]", sorted_keys(items[index]))
+    elif schema.list_type == "map":
+        yield from _map_errors(items, schema.list_map_keys, path)
 
 
 def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[FieldError]:

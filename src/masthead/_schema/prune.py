@@ -8,6 +8,7 @@ from masthead._schema.schema import Json, Schema
 
 __all__ = ["META_FIELDS", "drop_nulls", "prune"]
 
+_CONTAINERS: Final = (dict, list)
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 """The fields of every whole object; its schema need not declare them."""
 
@@ -38,7 +39,7 @@ def _prune(value: Json, schema: Schema | None, path: str, dropped: list[str]) ->
     if isinstance(value, list):
         items = None if schema is None else schema.items
         for index, item in enumerate(value):
-            if isinstance(item, dict | list):
+            if isinstance(item, _CONTAINERS):
                 _prune_item(item, items, f"{path}[{index}]", dropped, keeps_unknown=keeps_unknown)
     elif schema is not None:
         _prune_object(
@@ -59,7 +60,7 @@ def _prune_item(
         _prune_object(item, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=True)
     elif schema is not None:
         for index, each in enumerate(item):
-            if isinstance(each, dict | list):
+            if isinstance(each, _CONTAINERS):
                 _prune_item(each, schema.items, f"{path}[{index}]", dropped, keeps_unknown=True)
 
 
@@ -75,10 +76,10 @@ def _prune_object(
         if is_whole and key in META_FIELDS:
             continue
         if (field := properties.get(key)) is not None:
-            if isinstance(each, dict | list):
+            if isinstance(each, _CONTAINERS):
                 _prune(each, field, _child(path, key), dropped)
         elif values is not None:
-            if isinstance(each, dict | list):
+            if isinstance(each, _CONTAINERS):
                 # ``additionalProperties: true`` declares the keys, but nothing about their values.
                 declared = values if isinstance(values, Schema) else None
                 _prune(each, declared, _child(path, key), dropped)
@@ -108,14 +109,14 @@ def drop_nulls(value: Json, schema: Schema | None) -> None:
         for key, each in value.items():
             if each is None:
                 nulls.append(key)
-            elif isinstance(each, dict | list):
+            elif isinstance(each, _CONTAINERS):
                 drop_nulls(each, _schema_of_field(schema, key))
         for key in nulls:
             if _drops_null(schema, key):
                 del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
         for each in value:
-            if isinstance(each, dict | list):
+            if isinstance(each, _CONTAINERS):
                 drop_nulls(each, schema.items)
 
 

@@ -1,0 +1,1 @@
+"""What schemas cost: see `benchmarks.schemas.benchmark`."""
