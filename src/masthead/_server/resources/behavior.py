@@ -183,6 +183,8 @@ class Behavior:
         begin_deletion: Changes an object when its deletion begins, given the time; it adds the finalizer that holds the
             object until its controller has cleaned up. None for most.
         delete_warning: The warning of a DELETE that does not say what becomes of dependents; empty for none.
+        review: Prepares the validation of what is sent, an object or a merge patch that may be of any form. It runs in
+            a thread, so that other requests are served meanwhile.
         conversions: How objects are converted, by version; a version that has the stored shape is not there.
         scale: What the scale subresource shows and changes; None for the replicas and the LabelSelector of the spec.
     """
@@ -194,6 +196,7 @@ class Behavior:
     subresources: Mapping[str, SubresourceBehavior] = field(default_factory=dict[str, SubresourceBehavior])
     begin_deletion: Callable[[Plain, str], None] | None = None
     delete_warning: str = ""
+    review: Callable[[Plain], None] = _finish_nothing
     conversions: Mapping[str, Conversion] = field(default_factory=dict[str, Conversion])
     scale: ScaleView | None = None
 

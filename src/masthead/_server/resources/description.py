@@ -36,6 +36,7 @@ class ResourceDescription:
         stored_as: The group and version in which objects are stored; the foremost served version if it is None.
         converted: The versions that differ from the stored one in more than ``apiVersion``.
         deprecated: For each deprecated version, since when it is, when it goes, and what takes its place.
+        is_reviewed_ahead: Whether what is sent goes to `Behavior.review` first, because it takes long to validate.
         printer: Returns how objects appear in tables; None for the printer that the kind has by its name. The
             printer of a custom resource gets objects of the served version, that of a built-in one objects of the
             stored version.
@@ -48,6 +49,7 @@ class ResourceDescription:
     stored_as: GroupVersion | None = None
     converted: frozenset[str] = frozenset()
     deprecated: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_reviewed_ahead: bool = False
     printer: Callable[[], Printer] | None = None
 
 

@@ -118,6 +118,18 @@ def read_ahead(request: ApiRequest) -> ApiRequest:
     return replace(request, document=_document_of(request.body))
 
 
+def peek(request: ApiRequest) -> Plain | None:
+    """Parse a body for what is done ahead, in any thread; None if it is not JSON or YAML, too large, or no object."""
+    try:
+        if media_type(request) == YAML_TYPE:
+            found = (request.document or _document_of(request.body))()
+        else:
+            found = go_json.decode(request.body)
+    except (go_json.JsonError, StatusFailure):
+        return None
+    return cast("Plain", found) if isinstance(found, dict) else None
+
+
 def _document_of(body: bytes) -> Callable[[], object]:
     """Parse YAML; returns what gives the document or raises the error."""
     try:

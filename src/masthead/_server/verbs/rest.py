@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rest"]
 
+_REVIEWED: Final = frozenset({"create", "update", "patch"})
 _READ_MANY: Final = frozenset({"list", "watch"})
 _MOST_CONVERSIONS: Final = 16
 """How often a request is handled again because objects have to be converted by a webhook first."""
@@ -112,15 +115,17 @@ class Rest:
     async def respond(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request; wait for nothing, unless a webhook has to convert objects.
+        """Handle a request; wait for nothing, unless a webhook has to convert objects, or a thread to review one.
 
         Raises:
             StatusFailure: If it is refused before the resource is known.
         """
         served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
-        if served is None or not served.converts_by_webhook:
-            return self.handle(request, info)
-        return await self._respond_converting(request, info)
+        if served is not None and served.converts_by_webhook:
+            return await self._respond_converting(request, info)
+        if served is not None and served.description.is_reviewed_ahead and info.verb in _REVIEWED:
+            await asyncio.to_thread(_review, request, served)
+        return self.handle(request, info)
 
     async def _respond_converting(
         self, request: ApiRequest, info: RequestInfo
@@ -307,6 +312,14 @@ def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
 
 def _written(context: RequestContext, written: Written) -> ApiResponse:
     return ApiResponse(201 if written.is_new else 200, context.representation.one(written.value))
+
+
+def _review(request: ApiRequest, served: ServedResource) -> None:
+    """Prepare the validation of a body, in a thread."""
+    sent = bodies.peek(request)
+    # It may be of any form; what is wrong with it is found when it is decoded.
+    with suppress(Exception):
+        served.behavior.review(sent or {})
 
 
 def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:

@@ -26,6 +26,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
             status(), SPEC_GENERATION, CONDITIONAL_UPDATE, ANY_FINALIZER, {"name_rule": names.as_definition}
         ),
         behavior=builtin_behavior("apiextensions.customresourcedefinition"),
+        is_reviewed_ahead=True,
         stored_as=GroupVersion("apiextensions.k8s.io", "v1beta1"),
     ),
 }

@@ -16,6 +16,9 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.v
     definition_errors,
     status_changes,
 )
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.version_schemas import (
+    review_schemas,
+)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.warnings import format_warnings
 
 BEHAVIOR: Final = Behavior(
@@ -29,4 +32,5 @@ BEHAVIOR: Final = Behavior(
     ),
     warnings=WarningHooks(lambda new: format_warnings(new, {}), format_warnings),
     begin_deletion=begin_deletion,
+    review=review_schemas,
 )

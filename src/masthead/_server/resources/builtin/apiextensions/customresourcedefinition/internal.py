@@ -149,6 +149,24 @@ def _is_unset(key: str, value: object) -> bool:
     return value is None or value is False or value in ("", []) or (key == "properties" and value == {})
 
 
+_CONTAINERS: Final = frozenset(
+    [
+        "items",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "properties",
+        "additionalProperties",
+        "patternProperties",
+        "additionalItems",
+        "definitions",
+        "dependencies",
+    ]
+)
+"""The fields of a schema that hold schemas."""
+
+
 def schemas_below(schema: Plain) -> Iterator[Plain]:
     """Yield a schema and all schemas within it, wherever one may stand."""
     waiting = [schema]
@@ -160,6 +178,8 @@ def schemas_below(schema: Plain) -> Iterator[Plain]:
 
 def children(schema: Plain) -> list[Plain]:
     """Return the schemas that stand directly within one."""
+    if schema.keys().isdisjoint(_CONTAINERS):
+        return []
     listed: object = schema.get("items")
     below = cast("list[object]", listed) if isinstance(listed, list) else [listed]
     for name in ("allOf", "anyOf", "oneOf"):

@@ -13,14 +13,12 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.c
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conversion_webhook import (
     KNOWN_REVIEWS,
 )
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
-    has_unpruned_default,
-)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
     InternalSpec,
     same,
     tree_of,
 )
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import Leniency
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schemas import (
     has_bad_map_keys,
     has_invalid_type,
@@ -66,25 +64,24 @@ class Ratchet:
         """Whether a schema was not structural."""
         return self._spec is not None and any(map(_is_non_structural, self._spec.schemas()))
 
-    @cached_property
-    def allows_any_type(self) -> bool:
-        """Whether a schema had a type that does not exist."""
-        return self._spec is not None and self._spec.has_schema_with(has_invalid_type)
+    def leniency(self, *, is_structural: bool, is_unchanged: bool) -> Leniency:
+        """Return what a schema may have because a stored one has it.
 
-    @cached_property
-    def allows_any_set(self) -> bool:
-        """Whether a set had items that are not atomic."""
-        return self._spec is not None and self._spec.has_schema_with(has_non_atomic_set)
-
-    @cached_property
-    def allows_any_keys(self) -> bool:
-        """Whether the keys of a list could be missing or null."""
-        return self._spec is not None and self._spec.has_schema_with(has_bad_map_keys)
-
-    @cached_property
-    def allows_unpruned_defaults(self) -> bool:
-        """Whether a default had unknown fields."""
-        return self._spec is not None and any(map(_has_unpruned_default, self._spec.schemas()))
+        Args:
+            is_structural: Whether the schema must be structural.
+            is_unchanged: Whether the schema is a stored one.
+        """
+        spec = self._spec
+        if spec is None:
+            return Leniency(of_structure=not is_structural)
+        return Leniency(
+            of_structure=not is_structural,
+            of_types=spec.has_schema_with(has_invalid_type),
+            of_sets=spec.has_schema_with(has_non_atomic_set),
+            of_keys=spec.has_schema_with(has_bad_map_keys),
+            of_defaults=any(map(_has_unpruned_default, spec.schemas())),
+            of_costs=is_unchanged,
+        )
 
     @property
     def allows_unknown_reviews(self) -> bool:
@@ -118,6 +115,10 @@ class Ratchet:
 
 
 def _has_unpruned_default(schema: Plain) -> bool:
+    from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
+        has_unpruned_default,
+    )
+
     return not _is_non_structural(schema) and has_unpruned_default(tree_of(schema))
 
 

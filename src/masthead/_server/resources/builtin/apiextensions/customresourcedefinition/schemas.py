@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from masthead._schema.errors import forbidden, gather, invalid, not_supported, required
-from masthead._schema.rule_definitions import rule_form_problems
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
     children,
     shown_items,
@@ -23,6 +22,7 @@ __all__ = [
     "has_extensions",
     "has_invalid_type",
     "has_non_atomic_set",
+    "unknown_format",
     "unsupported_problem",
 ]
 
@@ -101,9 +101,10 @@ class SchemaValidation:
         self.errors: Errors = []
         self.sound: set[str] = set()
 
-    def check_root(self, schema: Plain, path: str) -> None:
-        """Validate the schema of an object."""
+    def check_root(self, schema: Plain, path: str) -> Errors:
+        """Validate the schema of an object; returns its errors."""
         self._check(schema, path, _ANYWHERE, is_root=True)
+        return self.errors
 
     def _check(self, schema: Plain, path: str, scope: _Scope, *, is_root: bool = False) -> None:
         kind = schema.get("type")
@@ -218,6 +219,8 @@ class SchemaValidation:
     def _check_rules(self, schema: Plain, path: str) -> None:
         """Check the rules of a schema, except for their expressions."""
         if not unsupported_problem(schema):
+            from masthead._schema.rule_definitions import rule_form_problems
+
             self.errors += rule_form_problems(tree_of(schema), path)
 
 
@@ -345,3 +348,52 @@ def has_non_atomic_set(schema: Plain) -> bool:
 def has_bad_map_keys(schema: Plain) -> bool:
     """Tell whether a schema is a list with keys that may be missing or null."""
     return bool(gather(lambda: _key_errors(schema, "")))
+
+
+_STRING_FORMATS: Final = frozenset(
+    {
+        "bsonobjectid",
+        "byte",
+        "cidr",
+        "creditcard",
+        "date",
+        "datetime",
+        "duration",
+        "email",
+        "hexcolor",
+        "hostname",
+        "ipv4",
+        "ipv6",
+        "isbn",
+        "isbn10",
+        "isbn13",
+        "k8slongname",
+        "k8sshortname",
+        "mac",
+        "password",
+        "rgbcolor",
+        "ssn",
+        "uri",
+        "uuid",
+        "uuid3",
+        "uuid4",
+        "uuid5",
+    }
+)
+"""The formats of text that mean something, without their dashes."""
+_FORMATS: Final = {
+    "": _STRING_FORMATS,
+    "string": _STRING_FORMATS,
+    "integer": frozenset({"int32", "int64"}),
+    "number": frozenset({"float", "double"}),
+}
+
+
+def unknown_format(schema: Plain) -> str:
+    """Return the format of a schema if it means nothing; empty if it does, or there is none."""
+    name = text(schema, "format")
+    if not name:
+        return ""
+    kind = text(schema, "type")
+    plain_name = name if kind in {"integer", "number"} else name.replace("-", "")
+    return "" if plain_name in _FORMATS.get(kind, ()) else name

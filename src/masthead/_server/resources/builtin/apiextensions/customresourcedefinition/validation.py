@@ -18,11 +18,11 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.i
 )
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.ratchet import Ratchet
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schemas import (
-    has_extensions,
     unsupported_problem,
 )
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.version_schemas import (
     schema_errors,
+    spec_reports,
 )
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.versions import (
     column_errors,
@@ -90,12 +90,13 @@ def _spec_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
     if scope not in _SCOPES:
         errors.append(not_supported("spec.scope", scope, _SCOPES) if scope else required("spec.scope"))
     errors += _missing_schema_errors(spec, ratchet)
-    has_defaults = spec.has_schema_with(lambda schema: schema.get("default") is not None)
+    reports = spec_reports(spec)
+    has_defaults = any(each.has_defaults for each in reports)
     if has_defaults and spec.preserves_unknown:
         why = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
     # Pruning, defaults and extensions all stand on a structural schema.
-    is_structural = not spec.preserves_unknown or has_defaults or spec.has_schema_with(has_extensions)
+    is_structural = not spec.preserves_unknown or has_defaults or any(each.has_extensions for each in reports)
     is_structural = is_structural or not ratchet.allows_non_structural
     for index, version in enumerate(spec.versions):
         path = f"spec.versions[{index}]"

@@ -1,42 +1,54 @@
-"""Validation of one schema of a definition as a whole: structure, defaults, OpenAPI and rules, in this order."""
+"""Validation of one schema of a definition as a whole, and of what the definition asks of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from masthead._schema.errors import forbidden, invalid
-from masthead._schema.rule_definitions import expression_problems
-from masthead._schema.structural import structural_errors
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.default_values import (
-    default_errors,
-)
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.internal import (
-    children,
+    InternalSpec,
     set_fields,
     shown_schema,
-    tree_of,
 )
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schemas import (
-    SchemaValidation,
-    unsupported_problem,
+from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
+    DEEPEST,
+    Leniency,
+    SchemaReport,
+    make_report,
+    report_on,
 )
 from masthead._server.wire.plain import Plain, text
 
 if TYPE_CHECKING:
-    from masthead._schema.schema import Schema
     from masthead._server.resources.behavior import Errors
     from masthead._server.resources.builtin.apiextensions.customresourcedefinition.ratchet import Ratchet
 
-__all__ = ["DEEPEST", "schema_errors"]
+__all__ = ["reports_on", "review_schemas", "schema_errors", "spec_reports"]
 
-DEEPEST: Final = 128
-"""Levels of a schema. kube-apiserver has no limit but that of JSON, ten thousand."""
 _AT_ROOT: Final = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern"
     " MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example"
     " XPreserveUnknownFields XValidations"
 )
 """What the schema of a resource with a status may have at its root: the status is validated without it."""
+_FIELD: Final = "openAPIV3Schema"
+
+
+def review_schemas(sent: Plain) -> None:
+    """Make the reports on the schemas of a definition, or of a merge patch of one; safe in any thread."""
+    reports_on(sent)
+
+
+def reports_on(definition: Plain) -> list[SchemaReport]:
+    """Return the reports on the schemas of a definition."""
+    return spec_reports(InternalSpec.of(definition))
+
+
+def spec_reports(spec: InternalSpec) -> list[SchemaReport]:
+    """Return the reports on the schema that all versions share, and on those of the versions."""
+    schemas = [(f"spec.versions[{index}].schema", each.schema) for index, each in enumerate(spec.versions)]
+    schemas.insert(0, ("spec.validation", spec.shared.schema))
+    return [report_on(schema, f"{path}.{_FIELD}") for path, schema in schemas if schema is not None]
 
 
 def schema_errors(
@@ -58,50 +70,23 @@ def schema_errors(
         is_structural: Whether the schema must be structural.
         is_unchanged: Whether the schema was there before; the cost of each of its rules is not limited again.
     """
-    path = f"{path}.openAPIV3Schema"
-    if is_too_deep(schema):
+    path = f"{path}.{_FIELD}"
+    report = report_on(schema, path)
+    if report.is_too_deep:
         # differs from kube-apiserver, which takes any depth: every operation on a schema would have to.
         return [invalid(path, "", f"must not be nested more than {DEEPEST} levels deep")]
+    if not report.is_clean:
+        # Only now: to look at the stored schemas takes as long as to look at this one.
+        leniency = ratchet.leniency(is_structural=is_structural, is_unchanged=is_unchanged)
+        if leniency != Leniency():
+            report = make_report(schema, path, leniency)
     errors = _root_errors(schema, path) if has_status else []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
-    unsupported = unsupported_problem(schema) if is_structural else ""
-    tree = tree_of(schema) if is_structural and not unsupported else None
-    tree_errors = _tree_errors(tree, path, ratchet) if tree is not None else []
-    errors += tree_errors
-    validation = SchemaValidation(
-        allows_any_type=ratchet.allows_any_type,
-        allows_any_set=ratchet.allows_any_set,
-        allows_any_keys=ratchet.allows_any_keys,
-    )
-    validation.check_root(schema, path)
-    errors += validation.errors
-    # Rules are compiled against the types of a schema that is otherwise right.
-    if tree is not None and not tree_errors and validation.sound:
-        errors += expression_problems(tree, path, validation.sound, limits_each=not is_unchanged)
-    if unsupported and not errors:
-        errors.append(invalid(path, "", unsupported))
+    errors += [*report.tree, *report.openapi, *report.rules]
+    if report.unsupported and not errors:
+        errors.append(invalid(path, "", report.unsupported))
     return errors
-
-
-def _tree_errors(schema: Schema, path: str, ratchet: Ratchet) -> Errors:
-    if errors := structural_errors(schema, path):
-        return errors
-    if errors := default_errors(schema, path):
-        # What was there before is looked at only if it is needed.
-        may_have_unknown = ratchet.allows_unpruned_defaults
-        return default_errors(schema, path, may_have_unknown=True) if may_have_unknown else errors
-    return []
-
-
-def is_too_deep(schema: Plain) -> bool:
-    """Tell whether schemas stand within each other more than `DEEPEST` times."""
-    level = [schema]
-    for _ in range(DEEPEST):
-        level = [below for each in level for below in children(each)]
-        if not level:
-            return False
-    return True
 
 
 def _root_errors(schema: Plain, path: str) -> Errors:
