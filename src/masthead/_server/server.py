@@ -28,6 +28,7 @@ from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.custom.registry import DefinitionRegistry
 from masthead._server.storage import JournalError, Storage
+from masthead._server.unenforced import UnenforcedKinds
 from masthead._server.verbs.discovery import VERSION
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
@@ -123,6 +124,7 @@ class Server:
             authority=self.ca,
         )
         self._definitions = DefinitionRegistry(self._cluster)
+        self._cluster.on_write.append(UnenforcedKinds().observe)
         self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
