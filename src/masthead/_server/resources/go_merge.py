@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead._schema.errors import quoted
 from masthead._server.resources.go_decoder import GoList, GoMap, GoStruct
+from masthead._server.resources.go_values import Decoding, Mismatch
 from masthead._server.wire.go_duplicates import MOST_STRICT_ERRORS, Pairs
 
 if TYPE_CHECKING:
@@ -32,20 +33,26 @@ def merge_duplicates(struct: GoStruct, pairs: Pairs) -> tuple[Plain, list[str]]:
     Returns:
         The object without unknown fields, and the errors of strict decoding in the order of the document: an unknown
         field that is there twice is unknown once, and no duplicate.
+
+    Raises:
+        Mismatch: If a value is not of its field's type, even if another one takes its place.
     """
     merging = _Merging()
     merged = merging.struct(struct, pairs, {})
+    if merging.decoding.mismatch:
+        raise Mismatch(str(merging.decoding.mismatch))
     return merged, list(merging.errors)
 
 
 class _Merging:
     def __init__(self) -> None:
+        self.decoding = Decoding()
         self.errors: dict[str, None] = {}
         self._size = 0
-        self._path: list[str] = []
 
     def struct(self, struct: GoStruct, pairs: Pairs, old: Plain) -> Plain:
         """Decode an object into a struct."""
+        path = self.decoding.path
         seen: set[str] = set()
         for key, each in pairs:
             field = struct.fields.get(key)
@@ -57,44 +64,47 @@ class _Merging:
             seen.add(key)
             if each is None and not struct.is_set_to_null(key):
                 continue
-            self._path.append(f".{key}")
-            old[key] = self._value(field, each, old.get(key))
-            self._path.pop()
+            path.append(struct.steps[key])
+            old[key] = self._value(field, each, old.get(key), struct.name)
+            path.pop()
         return old
 
-    def _value(self, type_: GoValue, value: object, old: object) -> object:
+    def _value(self, type_: GoValue, value: object, old: object, owner: str) -> object:
         if isinstance(type_, GoStruct) and isinstance(value, Pairs):
             return self.struct(type_, value, cast("Plain", old) if isinstance(old, dict) else {})
         if isinstance(type_, GoMap) and isinstance(value, Pairs):
-            return self._map(type_, value, cast("Plain", old) if isinstance(old, dict) else {})
+            return self._map(type_, value, cast("Plain", old) if isinstance(old, dict) else {}, owner)
         if isinstance(type_, GoList) and isinstance(value, list) and not isinstance(value, Pairs):
-            return self._list(type_, value, cast("list[object]", old) if isinstance(old, list) else [])
-        # What decodes itself, and what has the wrong type.
-        return _plain(value)
+            return self._list(type_, value, cast("list[object]", old) if isinstance(old, list) else [], owner)
+        # What decodes itself, and what has the wrong type; the object is cleaned once more as a whole.
+        plain = _plain(value)
+        if plain is not None:
+            type_.clean(plain, self.decoding, owner)
+        return plain
 
-    def _map(self, type_: GoMap, pairs: Pairs, old: Plain) -> Plain:
+    def _map(self, type_: GoMap, pairs: Pairs, old: Plain, owner: str) -> Plain:
         seen: set[str] = set()
         for key, each in pairs:
             if key in seen:
                 self._add("duplicate field", key)
             seen.add(key)
-            self._path.append(f".{key}")
+            self.decoding.path.append(f"{{{key}")
             # A value of a map is always a new one.
-            old[key] = self._value(type_.item, each, None)
-            self._path.pop()
+            old[key] = self._value(type_.item, each, None, owner)
+            self.decoding.path.pop()
         return old
 
-    def _list(self, type_: GoList, values: list[object], old: list[object]) -> list[object]:
+    def _list(self, type_: GoList, values: list[object], old: list[object], owner: str) -> list[object]:
         made: list[object] = []
         for index, each in enumerate(values):
-            self._path.append(f"[{index}]")
-            made.append(self._value(type_.item, each, old[index] if index < len(old) else None))
-            self._path.pop()
+            self.decoding.path.append(f"[{index}]")
+            made.append(self._value(type_.item, each, old[index] if index < len(old) else None, owner))
+            self.decoding.path.pop()
         return made
 
     def _add(self, problem: str, key: str) -> None:
         if len(self.errors) < MOST_STRICT_ERRORS and self._size < _MAX_REPORTED:
-            path = "".join([*self._path, f".{key}"]).removeprefix(".")
+            path = self.decoding.where(key)
             self._size += len(path)
             self.errors[f"{problem} {quoted(path)}"] = None
 

@@ -56,15 +56,18 @@ def decode(
     """
     gvk = decoder.gvk
     body = _read(request, gvk.kind, gvk.api_version, older)
-    problems: list[str] = []
-    # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
-    if media_type(request) == JSON_TYPE:
-        body, problems = _merge_duplicates(request, body, decoder)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
         kind = found.get("kind") or gvk.kind  # a custom resource of another kind is refused for that later
         return bad_request(f'{kind} in version "{gvk.version}" cannot be handled as a {kind}: {problem}')
 
+    problems: list[str] = []
+    # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
+    if media_type(request) == JSON_TYPE:
+        try:
+            body, problems = _merge_duplicates(request, body, decoder)
+        except Mismatch as error:
+            raise refuse(body, str(error)) from None
     return drop_unknown(body, decoder, options, problems, refuse)
 
 

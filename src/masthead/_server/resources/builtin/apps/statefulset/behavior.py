@@ -14,11 +14,16 @@ from masthead._server.resources.builtin.apps.statefulset.warnings import (
     new_stateful_set_warnings,
     stateful_set_warnings,
 )
+from masthead._server.resources.defaulting.disabled import dropped_on_create, dropped_on_update
 from masthead._server.resources.validation.status import counters
+
+_MAX_UNAVAILABLE: Final = ("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
 
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
+        prepare_create=dropped_on_create(*_MAX_UNAVAILABLE),
+        prepare_update=dropped_on_update(*_MAX_UNAVAILABLE),
         validate_create=stateful_set_errors,
         validate_update=stateful_set_changes,
         validate_status=counters(

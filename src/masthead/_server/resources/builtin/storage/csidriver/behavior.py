@@ -11,9 +11,17 @@ from masthead._server.resources.builtin.storage.csidriver.warnings import (
     driver_change_warnings,
     driver_warnings,
 )
+from masthead._server.resources.defaulting.disabled import dropped_on_create, dropped_on_update
+
+_VOLUME_LIMIT_SCALING: Final = ("spec", "preventPodSchedulingIfMissing")
 
 BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
-    hooks=StrategyHooks(validate_create=driver_errors, validate_update=driver_changes),
+    hooks=StrategyHooks(
+        prepare_create=dropped_on_create(*_VOLUME_LIMIT_SCALING),
+        prepare_update=dropped_on_update(*_VOLUME_LIMIT_SCALING),
+        validate_create=driver_errors,
+        validate_update=driver_changes,
+    ),
     warnings=WarningHooks(driver_warnings, driver_change_warnings),
 )
