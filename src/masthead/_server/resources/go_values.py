@@ -263,20 +263,20 @@ class ByteString:
     go_type = "[]uint8"
     zero = None
 
-    def clean(self, value: object, decoding: Decoding, owner: str) -> str | None:
-        """Return the text, or None if it is not base64."""
+    def clean(self, value: object, decoding: Decoding, owner: str) -> str:
+        """Return the text; empty for null in a map, and if it is not base64."""
         if isinstance(value, str):
             try:
                 # Written again, it has neither newlines nor stray bits in its last letter.
                 return base64.b64encode(decode_base64(value)).decode()
             except ValueError as error:
                 decoding.mismatch = decoding.mismatch or str(error)
-                return None
+                return ""
         if isinstance(value, list):
             return self._encoded(cast("list[object]", value), decoding, owner)
         if value is not None:
             decoding.add_mismatch(value, owner, self.go_type)
-        return None
+        return ""
 
     @staticmethod
     def _encoded(value: list[object], decoding: Decoding, owner: str) -> str:

@@ -12,6 +12,7 @@ from masthead._server.resources.builtin.core.node.validation import (
     node_status_errors,
 )
 from masthead._server.resources.builtin.core.node.warnings import node_warnings
+from masthead._server.resources.defaulting.disabled import dropped_on_update
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedul
 def _prepare_node(node: Plain, _allocate: Allocator) -> None:
     """Keep pods from a node until something says that it is ready."""
     spec = node.setdefault("spec", {})
+    spec.pop("configSource", None)
+    _forget_config(node)
     taints = items(spec, "taints")
     if not any(all(each.get(key) == value for key, value in _NOT_READY.items()) for each in taints):
         spec["taints"] = [*taints, dict(_NOT_READY)]
@@ -38,6 +41,7 @@ BEHAVIOR: Final = Behavior(
     defaults=DEFAULTS,
     hooks=StrategyHooks(
         prepare_create=_prepare_node,
+        prepare_update=dropped_on_update("spec", "configSource"),
         validate_create=node_errors,
         validate_update=node_changes,
         prepare_status=lambda new, _old, _allocate: _forget_config(new),
