@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from masthead._server.openapi.gnostic import encode_swagger
+from masthead._schema.schema import Schema
+from masthead._server.openapi.gnostic import PROTOBUF_SWAGGER
 from masthead._server.openapi.service import OpenApiService
 from masthead._server.resources.catalog import Catalog
 
@@ -129,9 +130,8 @@ def test_numbers_and_flags_are_encoded() -> None:
         "enum": [1],
     }
 
-    encoded = encode_swagger({"definitions": {"a": schema}})
+    found = dict(fields(PROTOBUF_SWAGGER.definition(Schema.from_plain(schema))))
 
-    found = dict(fields(named(one(encoded, 9), "a")))
     assert found[7] == b"\x00\x00\x00\x00\x00\x00\x04@"
     assert (found[11], found[16], found[21]) == (300, 1, b"\x10\x00")
     assert one(found[20], 2) == b"1"

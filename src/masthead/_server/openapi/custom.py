@@ -11,6 +11,7 @@ from masthead._schema.schema import Definitions, Schema
 from masthead._server import scheme
 from masthead._server.definitions.builtin import name_of
 from masthead._server.openapi.enums import DOCUMENTED
+from masthead._server.openapi.swagger import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,10 +38,13 @@ class CustomDefinitions(Definitions):
     """
 
     def __init__(self, resources: Iterable[ServedResource]) -> None:
-        self._custom = [each for each in resources if each.definition is not None]
+        self._resources: dict[str, ServedResource] = {}
         own: dict[str, Schema] = {}
-        for served in self._custom:
+        for served in resources:
+            if not served.is_custom:
+                continue
             gvk = served.gvk
+            self._resources[custom_name(gvk)] = served
             own[custom_name(gvk)] = _object(served)
             list_gvk = gvk.group_version.kind(served.list_kind)
             of_lists = custom_list(gvk, served.list_kind)
@@ -51,25 +55,23 @@ class CustomDefinitions(Definitions):
         """Return the schema of a full name; None if there is none."""
         return super().get(name) or DOCUMENTED.get(name)
 
-    def in_version_2(self) -> dict[str, Schema]:
-        """Return the schemas of the resources in the form of OpenAPI v2, by their names."""
-        return {custom_name(each.gvk): _object_in_version_2(each) for each in self._custom}
+    def definition(self, name: str, schema: Schema) -> Schema:
+        """Return the form of a schema in OpenAPI v2.
+
+        Args:
+            name: Its full name.
+            schema: Its form in version 3.
+        """
+        served = self._resources.get(name)
+        return definition_of(name, schema) if served is None else _object_in_version_2(served)
 
 
 def _object(served: ServedResource) -> Schema:
-    try:
-        made = custom_object(_schema(served), served.gvk)
-    except RecursionError:  # nested more deeply than documents need to show
-        made = custom_object(None, served.gvk)
-    return _with_selectable_fields(made, served)
+    return _with_selectable_fields(custom_object(_schema(served), served.gvk), served)
 
 
 def _object_in_version_2(served: ServedResource) -> Schema:
-    try:
-        made = custom_object_in_version_2(_schema(served), served.gvk)
-    except RecursionError:
-        made = custom_object_in_version_2(None, served.gvk)
-    return _with_selectable_fields(made, served)
+    return _with_selectable_fields(custom_object_in_version_2(_schema(served), served.gvk), served)
 
 
 def _schema(served: ServedResource) -> Schema | None:

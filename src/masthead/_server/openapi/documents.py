@@ -42,7 +42,8 @@ def document_of(
     Raises:
         KeyError: If there is no schema for a reference.
     """
-    schemas = with_shared_kinds(needed_schemas(paths.values(), definitions), group_versions)
+    names = (name for item in paths.values() for name in item.schemas())
+    schemas = with_shared_kinds(needed_schemas(names, definitions), group_versions)
     components: Json = {"schemas": schemas} if schemas else {}
     if info is INFO:
         components["securitySchemes"] = SECURITY
@@ -63,13 +64,13 @@ def with_shared_kinds(
     return found
 
 
-def needed_schemas(items: Iterable[PathItem], definitions: Definitions) -> dict[str, Schema]:
-    """Return the schemas that paths refer to, directly or through others, by their names.
+def needed_schemas(names: Iterable[str], definitions: Definitions) -> dict[str, Schema]:
+    """Return schemas by their names, and all that they refer to, directly or through others.
 
     Raises:
-        KeyError: If there is no schema for a reference.
+        KeyError: If there is no schema of a name, or for a reference.
     """
-    queue = [name for each in items for name in each.schemas()]
+    queue = list(names)
     found: dict[str, Schema] = {}
     while queue:
         name = queue.pop()

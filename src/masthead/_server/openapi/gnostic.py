@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from masthead._server.openapi.swagger import HEAD
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["encode_swagger"]
+    from masthead._schema.schema import Schema
+    from masthead._server.openapi.operations import PathItem
+
+__all__ = ["PROTOBUF_SWAGGER", "ProtobufSwagger"]
 
 Json = dict[str, Any]
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
-
-
-def encode_swagger(document: Json) -> bytes:
-    """Encode a document of OpenAPI v2."""
-    return _encode(document, _DOCUMENT)
 
 
 def _varint(value: int) -> bytes:
@@ -112,12 +112,6 @@ def _map_of(message: Callable[[], _Message]) -> Callable[[int, Any], bytes]:
         return _tagged(number, b"".join(entries))
 
     return write
-
-
-def _paths(number: int, value: Mapping[str, Json]) -> bytes:
-    return _tagged(
-        number, b"".join(_named(2, path, _encode(item, _PATH_ITEM)) for path, item in value.items())
-    )
 
 
 def _responses(number: int, value: Mapping[str, Json]) -> bytes:
@@ -250,9 +244,28 @@ _DOCUMENT: Final = _Message(
     {
         "swagger": (1, _string),
         "info": (2, _nested(lambda: _INFO)),
-        "paths": (8, _paths),
-        "definitions": (9, _map_of(lambda: _SCHEMA)),
         "security": (12, _security),
         "securityDefinitions": (13, _security_definitions),
     }
 )
+
+
+class ProtobufSwagger:
+    """The document in protobuf."""
+
+    def path(self, item: PathItem) -> bytes:
+        """Encode a path."""
+        return _encode(item.plain_in_version_2(), _PATH_ITEM)
+
+    def definition(self, schema: Schema) -> bytes:
+        """Encode a schema of version 2."""
+        return _encode(msgspec.to_builtins(schema), _SCHEMA)
+
+    def document(self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes]) -> bytes:
+        """Encode the document from its encoded paths and definitions, in their order."""
+        whole_paths = b"".join(_named(2, path, item) for path, item in paths.items())
+        whole_definitions = b"".join(_named(1, name, each) for name, each in definitions.items())
+        return _encode(HEAD, _DOCUMENT) + _tagged(8, whole_paths) + _tagged(9, whole_definitions)
+
+
+PROTOBUF_SWAGGER: Final = ProtobufSwagger()

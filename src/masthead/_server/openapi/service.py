@@ -14,17 +14,18 @@ import msgspec
 from masthead._meta.gvk import GroupVersion
 from masthead._server import scheme
 from masthead._server.openapi.custom import CustomDefinitions, schema_name
-from masthead._server.openapi.documents import CUSTOM_INFO, document_of
+from masthead._server.openapi.documents import CUSTOM_INFO, document_of, needed_schemas, with_shared_kinds
 from masthead._server.openapi.enums import DOCUMENTED
-from masthead._server.openapi.gnostic import encode_swagger
+from masthead._server.openapi.gnostic import PROTOBUF_SWAGGER
 from masthead._server.openapi.operations import Operation, PathItem
 from masthead._server.openapi.paths import META, discovery_item, paths_of
-from masthead._server.openapi.swagger import swagger_of
+from masthead._server.openapi.swagger import JSON_SWAGGER
 from masthead._server.wire.request import JSON_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from masthead._server.openapi.swagger import SwaggerEncoding
     from masthead._server.resources.catalog import Catalog
     from masthead._server.resources.resource import ServedResource
 
@@ -90,9 +91,12 @@ class OpenApiService:
             self._custom = {
                 each: self._custom[each] for each in self._group_versions() if each in self._custom
             }
+            hashes = {name: self._hash_of(name) for name in sorted(self._names())}
+            # A group-version may be gone by the time that its turn comes.
             paths = {
-                name: {"serverRelativeURL": f"{_ROOT}{name}?hash={self._hash_of(name)}"}
-                for name in sorted(self._names())
+                name: {"serverRelativeURL": f"{_ROOT}{name}?hash={digest}"}
+                for name, digest in hashes.items()
+                if digest
             }
             made = OpenApiDocument.of(msgspec.json.encode({"paths": paths}))
             self._index = (generation, made)
@@ -128,13 +132,13 @@ class OpenApiService:
         """
         with self._making:
             if self._swagger[0] != self._catalog.generation:
-                self._swagger = (self._catalog.generation, {(False, False): self._make_swagger()})
+                generation = self._catalog.generation
+                made = OpenApiDocument.of(self._make_swagger(JSON_SWAGGER))
+                self._swagger = (generation, {(False, False): made})
             forms = self._swagger[1]
             if (is_protobuf, False) not in forms:
                 plain = forms[False, False]
-                forms[True, False] = OpenApiDocument(
-                    encode_swagger(msgspec.json.decode(plain.body)), plain.hash
-                )
+                forms[True, False] = OpenApiDocument(self._make_swagger(PROTOBUF_SWAGGER), plain.hash)
             if (is_protobuf, is_gzip) not in forms:
                 whole = forms[is_protobuf, False]
                 # Fast rather than small: it mostly goes to the same machine.
@@ -192,16 +196,23 @@ class OpenApiService:
             self._kept.popitem(last=False)
         return made
 
-    def _make_swagger(self) -> OpenApiDocument:
-        paths = {f"/{name}/": item for name in self._names() if (item := _item_beside(name)) is not None}
+    def _make_swagger(self, encoding: SwaggerEncoding) -> bytes:
+        items = {f"/{name}/": item for name in self._names() if (item := _item_beside(name)) is not None}
+        paths = {path: encoding.path(item) for path, item in items.items()}
+        names = {name for item in items.values() for name in item.schemas()}
         custom: list[ServedResource] = []
         for group_version in self._group_versions():
             resources = self._resources(group_version)
-            paths |= paths_of(group_version, resources, schema_name)
             custom += (each for each in resources if each.is_custom)
+            for path, item in paths_of(group_version, resources, schema_name).items():
+                paths[path] = encoding.path(item)
+                names.update(item.schemas())
         definitions = CustomDefinitions(custom)
-        plain = swagger_of(paths, definitions, _scheme_versions(), definitions.in_version_2())
-        return OpenApiDocument.of(msgspec.json.encode(plain))
+        schemas = with_shared_kinds(needed_schemas(names, definitions), _scheme_versions())
+        return encoding.document(
+            dict(sorted(paths.items())),
+            {name: encoding.definition(definitions.definition(name, each)) for name, each in schemas.items()},
+        )
 
 
 _builtin_documents: Final[dict[str, OpenApiDocument]] = {}
