@@ -40,6 +40,7 @@ class Catalog:
         """The names of the resources of each group-version, in order."""
         self._versions: dict[str, tuple[str, ...]] = {}
         self._custom_groups: list[str] = []
+        self._group_generations: dict[str, int] = {}
 
     @classmethod
     def builtin(cls) -> Catalog:
@@ -97,6 +98,10 @@ class Catalog:
         """
         return (*scheme.VERSIONS, *self._custom_groups)
 
+    def group_generation(self, group: str) -> int:
+        """Return the generation of the last change of a group."""
+        return self._group_generations.get(group, 0)
+
     def versions(self, group: str) -> tuple[str, ...]:
         """Return the versions of a group, the preferred one first; empty if the group is not served."""
         return self._versions.get(group, ())
@@ -152,6 +157,7 @@ class Catalog:
 
     def _update_versions(self, group: str, *, added: str = "", removed: str = "") -> None:
         self.generation += 1
+        self._group_generations[group] = self.generation
         versions = {*self.versions(group), added} - {"", removed}
         if not versions:
             self._versions.pop(group, None)
@@ -159,7 +165,8 @@ class Catalog:
             return
         if group not in self._versions:
             self._custom_groups = sorted((*self._custom_groups, group))
-        self._versions[group] = tuple(sorted(versions, key=precedence, reverse=True))
+        # Versions of any other form are in the order of their names.
+        self._versions[group] = tuple(sorted(sorted(versions), key=precedence, reverse=True))
 
 
 def unknown_resource() -> StatusFailure:

@@ -14,6 +14,7 @@ from masthead._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.resource import Subresource
     from masthead._server.resources.catalog import Catalog
     from masthead._server.resources.resource import ServedResource
@@ -72,6 +73,7 @@ class Discovery:
         self._generation = catalog.generation
         self._resource_lists: dict[tuple[str, str], bytes] = {}
         self._aggregated: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._groups: dict[str, tuple[int, bytes]] = {}
 
     def describe(self, request: ApiRequest) -> ApiResponse | None:
         """Respond to a request about the server itself; None if the path is about something else."""
@@ -155,17 +157,26 @@ class Discovery:
     def _aggregate(self, path: str, version: str) -> tuple[bytes, str]:
         """Build an aggregated document and its ETag."""
         groups = ("",) if path == "/api" else self._named_groups()
-        body = msgspec.json.encode(
+        head = msgspec.json.encode(
             {
                 "kind": "APIGroupDiscoveryList",
                 "apiVersion": f"apidiscovery.k8s.io/{version}",
                 "metadata": {},
-                "items": [self._group_discovery(group) for group in groups],
             }
         )
+        items = b",".join([self._group_discovery(group) for group in groups])
+        body = b'%b,"items":[%b]}' % (head[:-1], items)
         return body, f'"{hashlib.sha512(body).hexdigest().upper()}"'
 
-    def _group_discovery(self, group: str) -> Plain:
+    def _group_discovery(self, group: str) -> bytes:
+        """Encode a group; it is kept until the group changes, because there may be thousands of others."""
+        generation = self._catalog.group_generation(group)
+        kept = self._groups.get(group)
+        if kept is None or kept[0] != generation:
+            kept = self._groups[group] = (generation, msgspec.json.encode(self._discovered_group(group)))
+        return kept[1]
+
+    def _discovered_group(self, group: str) -> Plain:
         versions = [
             {
                 "version": version,
@@ -246,8 +257,7 @@ def _discovered(served: ServedResource) -> Plain:
     resource = served.resource
     found: Plain = {
         "resource": resource.name,
-        # As kube-apiserver writes it: an empty group and version mean those of the list that it is in.
-        "responseKind": {"group": "", "version": "", "kind": served.kind},
+        "responseKind": _response_kind(served, served.gvk),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
@@ -262,13 +272,18 @@ def _discovered(served: ServedResource) -> Plain:
 
 
 def _discovered_part(served: ServedResource, part: Subresource) -> Plain:
-    is_own = (part.kind.group, part.kind.version) == (served.group, served.version)
-    group, version = ("", "") if is_own else (part.kind.group, part.kind.version)
     return {
         "subresource": part.name,
-        "responseKind": {"group": group, "version": version, "kind": part.kind.kind},
+        "responseKind": _response_kind(served, part.kind),
         "verbs": list(part.verbs),
     }
+
+
+def _response_kind(served: ServedResource, gvk: GroupVersionKind) -> Plain:
+    # As kube-apiserver writes it: of a built-in kind, an empty group and version mean those of the list.
+    is_implied = not served.is_custom and gvk.group_version == served.gvk.group_version
+    group, version = ("", "") if is_implied else (gvk.group, gvk.version)
+    return {"group": group, "version": version, "kind": gvk.kind}
 
 
 def not_found_page() -> ApiResponse:

@@ -47,11 +47,17 @@ def _with_integers(value: object) -> object:
     return [_with_integers(each) for each in value] if isinstance(value, list) else value
 
 
-def _copied(found: Plain) -> Plain:
-    """Return a copy of decoded JSON, with floats in place of integers of more than 64 bits."""
+def _copied(found: Plain) -> tuple[Plain, bool]:
+    """Return a copy of decoded JSON, with floats in place of integers of more than 64 bits.
+
+    Returns:
+        The copy, and whether it may have nulls.
+    """
     data = msgspec.json.encode(found)
     copy = cast("Plain", _decode(data))
-    return cast("Plain", _with_floats(copy)) if _LONG_NUMBER.search(data) else copy
+    if _LONG_NUMBER.search(data):
+        copy = cast("Plain", _with_floats(copy))
+    return copy, b"null" in data
 
 
 def _with_floats(value: object) -> object:
@@ -103,13 +109,23 @@ class NopConverter:
 
 def set_defaults(found: Plain, version: DefinitionVersion) -> None:
     """Set the defaults of a version in an object, in place."""
+    if not version.has_defaults:
+        return
     from masthead._schema.defaulting import apply_defaults
 
     apply_defaults(found, version.schema)
 
 
-def _prune(found: Plain, version: DefinitionVersion, *, drops_invalid: bool = False) -> list[str]:
+def _prune(
+    found: Plain, version: DefinitionVersion, *, drops_invalid: bool = False, has_nulls: bool = True
+) -> list[str]:
     """Drop what the schema of a version does not have, in place; returns the paths that were dropped.
+
+    Args:
+        found: The object.
+        version: The version.
+        drops_invalid: Whether invalid metadata of embedded objects is dropped.
+        has_nulls: Whether the object may have nulls.
 
     Raises:
         Mismatch: If the metadata of an embedded object is invalid, unless that is dropped.
@@ -119,7 +135,8 @@ def _prune(found: Plain, version: DefinitionVersion, *, drops_invalid: bool = Fa
     unknown: list[str] = []
     if not version.definition.preserves_unknown:
         unknown = prune(found, version.schema)
-        drop_nulls(found, version.schema)
+        if has_nulls:
+            drop_nulls(found, version.schema)
     if version.has_embedded:
         unknown += coerce_embedded(found, version.schema, drops_invalid=drops_invalid)
     return unknown
@@ -209,7 +226,7 @@ class SchemaCodec:
         Raises:
             Mismatch: If metadata is invalid, at the root or in an embedded object.
         """
-        found = _copied({key: value for key, value in body.items() if key not in _HEAD})
+        found, has_nulls = _copied({key: value for key, value in body.items() if key not in _HEAD})
         unknown: list[str] = []
         if "metadata" in body:
             meta, extra = decode_metadata(body["metadata"])
@@ -221,7 +238,7 @@ class SchemaCodec:
         if others:
             found.update(others)
         else:
-            unknown += _prune(found, self._version)
+            unknown += _prune(found, self._version, has_nulls=has_nulls)
         return found, unknown
 
     def load(self, value: bytes) -> Plain:

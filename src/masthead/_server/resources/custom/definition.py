@@ -17,6 +17,8 @@ from masthead._server.resources.versions import precedence
 from masthead._server.wire.plain import Plain, items, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead._meta.gvk import GroupVersionKind
     from masthead._schema.schema import Schema
 
@@ -77,12 +79,22 @@ class DefinitionVersion:
     @functools.cached_property
     def has_embedded(self) -> bool:
         """Whether the objects have whole objects embedded in them."""
-        return _has_embedded(self.schema)
+        return _any(self.schema, lambda each: each.embedded_resource)
 
     @functools.cached_property
     def has_rules(self) -> bool:
         """Whether the schema has validation rules."""
-        return _has_rules(self.schema)
+        return _any(self.schema, lambda each: bool(each.rules))
+
+    @functools.cached_property
+    def has_defaults(self) -> bool:
+        """Whether the schema has defaults."""
+        return _any(self.schema, lambda each: each.has_default)
+
+    @functools.cached_property
+    def has_unique_lists(self) -> bool:
+        """Whether the schema has lists of type ``set`` or ``map``."""
+        return _any(self.schema, lambda each: each.list_type in {"set", "map"})
 
     @property
     def deprecation_warning(self) -> str:
@@ -155,12 +167,9 @@ class Definition:
         return (self.uid, names, flags, self.spec)
 
 
-def _has_embedded(schema: Schema) -> bool:
-    return schema.embedded_resource or any(map(_has_embedded, schema.children()))
-
-
-def _has_rules(schema: Schema) -> bool:
-    return bool(schema.rules) or any(map(_has_rules, (*schema.children(), *schema.all_of)))
+def _any(schema: Schema, holds: Callable[[Schema], bool]) -> bool:
+    """Whether something holds for a schema, or for any within it."""
+    return holds(schema) or any(_any(each, holds) for each in (*schema.children(), *schema.all_of))
 
 
 def _scale_paths(plain: Plain) -> ScalePaths | None:

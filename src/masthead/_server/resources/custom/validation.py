@@ -81,7 +81,7 @@ class ObjectValidator:
             *self._schema_errors(found),
             *self._scale_errors(found),
             *self._embedded_errors(found),
-            *list_errors(found, self._version.schema),
+            *self._list_errors(found),
         ]
         return [*errors, *self._rule_errors(errors, found)]
 
@@ -126,9 +126,13 @@ class ObjectValidator:
         return embedded_errors(found, version.schema) if version.has_embedded else []
 
     def _new_list_errors(self, new: Plain, old: Plain) -> list[FieldError]:
-        errors = list_errors(new, self._version.schema)
+        errors = self._list_errors(new)
         # Duplicates anywhere in the stored object excuse those of the new one.
-        return errors if errors and not list_errors(old, self._version.schema) else []
+        return errors if errors and not self._list_errors(old) else []
+
+    def _list_errors(self, found: Plain) -> list[FieldError]:
+        version = self._version
+        return list_errors(found, version.schema) if version.has_unique_lists else []
 
     def _rule_errors(
         self, errors: list[FieldError], new: Plain, old: Plain | None = None
