@@ -63,6 +63,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument(
+        "--no-workloads", action="store_true", help="leave Deployments and ReplicaSets without pods"
+    )
+    parser.add_argument(
         "--no-bootstrap",
         action="store_true",
         help="start with namespaces only: no roles, no Service kubernetes",
@@ -134,6 +137,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         tls=chosen.tls,
         controllers=not chosen.no_controllers,
         bootstrap=not chosen.no_bootstrap,
+        workloads=not (chosen.no_workloads or chosen.no_controllers),
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
         seed=chosen.seed,

@@ -34,6 +34,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     tls: bool = False,
     controllers: bool | Collection[str] = True,
     bootstrap: bool = True,
+    workloads: bool = False,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
@@ -70,6 +71,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             endpoints, RBAC's roles and bindings, priority classes, flow schemas and priority levels, the default
             ServiceCIDR, and in every namespace the service account ``default`` and the ConfigMap
             ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
+        workloads: Whether Deployments, ReplicaSets and ReplicationControllers get their pods, by the controllers
+            ``deployments``, ``replicasets`` and ``replicationcontrollers``. The pods stay pending: there is no
+            kubelet. Without, a test writes the status of a Deployment itself.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
@@ -102,6 +106,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             tls=tls,
             controllers=controllers,
             bootstrap=bootstrap,
+            workloads=workloads,
             clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,

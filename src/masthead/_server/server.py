@@ -20,7 +20,12 @@ from masthead._server.access import AccessControl
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.connection import HttpServer, abort_connection
-from masthead._server.controllers.manager import BOOTSTRAP_CONTROLLERS, CONTROLLERS, ControllerManager
+from masthead._server.controllers.manager import (
+    BOOTSTRAP_CONTROLLERS,
+    CONTROLLERS,
+    WORKLOAD_CONTROLLERS,
+    ControllerManager,
+)
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
@@ -424,11 +429,15 @@ class Server:
             raise ClosedError("the server stopped before this was done") from None
 
 
-def _controllers_of(settings: Settings) -> bool | Collection[str]:
+def _controllers_of(settings: Settings) -> Collection[str]:
     """The controllers to run; without bootstrap objects, those that create some are not among them."""
-    if settings.controllers is True and not settings.bootstrap:
-        return CONTROLLERS.keys() - BOOTSTRAP_CONTROLLERS
-    return settings.controllers
+    if isinstance(settings.controllers, bool):
+        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if settings.controllers else set[str]()
+        if not settings.bootstrap:
+            chosen -= BOOTSTRAP_CONTROLLERS
+    else:
+        chosen = set(settings.controllers)
+    return chosen | WORKLOAD_CONTROLLERS if settings.workloads else chosen
 
 
 def _listening_sockets(host: str, port: int) -> list[socket.socket]:

@@ -32,7 +32,27 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[Controller, ObjectRef]
 
-__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "ControllerManager"]
+__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "WORKLOAD_CONTROLLERS", "ControllerManager"]
+
+
+# Imported when they are to run, because few servers have workloads.
+def _replica_sets(client: ObjectClient) -> Controller:
+    from masthead._server.controllers.workloads.replicas import replica_set_controller
+
+    return replica_set_controller(client)
+
+
+def _replication_controllers(client: ObjectClient) -> Controller:
+    from masthead._server.controllers.workloads.replicas import replication_controller
+
+    return replication_controller(client)
+
+
+def _deployments(client: ObjectClient) -> Controller:
+    from masthead._server.controllers.workloads.deployments import DeploymentController
+
+    return DeploymentController(client)
+
 
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "namespaces": NamespaceController,
@@ -43,10 +63,15 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "serviceaccounts": ServiceAccountController,
     "root-ca": RootCAController,
     "aggregation": ClusterRoleAggregationController,
+    "replicasets": _replica_sets,
+    "replicationcontrollers": _replication_controllers,
+    "deployments": _deployments,
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {"definitions": DefinitionController}
 """The controllers that kube-apiserver runs itself, and that cannot be switched off."""
+WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments"})
+"""Those that run only if a server is to have workloads: they write what tests often write themselves."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Those that create what every namespace has."""
 
@@ -56,7 +81,7 @@ class ControllerManager:
 
     Args:
         cluster: The cluster state that they observe and change.
-        enabled: The names of the controllers to run; True for all, False for none.
+        enabled: The names of the controllers to run; True for all but those of workloads, False for none.
         on_idle: Called when there is nothing left to reconcile.
 
     Raises:
@@ -128,7 +153,7 @@ def _reconcile(key: Key) -> float | None:
 
 def _names(enabled: bool | Collection[str]) -> Collection[str]:
     if isinstance(enabled, bool):
-        return CONTROLLERS if enabled else ()
+        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if enabled else ()
     if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
         raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")
     return enabled

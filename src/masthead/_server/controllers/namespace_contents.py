@@ -60,7 +60,7 @@ class _EveryNamespace:
             return
         stored = self._client.load(ref)
         if stored is None:
-            self._client.create(ref, self._content())
+            self._client.create(ref.table, ref.namespace, self._content())
         elif self._has_drifted(stored):
             self._client.update(ref, lambda found: found.update(self._content(), metadata=found["metadata"]))
 

@@ -82,15 +82,14 @@ class ObjectClient:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def create(self, ref: ObjectRef, content: Plain) -> None:
-        """Create an object; nothing happens if that is refused, because it exists or its namespace is gone.
+    def create(self, table: str, namespace: str, content: Plain) -> None:
+        """Create an object in a namespace; nothing happens if that is refused, because it exists or its namespace is gone.
 
         Raises:
             JournalError: The object could not be stored.
         """
-        served = self.served(ref.table)
+        served = self.served(table)
         if served is not None:
-            namespace, _ = _split(served, ref)
             try:
                 write.create(WriteContext(self.cluster, served, namespace, "", WriteOptions()), content)
             except JournalError:

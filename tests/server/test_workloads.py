@@ -1,0 +1,268 @@
+"""Workloads: Deployments roll out, ReplicaSets and ReplicationControllers keep their pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.server.calls import MERGE_PATCH
+from tests.server.quiet_cluster import QuietCluster
+
+import masthead.server
+from masthead.server import VirtualClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+APPS = "/apis/apps/v1/namespaces/default"
+CORE = "/api/v1/namespaces/default"
+LABELS = {"app": "web"}
+REVISION = "deployment.kubernetes.io/revision"
+
+
+@pytest.fixture
+def cluster() -> Iterator[QuietCluster]:
+    with masthead.server.run(clock=VirtualClock, token=None, workloads=True) as running:
+        made = QuietCluster(running)
+        yield made
+        made.caller.close()
+
+
+def template(image: str = "nginx:1") -> dict[str, Any]:
+    return {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "web", "image": image}]}}
+
+
+def deployment(replicas: int = 3, **spec: Any) -> dict[str, Any]:
+    body = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template(), **spec}
+    return {"metadata": {"name": "web"}, "spec": body}
+
+
+def pods(cluster: QuietCluster) -> list[Any]:
+    found: list[Any] = cluster.call("GET", f"{CORE}/pods")["items"]
+    return found
+
+
+def sizes(cluster: QuietCluster) -> dict[str, int]:
+    """The replicas of each revision."""
+    found = cluster.call("GET", f"{APPS}/replicasets")["items"]
+    return {each["metadata"]["annotations"][REVISION]: each["spec"]["replicas"] for each in found}
+
+
+def make_ready(cluster: QuietCluster) -> None:
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    for pod in pods(cluster):
+        path = f"{CORE}/pods/{pod['metadata']['name']}/status"
+        patch = {"status": {"phase": "Running", "conditions": [ready]}}
+        # A pod may be gone by now, because the one before it became ready.
+        cluster.caller.call("PATCH", path, patch, content_type=MERGE_PATCH)
+        cluster.server.wait_until_quiet()
+
+
+def patch(cluster: QuietCluster, spec: dict[str, Any]) -> None:
+    cluster.call("PATCH", f"{APPS}/deployments/web", {"spec": spec}, content_type=MERGE_PATCH)
+
+
+def status(cluster: QuietCluster) -> Any:
+    return cluster.call("GET", f"{APPS}/deployments/web")["status"]
+
+
+def condition(cluster: QuietCluster, kind: str) -> tuple[str, str]:
+    found = next(each for each in status(cluster)["conditions"] if each["type"] == kind)
+    return found["status"], found["reason"]
+
+
+def test_a_deployment_gets_a_replica_set_and_pods(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+
+    (replica_set,) = cluster.call("GET", f"{APPS}/replicasets")["items"]
+    assert replica_set["metadata"]["ownerReferences"][0]["kind"] == "Deployment"
+    assert len(pods(cluster)) == 3
+    assert pods(cluster)[0]["metadata"]["ownerReferences"][0]["name"] == replica_set["metadata"]["name"]
+    assert status(cluster)["unavailableReplicas"] == 3
+    assert condition(cluster, "Available") == ("False", "MinimumReplicasUnavailable")
+    assert condition(cluster, "Progressing") == ("True", "ReplicaSetUpdated")
+
+
+def test_it_is_complete_when_its_pods_are_ready(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    make_ready(cluster)
+
+    assert status(cluster)["availableReplicas"] == 3
+    assert condition(cluster, "Available") == ("True", "MinimumReplicasAvailable")
+    assert condition(cluster, "Progressing") == ("True", "NewReplicaSetAvailable")
+
+
+def test_a_new_template_rolls_out_as_pods_become_ready(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    make_ready(cluster)
+    patch(cluster, {"template": template("nginx:2")})
+    assert sizes(cluster) == {"1": 3, "2": 1}
+
+    for _ in range(4):
+        make_ready(cluster)
+
+    assert sizes(cluster) == {"1": 0, "2": 3}
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods(cluster)} == {"nginx:2"}
+
+
+def test_going_back_makes_an_old_replica_set_the_newest_revision(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    patch(cluster, {"template": template("nginx:2")})
+    patch(cluster, {"template": template("nginx:1")})
+
+    assert set(sizes(cluster)) == {"2", "3"}
+    annotations = cluster.call("GET", f"{APPS}/deployments/web")["metadata"]["annotations"]
+    assert annotations[REVISION] == "3"
+
+
+def test_recreate_waits_until_the_old_pods_are_gone(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment(strategy={"type": "Recreate"}))
+    cluster.call(
+        "PATCH",
+        f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}",
+        {"metadata": {"finalizers": ["example.com/hold"]}},
+        content_type=MERGE_PATCH,
+    )
+    patch(cluster, {"template": template("nginx:2")})
+    assert sizes(cluster) in ({"1": 0}, {"1": 0, "2": 3})
+
+    cluster.free(f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}")
+    assert sizes(cluster) == {"1": 0, "2": 3}
+
+
+def test_a_paused_deployment_scales_but_does_not_roll_out(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    patch(cluster, {"paused": True, "template": template("nginx:2"), "replicas": 5})
+
+    assert sizes(cluster) == {"1": 5}
+    assert condition(cluster, "Progressing") == ("Unknown", "DeploymentPaused")
+    patch(cluster, {"paused": False})
+    assert set(sizes(cluster)) == {"1", "2"}
+
+
+def test_a_rollout_that_makes_no_progress_times_out(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment(progressDeadlineSeconds=60))
+    cluster.server.advance(59)
+    assert condition(cluster, "Progressing")[0] == "True"
+
+    cluster.server.advance(5)
+    cluster.server.wait_until_quiet()
+    assert condition(cluster, "Progressing") == ("False", "ProgressDeadlineExceeded")
+
+
+def test_old_revisions_above_the_limit_are_deleted(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment(1, revisionHistoryLimit=1))
+    for number in range(2, 6):
+        make_ready(cluster)
+        patch(cluster, {"template": template(f"nginx:{number}")})
+    make_ready(cluster)
+
+    assert sizes(cluster) == {"4": 0, "5": 1}
+
+
+def test_a_deleted_deployment_takes_its_replica_sets_and_pods_with_it(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    cluster.call("DELETE", f"{APPS}/deployments/web")
+
+    assert sizes(cluster) == {}
+    assert pods(cluster) == []
+
+
+def replica_set(replicas: int = 2, **spec: Any) -> dict[str, Any]:
+    body = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template(), **spec}
+    return {"metadata": {"name": "web"}, "spec": body}
+
+
+def test_a_deleted_pod_is_replaced(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/replicasets", replica_set())
+    before = {pod["metadata"]["name"] for pod in pods(cluster)}
+    cluster.call("DELETE", f"{CORE}/pods/{min(before)}")
+
+    after = {pod["metadata"]["name"] for pod in pods(cluster)}
+    assert len(after) == 2
+    assert min(before) not in after
+
+
+def test_a_pod_that_finished_is_replaced(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(1))
+    path = f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}/status"
+    cluster.call("PATCH", path, {"status": {"phase": "Failed"}}, content_type=MERGE_PATCH)
+
+    assert sorted(pod["status"]["phase"] for pod in pods(cluster)) == ["Failed", "Pending"]
+
+
+def test_scaling_down_keeps_ready_pods(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(1))
+    make_ready(cluster)
+    (ready,) = (pod["metadata"]["name"] for pod in pods(cluster))
+    for replicas in (5, 1):
+        path = f"{APPS}/replicasets/web"
+        cluster.call("PATCH", path, {"spec": {"replicas": replicas}}, content_type=MERGE_PATCH)
+
+    assert [pod["metadata"]["name"] for pod in pods(cluster)] == [ready]
+
+
+def test_a_matching_orphan_is_adopted_and_a_pod_that_stops_matching_is_released(
+    cluster: QuietCluster,
+) -> None:
+    body = {**template(), "metadata": {"name": "orphan", "labels": LABELS}}
+    cluster.call("POST", f"{CORE}/pods", body)
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(2))
+    assert len(pods(cluster)) == 2
+    assert (
+        cluster.call("GET", f"{CORE}/pods/orphan")["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
+    )
+
+    change = {"metadata": {"labels": {"app": "other"}}}
+    cluster.call("PATCH", f"{CORE}/pods/orphan", change, content_type=MERGE_PATCH)
+    assert "ownerReferences" not in cluster.call("GET", f"{CORE}/pods/orphan")["metadata"]
+    assert len(pods(cluster)) == 3
+
+
+def test_pods_are_available_after_their_minimum_of_ready_seconds(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(1, minReadySeconds=30))
+    path = f"{CORE}/pods/{pods(cluster)[0]['metadata']['name']}"
+    since = cluster.call("GET", path)["metadata"]["creationTimestamp"]
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
+    cluster.call("PATCH", f"{path}/status", {"status": {"conditions": [ready]}}, content_type=MERGE_PATCH)
+    found = cluster.call("GET", f"{APPS}/replicasets/web")["status"]
+    assert (found["readyReplicas"], found.get("availableReplicas")) == (1, None)
+
+    cluster.server.advance(31)
+    assert cluster.call("GET", f"{APPS}/replicasets/web")["status"]["availableReplicas"] == 1
+
+
+def test_a_replication_controller_has_a_map_of_labels_for_a_selector(cluster: QuietCluster) -> None:
+    body = {"metadata": {"name": "web"}, "spec": {"replicas": 2, "selector": LABELS, "template": template()}}
+    cluster.call("POST", f"{CORE}/replicationcontrollers", body)
+
+    assert len(pods(cluster)) == 2
+    assert cluster.call("GET", f"{CORE}/replicationcontrollers/web")["status"]["replicas"] == 2
+
+
+def test_many_pods_come_in_several_steps(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/replicasets", replica_set(230))
+    assert len(pods(cluster)) == 230
+
+    cluster.call("PATCH", f"{APPS}/replicasets/web", {"spec": {"replicas": 0}}, content_type=MERGE_PATCH)
+    assert pods(cluster) == []
+
+
+def test_nothing_is_written_when_nothing_is_left_to_do(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/deployments", deployment())
+    revision = cluster.server.revision
+    cluster.server.advance(3600)
+    cluster.server.wait_until_quiet()
+    after = cluster.server.revision
+    cluster.server.advance(3600)
+
+    assert after - revision <= 1  # the rollout times out, once
+    assert cluster.server.revision == after
+
+
+def test_by_default_there_are_no_workloads() -> None:
+    with masthead.server.run(token=None) as running:
+        cluster = QuietCluster(running)
+        cluster.call("POST", f"{APPS}/deployments", deployment())
+        assert pods(cluster) == []
+        cluster.caller.close()
