@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.validation import validate as validate
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
@@ -123,6 +124,7 @@ _HOMES = {
     "ObjectWaitCondition": "masthead._client.conditions",
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
+    "validate": "masthead._client.validation",
     "EventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
     "Config": "masthead._config.model",

@@ -14,6 +14,7 @@ from masthead._client.scales import Scales
 from masthead._client.served_kinds import wait_until_served
 from masthead._client.target import any_kind, metadata_only, typed
 from masthead._client.typed import TypedResource
+from masthead._client.validation import validate_by_cluster
 from masthead._config.loader import conceal, load
 from masthead._config.model import Config
 from masthead._config.overrides import adjusted
@@ -30,7 +31,7 @@ from masthead._transport.http import MAX_RESPONSE_BYTES
 from masthead.errors import ConfigError, InvalidValueError, NameFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Self
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Impersonation
     from masthead._discovery.model import ApiResource
     from masthead._meta.unstructured import Unstructured
-    from masthead._meta.v1 import DeletionPropagation
+    from masthead._meta.v1 import DeletionPropagation, StatusCause
     from masthead._rest.client import RestClient
     from masthead._sansio.warnings import ServerWarning
 
@@ -337,6 +338,30 @@ class Client(Clientset):
         """
         gvk = kind if isinstance(kind, GroupVersionKind) else kind.GVK
         return await wait_until_served(self, gvk, timeout=timeout)
+
+    async def validate(
+        self, obj: Object | Mapping[str, object], *, old: Object | Mapping[str, object] | None = None
+    ) -> list[StatusCause]:
+        """Validate an object by the schema that the cluster has for its kind; the object is not sent.
+
+        The schema is the one of OpenAPI: types, formats, required and unknown fields, and the rules of custom
+        resources. kube-apiserver checks more of its own kinds, and so does admission; for those, use ``dry_run``.
+
+        Args:
+            obj: The object, or its data, with apiVersion and kind.
+            old: The object before an update, for rules about changes.
+
+        Returns:
+            What the server would refuse, as the causes of its `InvalidError`; empty if it is valid. A field that the
+            kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
+
+        Raises:
+            InvalidValueError: If the object has no apiVersion or kind.
+            UnknownKindError: If the cluster has no schema of the kind; that of a new custom resource appears some
+                seconds after its definition.
+        """
+        read_schemas = self._discovery._schemas  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        return await validate_by_cluster(read_schemas, obj, old)
 
     async def close(self) -> None:
         """Close all connections; running watches and calls end. Closing twice does nothing."""

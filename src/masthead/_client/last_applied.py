@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Plain: TypeAlias = dict[str, Any]
 
-__all__ = ["LAST_APPLIED", "apply_patch", "configuration_of"]
+__all__ = ["LAST_APPLIED", "apply_patch", "builtin_class", "configuration_of"]
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation, which kubectl reads and writes, too."""
@@ -61,10 +61,11 @@ def apply_patch(configuration: Plain, current: Object, gvk: GroupVersionKind) ->
 
     original, found = _last_applied(current), current.to_dict()
     try:
-        if (rules := _rules_of(gvk)) is not None:
+        if (cls := builtin_class(gvk)) is not None:
+            from masthead._schema.merge_definitions import merge_rules_of
             from masthead._schema.strategic_diff import three_way_patch
 
-            patch = three_way_patch(original, configuration, found, rules)
+            patch = three_way_patch(original, configuration, found, merge_rules_of(cls))
             return Patch.strategic(patch) if patch else None
         from masthead._schema.three_way_merge import three_way_merge_patch
 
@@ -90,17 +91,13 @@ def _last_applied(current: Object) -> Plain:
     return cast("Plain", found) if isinstance(found, dict) else {}
 
 
-def _rules_of(gvk: GroupVersionKind) -> Any:  # noqa: ANN401 - imported when it is needed
-    """How a kind of Kubernetes itself is merged; None for any other."""
+def builtin_class(gvk: GroupVersionKind) -> type[Object] | None:
+    """The class of a kind of Kubernetes itself; None for any other kind."""
     try:
         cls = registry.object_class(gvk)
     except UnknownKindError:
         return None
-    if not cls.__module__.startswith("masthead.api."):
-        return None
-    from masthead._schema.merge_definitions import merge_rules_of
-
-    return merge_rules_of(cls)
+    return cls if cls.__module__.startswith("masthead.api.") else None
 
 
 def _written(configuration: Plain) -> str:

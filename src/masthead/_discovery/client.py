@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.shape import JSON
     from masthead._rest.client import RestClient
+    from masthead._schema.documents import DocumentDefinitions
 
 __all__ = ["DiscoveryClient"]
 
@@ -211,6 +212,10 @@ class DiscoveryClient:
             MastheadError: As for `RestClient.call`.
         """
         return await self._openapi.document(api_version)
+
+    async def _schemas(self, api_version: str) -> DocumentDefinitions:
+        """The schemas of a group-version, decoded, for the client's own use; see `OpenApi.definitions`."""
+        return await self._openapi.definitions(api_version)
 
     async def refresh(self) -> DiscoveryResult:
         """Discover again; rate limited if the last refreshes changed nothing.

@@ -23,7 +23,7 @@ from masthead._sync.typed import TypedResource
 from masthead._transport.http import MAX_RESPONSE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
     from typing import Self
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from masthead._discovery.model import ApiResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.unstructured import Unstructured
-    from masthead._meta.v1 import DeletionPropagation
+    from masthead._meta.v1 import DeletionPropagation, StatusCause
     from masthead._sansio.warnings import ServerWarning
 
 __all__ = ["Client"]
@@ -307,6 +307,29 @@ class Client(Clientset):
             DeadlineError: If it is not served in time; the message says what its definition lacks.
         """
         return self._portal.call(self._async.wait_until_served(kind, timeout=timeout))
+
+    def validate(
+        self, obj: Object | Mapping[str, object], *, old: Object | Mapping[str, object] | None = None
+    ) -> list[StatusCause]:
+        """Validate an object by the schema that the cluster has for its kind; the object is not sent.
+
+        The schema is the one of OpenAPI: types, formats, required and unknown fields, and the rules of custom
+        resources. kube-apiserver checks more of its own kinds, and so does admission; for those, use ``dry_run``.
+
+        Args:
+            obj: The object, or its data, with apiVersion and kind.
+            old: The object before an update, for rules about changes.
+
+        Returns:
+            What the server would refuse, as the causes of its `InvalidError`; empty if it is valid. A field that the
+            kind does not have is among them, although a server only warns of it, unless it is asked to be strict.
+
+        Raises:
+            InvalidValueError: If the object has no apiVersion or kind.
+            UnknownKindError: If the cluster has no schema of the kind; that of a new custom resource appears some
+                seconds after its definition.
+        """
+        return self._portal.call(self._async.validate(obj, old=old))
 
     def close(self) -> None:
         """Close all connections; running watches and calls end. Closing twice does nothing."""
