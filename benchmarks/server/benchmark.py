@@ -1,4 +1,4 @@
-"""The embedded server: its start, OpenAPI, writes and reads per second, watchers, and memory, beside a kube-apiserver.
+"""The embedded server: its start, OpenAPI, custom resources, writes and reads per second, watchers, and memory, beside a kube-apiserver.
 
 Each server is a process of its own, and so is the load; both share this machine's cores. Rates are the median of
 several rounds, in which the servers take turns; how many times a rate is another is the median of what each round
@@ -24,6 +24,7 @@ from tests.real_server import ASSETS, missing_programs, real_server_in
 from benchmarks.harness import measure
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.harness.wire import Address, Connection, RefusedError
+from benchmarks.server.custom_resources import custom_resources_table
 from benchmarks.server.load import CONNECTIONS
 from benchmarks.server.openapi import openapi_table
 
@@ -57,6 +58,7 @@ class Size:
         watchers: How many there are.
         updates: How many updates each of them receives.
         pods: How many to store.
+        definitions: How many CustomResourceDefinitions to create.
     """
 
     repeat: int
@@ -64,11 +66,12 @@ class Size:
     watchers: int = 100
     updates: int = 96
     pods: int = 10_000
+    definitions: int = 2_000
 
     @classmethod
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
-        return cls(repeat=1, tenths=1, watchers=10, updates=16, pods=200)
+        return cls(repeat=1, tenths=1, watchers=10, updates=16, pods=200, definitions=40)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -342,11 +345,15 @@ def run(lab: Lab, size: Size) -> Report:
     """Measure everything."""
     start, memory = start_table(lab, size.repeat), memory_table(lab, size)
     openapi = openapi_table(functools.partial(ours, lab), size.repeat)
+    custom = custom_resources_table(
+        functools.partial(ours, lab), size.repeat, size.definitions, 2 * size.definitions
+    )
     with contenders(lab) as servers:
         rounds = load_rounds(lab, servers, size)
     tables: tuple[Table, ...] = (
         start,
         openapi,
+        custom,
         load_table(servers, rounds, size),
         watch_table(servers, rounds, size),
         memory,

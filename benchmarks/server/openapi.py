@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.harness import measure
 from benchmarks.harness.report import Column, Row, Table, Target
 from benchmarks.harness.wire import Connection
+from benchmarks.server.pings import Pings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def _row(name: str, title: str, spent: float | None, limit: float | None = None)
 def _requests(start: Start) -> Figures:
     with start() as (address, _), Connection(address) as connection:
         connection.send(address.request("GET", "/version"))
-        pings = _Pings(address)
+        pings = Pings(address)
         spent: Figures = {}
 
         def timed(name: str, *paths: str) -> bytes:
@@ -71,33 +71,3 @@ def _requests(start: Start) -> Figures:
             timed("documents", *(each["serverRelativeURL"] for each in listed.values()))
             timed("swagger", SWAGGER)
         return {**spent, "stall": pings.longest * 1e3}
-
-
-class _Pings:
-    """Sends small requests one after the other during a block.
-
-    Attributes:
-        longest: Seconds that the slowest of them took.
-    """
-
-    def __init__(self, address: Address) -> None:
-        self.longest = 0.0
-        self._address = address
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._send)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-
-    def _send(self) -> None:
-        request = self._address.request("GET", "/version")
-        with Connection(self._address) as connection:
-            # A pause, so that the load itself takes little of the machine.
-            while not self._is_over.wait(0.002):
-                began = time.perf_counter()
-                connection.send(request)
-                self.longest = max(self.longest, time.perf_counter() - began)
