@@ -19,6 +19,7 @@ __all__ = [
     "boolean",
     "container_names_and_images",
     "cut_list",
+    "format_labels",
     "group_resource",
     "label_selector",
     "label_set",
@@ -28,7 +29,11 @@ __all__ = [
 
 def label_set(owner: Plain, name: str) -> str:
     """Format a map of labels: ``app=web,tier=front``; ``<none>`` if there are none."""
-    found = labels(owner, name)
+    return format_labels(labels(owner, name))
+
+
+def format_labels(found: Mapping[str, str]) -> str:
+    """Format labels: ``app=web,tier=front``; ``<none>`` if there are none."""
     # The pairs are sorted as text, which is not always the order of their keys.
     return ",".join(sorted(f"{key}={value}" for key, value in found.items())) or "<none>"
 

@@ -11,10 +11,10 @@ import msgspec
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._printers.formats import label_set
+from masthead._printers.formats import format_labels
 from masthead._printers.kinds import printer_for
 from masthead._printers.layout import cell_text, lay_out
-from masthead._printers.plain import entries, part, text
+from masthead._printers.plain import entries, labels, part, text
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class PrintedRow:
     def namespace(self) -> str:
         """The namespace of the object; empty if it has none."""
         return text(self._metadata(), "namespace")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the object."""
+        return labels(self._metadata(), "labels")
 
     def _metadata(self) -> Plain:
         found = self.object
@@ -117,7 +122,7 @@ class PrintedTable:
             if has_namespaces:
                 line.insert(0, cell_text(row.namespace))
             if labels:
-                line.append(label_set(row._metadata(), "labels"))  # noqa: SLF001 - of this module
+                line.append(cell_text(format_labels(row.labels)))
             lines.append(line)
         return lay_out(lines)
 
