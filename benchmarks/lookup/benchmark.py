@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.harness import measure
 from benchmarks.harness.measure import ratio
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
-from benchmarks.lookup.worker import BUCKETS
+from benchmarks.lookup.worker import BUCKETS, PRINTED
 from benchmarks.sync.clients import COMPACT, CONTENDERS, LAZY
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _ROWS: Final = {
     **{f"index_{size}": f"by_index, {size:,} found" for size in BUCKETS},
     "select": "lister.list, by label selector, 1 in 400 found",
     "all": "list, all of them",
+    "table": f"printers.table and its text, a pod of {PRINTED:,}",
 }
 
 

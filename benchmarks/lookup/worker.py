@@ -35,6 +35,9 @@ BUCKETS: Final = (10, 100, 1_000)
 SELECTOR: Final = "app=svc-7"
 """Matches one pod in 400."""
 
+PRINTED: Final = 20_000
+"""How many pods are printed in one table, at most."""
+
 _SLICES: Final = 5
 """How often each read is measured; the least counts, because disturbances can only add to it."""
 _FEW: Final = 16
@@ -64,6 +67,8 @@ def microseconds(read: Callable[[str], object], wanted: Sequence[str]) -> float:
 
 def measured(informer: SharedInformer[Pod], calls: int) -> Figures:
     """Measure all kinds of reads, of about so many objects each."""
+    from masthead.printers import table
+
     indexer, lister = informer.indexer, informer.lister
     keys = indexer.list_keys()
     count = len(keys)
@@ -83,6 +88,8 @@ def measured(informer: SharedInformer[Pod], calls: int) -> Figures:
         figures[f"index_{size}"] = microseconds(functools.partial(indexer.by_index, str(size)), buckets)
     figures["select"] = microseconds(lambda each: lister.list(label_selector=each), [SELECTOR])
     figures["all"] = microseconds(lambda _: indexer.list(), [""])
+    printed = indexer.list()[:PRINTED]
+    figures["table"] = microseconds(lambda _: str(table(printed)), [""]) / len(printed)
     return figures
 
 
