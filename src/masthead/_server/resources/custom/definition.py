@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
 
 from masthead._meta.gvk import GroupVersion
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
@@ -52,7 +55,8 @@ class DefinitionVersion:
 
     def __init__(self, definition: Definition, plain: Plain) -> None:
         self.definition = definition
-        self.plain = plain
+        # As text: the garbage collector of Python would visit each part of thousands of schemas again and again.
+        self._text = msgspec.json.encode(plain)
         self.name = text(plain, "name")
         self.is_served = bool(plain.get("served"))
         self.is_storage = bool(plain.get("storage"))
@@ -62,7 +66,11 @@ class DefinitionVersion:
         self.scale = _scale_paths(part(subresources, "scale"))
         self.is_deprecated = bool(plain.get("deprecated"))
         self._own_warning = plain.get("deprecationWarning")
-        self._plain_schema = part(part(plain, "schema"), "openAPIV3Schema")
+
+    @property
+    def plain(self) -> Plain:
+        """The item of ``spec.versions``."""
+        return cast("Plain", msgspec.json.decode(self._text))
 
     @functools.cached_property
     def gvk(self) -> GroupVersionKind:
@@ -74,7 +82,7 @@ class DefinitionVersion:
         """The schema of the objects."""
         from masthead._schema.schema import Schema
 
-        return Schema.from_plain(self._plain_schema)
+        return Schema.from_plain(part(part(self.plain, "schema"), "openAPIV3Schema"))
 
     @functools.cached_property
     def has_embedded(self) -> bool:
@@ -125,7 +133,7 @@ class Definition:
         names = part(status, "acceptedNames")
         self.name = text(part(plain, "metadata"), "name")
         self.uid = text(part(plain, "metadata"), "uid")
-        self.spec = spec
+        self._spec_digest = hashlib.sha256(msgspec.json.encode(spec, order="sorted")).digest()
         self.group = text(spec, "group")
         self.plural = text(names, "plural")
         self.singular = text(names, "singular")
@@ -133,6 +141,8 @@ class Definition:
         self.list_kind = text(names, "listKind")
         self.short_names: tuple[str, ...] = tuple(names.get("shortNames") or ())
         self.categories: tuple[str, ...] = tuple(names.get("categories") or ())
+        self.table = f"{self.group}/{text(part(spec, 'names'), 'plural')}"
+        """The table that stores its objects."""
         self.requested_kind = text(part(spec, "names"), "kind")
         self.is_namespaced = text(spec, "scope") == _NAMESPACED
         self.preserves_unknown = bool(spec.get("preserveUnknownFields"))
@@ -148,11 +158,6 @@ class Definition:
         }
 
     @property
-    def table(self) -> str:
-        """The table that stores its objects."""
-        return f"{self.group}/{text(part(self.spec, 'names'), 'plural')}"
-
-    @property
     def storage_version(self) -> DefinitionVersion:
         """The version in which objects are stored."""
         return next(each for each in self.versions.values() if each.is_storage)
@@ -164,7 +169,7 @@ class Definition:
     def _facts(self) -> tuple[object, ...]:
         names = (self.plural, self.singular, self.kind, self.list_kind, self.short_names, self.categories)
         flags = (self.is_established, self.is_servable, self.is_terminating)
-        return (self.uid, names, flags, self.spec)
+        return (self.uid, names, flags, self._spec_digest)
 
 
 def _any(schema: Schema, holds: Callable[[Schema], bool]) -> bool:
