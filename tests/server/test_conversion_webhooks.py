@@ -243,3 +243,19 @@ def test_other_requests_do_not_wait_for_a_webhook(cluster: QuietCluster, webhook
 
     assert seen == [200]
     other.close()
+
+
+def test_the_rows_of_a_table_are_converted_in_one_call(
+    cluster: QuietCluster, webhook: ConversionWebhook
+) -> None:
+    column = {"name": "Color", "type": "string", "jsonPath": ".spec.color"}
+    second = version_of("v2", additionalPrinterColumns=[column])
+    define(cluster, version_of(), second, conversion=webhook.conversion())
+    for name in "ab":
+        cluster.call("POST", WIDGETS, widget(name, spec={"color": name}))
+
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    found = cluster.caller.call("GET", SECOND, headers={"Accept": table}).json
+
+    assert [row["cells"] for row in found["rows"]] == [["a", "a!"], ["b", "b!"]]
+    assert len(webhook.reviews) == 1

@@ -272,3 +272,16 @@ def test_patches_of_other_types_are_refused(cluster: QuietCluster, media_type: s
 
     assert (code, reason) == (415, "UnsupportedMediaType")
     assert "application/merge-patch+json" in message
+
+
+def test_a_long_list_that_has_to_be_converted_is_complete(cluster: QuietCluster) -> None:
+    define(cluster, version_of(schema=SIZED), version_of("v2", SIZED))
+    for number in range(400):
+        cluster.caller.call("POST", WIDGETS, widget(f"a{number:03d}"))
+
+    found = cluster.call("GET", widgets_in("v2"))
+
+    assert [each["metadata"]["name"] for each in found["items"]] == [
+        f"a{number:03d}" for number in range(400)
+    ]
+    assert {each["apiVersion"] for each in found["items"]} == {f"{GROUP}/v2"}

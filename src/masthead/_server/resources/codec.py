@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from masthead._server.resources.go_decoder import GoDecoder
     from masthead._server.wire.plain import Plain
 
-__all__ = ["Decoder", "GoCodec", "KindDecoder", "ObjectCodec"]
+__all__ = ["QUICK_ITEMS", "Decoder", "GoCodec", "KindDecoder", "ObjectCodec"]
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
+QUICK_ITEMS: Final = 300
+"""How many objects are decoded and encoded again in the event loop."""
 
 
 class Decoder(Protocol):
@@ -70,6 +72,10 @@ class ObjectCodec(Decoder, Protocol):
 
     def items(self, values: Sequence[bytes]) -> list[bytes]:
         """Encode stored objects in this version as the items of a list."""
+        ...
+
+    def is_slow(self, values: Sequence[bytes]) -> bool:
+        """Tell whether writing stored objects takes too long for the event loop; then any thread may do it."""
         ...
 
     def require(self, values: Iterable[bytes]) -> None:
@@ -171,6 +177,10 @@ class GoCodec(KindDecoder):
     def items(self, values: Sequence[bytes]) -> list[bytes]:
         """Encode stored objects in this version as the items of a list, which have no kind."""
         return [b"{" + self._tail(value) for value in values]
+
+    def is_slow(self, values: Sequence[bytes]) -> bool:
+        """Tell whether writing stored objects takes long: if many of them have to be converted."""
+        return self._conversion is not None and len(values) > QUICK_ITEMS
 
     def require(self, values: Iterable[bytes]) -> None:
         """Nothing has to be waited for."""

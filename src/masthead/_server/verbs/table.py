@@ -84,6 +84,7 @@ class TableRepresentation:
             StatusFailure: What rows should include is not known.
         """
         self.open_stream()
+        self._served.codec.require(record.value for record in page.records)
         printer = self._served.printer
         rows = b"[%b]" % b",".join([self._row_of(record.value) for record in page.records])
         is_null = printer.writes_null and not page.records
@@ -91,7 +92,8 @@ class TableRepresentation:
 
     def is_slow(self, page: Page) -> bool:
         """Whether writing a list takes too long for the event loop, as every object is decoded and printed."""
-        return len(page.records) > _QUICK_ROWS
+        # What a webhook converts can be found in the event loop alone.
+        return len(page.records) > _QUICK_ROWS and not self._served.converts_by_webhook
 
     def open_stream(self) -> None:
         """Check what rows should include.

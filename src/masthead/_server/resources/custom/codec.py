@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 import msgspec
 
+from masthead._server.resources.codec import QUICK_ITEMS
 from masthead._server.resources.custom.object_metadata import coerce_embedded, decode_metadata
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.patches import spelled
@@ -175,6 +176,11 @@ class StoredCodec:
         """Encode stored objects as they are."""
         return [b"{" + value for value in values]
 
+    def is_slow(self, values: Sequence[bytes]) -> bool:
+        """Writing objects as they are is fast."""
+        del values
+        return False
+
     def require(self, values: Iterable[bytes]) -> None:
         """Nothing has to be waited for."""
 
@@ -323,6 +329,15 @@ class SchemaCodec:
         """
         self.require(values)
         return [self.write(value) for value in values]
+
+    def is_slow(self, values: Sequence[bytes]) -> bool:
+        """Tell whether writing stored objects takes long: if many went through another schema, or are converted.
+
+        What a webhook converts is written in the event loop all the same, where the conversions are found.
+        """
+        if len(values) <= QUICK_ITEMS or self._definition.has_webhook:
+            return False
+        return sum(not self._is_normal(value) for value in values) > QUICK_ITEMS
 
     def require(self, values: Iterable[bytes]) -> None:
         """Make sure that stored objects can be written in this version without waiting.
