@@ -94,6 +94,13 @@ def test_kinds_are_explained_recursively(kubectl: Kubectl) -> None:
     assert "                  secretKeyRef\t<SecretKeySelector>" in shown
 
 
+def test_kinds_are_explained_by_version_2_too(kubectl: Kubectl) -> None:
+    shown = kubectl("explain --output=plaintext-openapiv2 deployment.spec.template.spec.containers")
+
+    assert "RESOURCE: containers <[]Object>" in shown
+    assert "   imagePullPolicy\t<string>" in shown
+
+
 def test_an_unknown_field_is_not_explained(kubectl: Kubectl) -> None:
     done = kubectl.run("explain pods.spec.nonsense")
 

@@ -159,6 +159,12 @@ def _(api: Api) -> None:
         api.request("GET", f"{V3}/version", headers={"Accept": accept}, compare=CACHING)
 
 
+@case("a document in protobuf")
+def _(api: Api) -> None:
+    accept = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+    api.request("GET", f"{V3}/version", headers={"Accept": accept}, pick=size, compare=CACHING)
+
+
 # Documents
 
 
@@ -488,4 +494,3 @@ def _(api: Api) -> None:
     api.request("DELETE", f"{DEFINITIONS}/widgets.{group}", pick=lambda _: None)
     api.await_response(document_of(group), lambda code, _: code == 404)
     api.request("GET", document_of(group), compare=CACHING)
-    api.request("GET", V3, pick=entries(f"apis/{group}"))
