@@ -97,8 +97,12 @@ class _Merging:
     def _list(self, type_: GoList, values: list[object], old: list[object], owner: str) -> list[object]:
         made: list[object] = []
         for index, each in enumerate(values):
+            before = old[index] if index < len(old) else None
+            if each is None and not isinstance(type_.item, GoList | GoMap):
+                made.append(before)
+                continue
             self.decoding.path.append(f"[{index}]")
-            made.append(self._value(type_.item, each, old[index] if index < len(old) else None, owner))
+            made.append(self._value(type_.item, each, before, owner))
             self.decoding.path.pop()
         return made
 

@@ -21,7 +21,7 @@ _ANNOTATIONS_LIMIT: Final = 256 * 1024
 _MANAGED_LIMITS: Final = (("manager", 128), ("subresource", 256))
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
-_KNOWN_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
+KNOWN_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
 _IMMUTABLE: Final = ("name", "namespace", "uid")
 _IMMUTABLE_OR_NULL: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _REFERENCE_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
@@ -233,7 +233,7 @@ def _finalizer_names(meta: Plain, strategy: Strategy) -> Iterator[FieldError]:
     if not strategy.known_finalizers:
         return
     for index, each in enumerate(_finalizers_of(meta)):
-        if "/" not in each and each not in _KNOWN_FINALIZERS:
+        if "/" not in each and each not in KNOWN_FINALIZERS:
             problem = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid(f"metadata.finalizers[{index}]", each, problem)
 

@@ -48,6 +48,8 @@ def claim_spec_errors(spec: Plain, path: str) -> Errors:
     elif amount(requested).sign <= 0:
         errors.append(invalid(f"{path}.resources[storage]", str(amount(requested)), POSITIVE))
     errors += follows(f"{path}.storageClassName", spec.get("storageClassName"), class_name)
+    if spec.get("volumeAttributesClassName"):
+        errors += follows(f"{path}.volumeAttributesClassName", spec["volumeAttributesClassName"], class_name)
     errors += known_or_nothing(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
     for field in ("dataSource", "dataSourceRef"):
         if spec.get(field) is not None:

@@ -31,13 +31,16 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     ),
     "ipaddresses": ResourceDescription(
         strategy=Strategy.of(WHOLE_THEN_UPDATE, {"name_rule": names.as_ip_address}),
+        behavior=builtin_behavior("networking.ipaddress"),
         deprecated={"v1beta1": "v1.34+, unavailable in v1.37+"},
     ),
     "networkpolicies": ResourceDescription(
         strategy=Strategy.of(SPEC_GENERATION), behavior=builtin_behavior("networking.networkpolicy")
     ),
     "servicecidrs": ResourceDescription(
-        strategy=Strategy.of(status(SYSTEM_METADATA)), deprecated={"v1beta1": "v1.34+, unavailable in v1.37+"}
+        strategy=Strategy.of(status(SYSTEM_METADATA)),
+        behavior=builtin_behavior("networking.servicecidr"),
+        deprecated={"v1beta1": "v1.34+, unavailable in v1.37+"},
     ),
 }
 """The resources of the group, by name."""

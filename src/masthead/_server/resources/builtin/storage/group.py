@@ -27,7 +27,10 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
         strategy=Strategy.of(CONDITIONAL_UPDATE, RETURNS_DELETED, {"watches": ("spec",)}),
         behavior=builtin_behavior("storage.csidriver"),
     ),
-    "csinodes": ResourceDescription(strategy=Strategy.of(CONDITIONAL_UPDATE, RETURNS_DELETED, WHOLE_ONLY)),
+    "csinodes": ResourceDescription(
+        strategy=Strategy.of(CONDITIONAL_UPDATE, RETURNS_DELETED, WHOLE_ONLY),
+        behavior=builtin_behavior("storage.csinode"),
+    ),
     "csistoragecapacities": ResourceDescription(
         strategy=Strategy.of(CONDITIONAL_UPDATE, WHOLE_THEN_UPDATE),
         behavior=builtin_behavior("storage.csistoragecapacity"),

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Final
 from masthead._schema.errors import invalid, required, too_long
 from masthead._server.resources import names
 from masthead._server.resources.builtin.batch.job.labels import NAME_LABELS, UID_LABELS, expected_labels
+from masthead._server.resources.builtin.batch.job.policies import (
+    failure_policy_errors,
+    success_policy_errors,
+)
 from masthead._server.resources.validation.checks import (
     IMMUTABLE,
     follows,
@@ -93,6 +97,7 @@ def spec_errors(spec: Plain, path: str) -> Errors:
     if spec.get("managedBy") is not None:
         errors += _manager_errors(spec["managedBy"], f"{path}.managedBy")
     errors += _mode_errors(spec, path)
+    errors += failure_policy_errors(spec, path) + success_policy_errors(spec, path)
     policies = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
     errors += known_or_nothing(f"{path}.podReplacementPolicy", spec.get("podReplacementPolicy"), policies)
     errors += template_errors(part(spec, "template"), f"{path}.template")
@@ -126,7 +131,7 @@ def _mode_errors(spec: Plain, path: str) -> Errors:
             errors.append(invalid(f"{path}.maxFailedIndexes", failed, why))
         return errors
     if mode in {None, "NonIndexed"}:
-        for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+        for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(field) is not None:
                 errors.append(invalid(f"{path}.{field}", spec[field], _INDEXED))
     return errors

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior
 from masthead._server.resources.builtin.core.namespace.defaults import DEFAULTS
-from masthead._server.resources.builtin.core.namespace.validation import namespace_status_errors
+from masthead._server.resources.builtin.core.namespace.validation import (
+    namespace_errors,
+    namespace_status_errors,
+)
 from masthead._server.resources.validation.checks import words
 from masthead._server.wire.plain import metadata, part, text
 
@@ -47,6 +50,7 @@ BEHAVIOR: Final = Behavior(
     hooks=StrategyHooks(
         prepare_create=_prepare_namespace,
         prepare_update=_keep_finalizers,
+        validate_create=namespace_errors,
         validate_status=namespace_status_errors,
     ),
     subresources={"finalize": SubresourceBehavior(merge=_merge_finalizers)},

@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._schema.errors import invalid
+from masthead._server.resources import names
+from masthead._server.resources.validation.checks import follows, words
+from masthead._server.resources.validation.metadata import KNOWN_FINALIZERS
 from masthead._server.wire.plain import metadata, part, text
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import Errors
     from masthead._server.wire.plain import Plain
+
+
+def namespace_errors(namespace: Plain) -> Errors:
+    """Return the errors of a new namespace."""
+    errors: Errors = []
+    path = "spec.finalizers"
+    for name in words(part(namespace, "spec"), "finalizers"):
+        errors += follows(path, name, names.qualified_name)
+        if "/" not in name and name not in KNOWN_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid(path, name, why))
+    return errors
 
 
 def namespace_status_errors(new: Plain, _old: Plain) -> Errors:

@@ -21,12 +21,16 @@ def class_errors(found: Plain) -> Errors:
     if spec.get("parameters") is None:
         return errors
     parameters, path = part(spec, "parameters"), "spec.parameters"
+    if parameters.get("apiGroup") is not None:
+        errors += follows(f"{path}.apiGroup", parameters["apiGroup"], names.SUBDOMAIN)
     for field in ("kind", "name"):
         errors += given(f"{path}.{field}", parameters.get(field), names.path_segment)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     errors += known_or_nothing(f"{path}.scope", scope, ("Cluster", "Namespace"))
     if scope == "Namespace" and namespace is None:
         errors.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
+    if scope == "Namespace" and namespace is not None:
+        errors += [invalid(f"{path}.namespace", namespace, each) for each in names.LABEL(namespace)]
     if scope == "Cluster" and namespace is not None:
         errors.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
     return errors

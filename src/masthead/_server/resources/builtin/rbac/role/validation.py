@@ -43,5 +43,8 @@ def role_errors(role: Plain, *, namespaced: bool) -> Errors:
             why = "at least one clusterRoleSelector required if aggregationRule is non-nil"
             errors.append(required(f"{path}.clusterRoleSelectors", why))
         for at, selector in each_of(aggregation, "clusterRoleSelectors", path):
-            errors += label_selector(at, selector)
+            problems = label_selector(at, selector)
+            errors += problems
+            if problems:
+                errors.append(invalid(at, None, "invalid label selector."))
     return errors

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead._server.resources.behavior import Behavior, always
+from masthead._server.resources.behavior import Behavior, StrategyHooks, always
+from masthead._server.resources.builtin.storage.csistoragecapacity.validation import (
+    capacity_changes,
+    capacity_errors,
+)
 from masthead._server.resources.builtin.storage.csistoragecapacity.warnings import capacity_warnings
 
-BEHAVIOR: Final = Behavior(warnings=always(capacity_warnings))
+BEHAVIOR: Final = Behavior(
+    hooks=StrategyHooks(validate_create=capacity_errors, validate_update=capacity_changes),
+    warnings=always(capacity_warnings),
+)

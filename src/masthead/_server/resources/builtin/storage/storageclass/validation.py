@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._schema.errors import required
+from masthead._schema.errors import duplicate, required
 from masthead._server.resources import names
-from masthead._server.resources.validation.checks import follows, immutable, known_or_nothing
-from masthead._server.wire.plain import text
+from masthead._server.resources.validation.checks import (
+    each_of,
+    follows,
+    immutable,
+    known_or_nothing,
+    unique,
+    words,
+)
+from masthead._server.wire.plain import items, text
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import Errors
@@ -26,7 +33,29 @@ def class_errors(found: Plain) -> Errors:
     # Deleting or keeping is what a provisioner can do; recycling is not.
     errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy") or None, ("Delete", "Retain"))
     modes = ("Immediate", "WaitForFirstConsumer")
-    return errors + known_or_nothing("volumeBindingMode", found.get("volumeBindingMode"), modes)
+    errors += known_or_nothing("volumeBindingMode", found.get("volumeBindingMode"), modes)
+    return errors + _topology_errors(found)
+
+
+def _topology_errors(found: Plain) -> Errors:
+    errors: Errors = []
+    # kube-apiserver compares with as many empty terms, too, so that an empty one is always a duplicate.
+    terms: list[dict[str, set[str]]] = [{} for _ in items(found, "allowedTopologies")]
+    for index, term in enumerate(items(found, "allowedTopologies")):
+        path = f"allowedTopologies[{index}]"
+        allowed: dict[str, set[str]] = {}
+        for at, requirement in each_of(term, "matchLabelExpressions", path):
+            key, values = text(requirement, "key"), words(requirement, "values")
+            errors += [] if values else [required(f"{at}.values")]
+            seen: set[str] = set()
+            for number, value in enumerate(values):
+                errors += unique(f"{at}.values[{number}]", value, seen)
+            errors += follows(f"{at}.key", key, names.qualified_name)
+            errors += [duplicate(f"{at}.key", key)] if key in allowed else []
+            allowed[key] = seen
+        errors += [duplicate(f"{path}.matchLabelExpressions", "") for each in terms if each == allowed]
+        terms.append(allowed)
+    return errors
 
 
 def class_changes(new: Plain, old: Plain) -> Errors:

@@ -1,0 +1,282 @@
+"""Rules of built-in kinds that few clients write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.conformance.case import area
+from tests.conformance.objects import job, named
+
+if TYPE_CHECKING:
+    from tests.conformance.api import Api, Plain
+
+case = area("Rules of rare kinds")
+
+NETWORKING = "networking.k8s.io/v1"
+STORAGE = "storage.k8s.io/v1"
+
+
+def dry(api: Api, path: str, body: Plain) -> None:
+    api.request("POST", path, body, query={"dryRun": "All"})
+
+
+@case("finalizers of a namespace")
+def _(api: Api) -> None:
+    for finalizers in (["plain"], [""], ["example.com/a"], ["a/b/c"], ["kubernetes"], ["orphan"]):
+        spec = {"finalizers": finalizers}
+        dry(api, "/api/v1/namespaces", named("v1", "Namespace", f"{api.namespace}-b", spec=spec))
+
+
+@case("the scope selector of a resource quota")
+def _(api: Api) -> None:
+    expressions: list[Plain] = [
+        {},
+        {"scopeName": "nonsense", "operator": "In", "values": ["a"]},
+        {"scopeName": "BestEffort", "operator": "In", "values": ["a"]},
+        {"scopeName": "BestEffort", "operator": "Exists"},
+        {"scopeName": "PriorityClass", "operator": "In"},
+        {"scopeName": "PriorityClass", "operator": "Exists", "values": ["a"]},
+        {"scopeName": "PriorityClass", "operator": "NotIn", "values": ["a"]},
+    ]
+    for expression in expressions:
+        spec = {"hard": {"pods": "1"}, "scopeSelector": {"matchExpressions": [expression]}}
+        api.create("resourcequotas", named("v1", "ResourceQuota", "a", spec=spec), dryRun="All")
+    pair = [{"scopeName": name, "operator": "Exists"} for name in ("Terminating", "NotTerminating")]
+    spec = {"hard": {"pods": "1"}, "scopeSelector": {"matchExpressions": pair}}
+    api.create("resourcequotas", named("v1", "ResourceQuota", "a", spec=spec))
+
+
+@case("the networks of a service CIDR")
+def _(api: Api) -> None:
+    path = f"/apis/{NETWORKING}/servicecidrs"
+    for networks in (
+        [],
+        ["nonsense"],
+        ["192.0.2.1"],
+        ["192.0.2.0/24", "198.51.100.0/24"],
+        ["192.0.2.0/24", "2001:db8::/64"],
+        ["192.0.2.0/24", "nonsense"],
+        ["192.0.2.0/24", "2001:db8::/64", "198.51.100.0/24"],
+    ):
+        dry(api, path, named(NETWORKING, "ServiceCIDR", api.namespace, spec={"cidrs": networks}))
+    dry(api, path, named(NETWORKING, "ServiceCIDR", api.namespace))
+
+
+@case("the parent of an IP address")
+def _(api: Api) -> None:
+    path = f"/apis/{NETWORKING}/ipaddresses"
+    parents: list[Plain | None] = [
+        None,
+        {},
+        {"resource": "services"},
+        {"name": "a"},
+        {"resource": "a/b", "name": "c/d", "namespace": "e/f", "group": "G"},
+        {"resource": "services", "name": "a", "namespace": "b", "group": "example.com"},
+    ]
+    for parent in parents:
+        dry(api, path, named(NETWORKING, "IPAddress", "192.0.2.9", spec={"parentRef": parent}))
+    dry(api, path, named(NETWORKING, "IPAddress", "192.0.2.9"))
+
+
+@case("a change of the parent of an IP address")
+def _(api: Api) -> None:
+    path = f"/apis/{NETWORKING}/ipaddresses"
+    parent = {"resource": "services", "name": "a", "namespace": "b"}
+    api.request("POST", path, named(NETWORKING, "IPAddress", "192.0.2.77", spec={"parentRef": parent}))
+    headers = {"Content-Type": "application/merge-patch+json"}
+    patch = {"spec": {"parentRef": {"name": "other"}}}
+    api.request("PATCH", f"{path}/192.0.2.77", patch, headers=headers)
+
+
+@case("candidates for a lease")
+def _(api: Api) -> None:
+    version = "coordination.k8s.io/v1beta1"
+    path = f"/apis/{version}/namespaces/{api.namespace}/leasecandidates"
+    good = {
+        "leaseName": "a",
+        "binaryVersion": "1.36.0",
+        "emulationVersion": "1.36.0",
+        "strategy": "OldestEmulationVersion",
+    }
+    for change in (
+        {"leaseName": ""},
+        {"binaryVersion": ""},
+        {"binaryVersion": "nonsense"},
+        {"binaryVersion": "1.35.0"},
+        {"emulationVersion": ""},
+        {"emulationVersion": "nonsense"},
+        {"emulationVersion": "1.36"},
+        {"strategy": ""},
+        {"strategy": "nonsense"},
+        {"strategy": "example.com/a"},
+        {"strategy": "example.com/a/b"},
+        {"binaryVersion": "1.36.0-alpha.1"},
+        {"binaryVersion": "v1.36.0"},
+    ):
+        dry(api, path, named(version, "LeaseCandidate", "a", spec={**good, **change}))
+    dry(api, path, named(version, "LeaseCandidate", "a"))
+
+
+@case("drivers of a CSI node")
+def _(api: Api) -> None:
+    path = f"/apis/{STORAGE}/csinodes"
+    good = {"name": "csi.example.com", "nodeID": "a"}
+    drivers: list[list[Plain]] = [
+        [{}],
+        [{**good, "nodeID": "a" * 257}],
+        [{**good, "name": "A_b"}],
+        [{**good, "name": "a" * 64}],
+        [{**good, "allocatable": {"count": -1}}],
+        [{**good, "topologyKeys": ["", "a/b/c", "a", "a"]}],
+        [good, good],
+        [good],
+    ]
+    for each in drivers:
+        dry(api, path, named(STORAGE, "CSINode", api.namespace, spec={"drivers": each}))
+
+
+@case("CSI storage capacities")
+def _(api: Api) -> None:
+    path = f"/apis/{STORAGE}/namespaces/{api.namespace}/csistoragecapacities"
+    selector = {"matchExpressions": [{"key": "", "operator": "x"}], "matchLabels": {"a": "b c"}}
+    bodies: list[Plain] = [
+        {"storageClassName": ""},
+        {"storageClassName": "A"},
+        {"storageClassName": "a", "capacity": "-1"},
+        {"storageClassName": "a", "nodeTopology": selector},
+        {"storageClassName": "a", "capacity": "1Gi"},
+    ]
+    for body in bodies:
+        dry(api, path, named(STORAGE, "CSIStorageCapacity", "a", **body))
+
+
+@case("a change of a CSI storage capacity")
+def _(api: Api) -> None:
+    path = f"/apis/{STORAGE}/namespaces/{api.namespace}/csistoragecapacities"
+    api.request("POST", path, named(STORAGE, "CSIStorageCapacity", "a", storageClassName="a"))
+    headers = {"Content-Type": "application/merge-patch+json"}
+    patches: list[Plain] = [{"storageClassName": "b"}, {"nodeTopology": {}}, {"capacity": "1Gi"}]
+    for patch in patches:
+        api.request("PATCH", f"{path}/a", patch, headers=headers)
+
+
+@case("topologies of a storage class")
+def _(api: Api) -> None:
+    good = {"key": "example.com/zone", "values": ["a"]}
+    terms: list[list[Plain]] = [
+        [{}],
+        [{"matchLabelExpressions": [{}]}],
+        [{"matchLabelExpressions": [{**good, "values": ["a", "a"]}]}],
+        [{"matchLabelExpressions": [good, good]}],
+        [{"matchLabelExpressions": [good]}, {"matchLabelExpressions": [good]}],
+        [{"matchLabelExpressions": [good]}],
+    ]
+    for each in terms:
+        body = named(STORAGE, "StorageClass", api.namespace, provisioner="a", allowedTopologies=each)
+        dry(api, f"/apis/{STORAGE}/storageclasses", body)
+
+
+@case("the classes of a claim")
+def _(api: Api) -> None:
+    for field in ("volumeAttributesClassName", "storageClassName"):
+        for name in ("A", "", "a.b"):
+            spec = {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1"}},
+                field: name,
+            }
+            api.create(
+                "persistentvolumeclaims", named("v1", "PersistentVolumeClaim", "a", spec=spec), dryRun="All"
+            )
+
+
+@case("selectors of an aggregated role")
+def _(api: Api) -> None:
+    selectors: list[Plain] = [
+        {"matchExpressions": [{"key": "a"}]},
+        {"matchLabels": {"a": "b c"}},
+        {"matchLabels": {"a": "b"}},
+        {},
+    ]
+    for selector in selectors:
+        rule = {"clusterRoleSelectors": [selector]}
+        body = named("rbac.authorization.k8s.io/v1", "ClusterRole", api.namespace, aggregationRule=rule)
+        dry(api, "/apis/rbac.authorization.k8s.io/v1/clusterroles", body)
+
+
+@case("parameters of an ingress class")
+def _(api: Api) -> None:
+    for parameters in (
+        {"kind": "A", "name": "a", "apiGroup": "G"},
+        {"kind": "A", "name": "a", "apiGroup": ""},
+        {"kind": "A", "name": "a", "apiGroup": "example.com"},
+        {"kind": "A", "name": "a", "scope": "Namespace", "namespace": "B"},
+        {"kind": "A", "name": "a", "scope": "Namespace", "namespace": ""},
+    ):
+        spec = {"controller": "example.com/a", "parameters": parameters}
+        api.create(
+            "ingressclasses", named(NETWORKING, "IngressClass", api.namespace, spec=spec), dryRun="All"
+        )
+
+
+@case("the failure policy of a job without an action")
+def _(api: Api) -> None:
+    body = job("a")
+    body["spec"]["podFailurePolicy"] = {"rules": [{"onPodConditions": [{"type": "a"}]}]}
+    api.create("jobs", body)
+    body["spec"]["podFailurePolicy"] = {"rules": [{"action": "nonsense"}]}
+    api.create("jobs", body)
+
+
+@case("the failure policy of a job")
+def _(api: Api) -> None:
+    codes: list[Plain] = [
+        {},
+        {"operator": "In", "values": [0, 1, 1]},
+        {"operator": "In", "values": [3, 2]},
+        {"operator": "x", "values": [1], "containerName": "other"},
+        {"operator": "NotIn", "values": [0], "containerName": "main"},
+    ]
+    rules: list[Plain] = [{"action": "FailJob", "onExitCodes": each} for each in codes]
+    rules += [
+        {"action": "FailIndex", "onPodConditions": [{"type": "a", "status": "True"}]},
+        {"action": "Ignore", "onPodConditions": [{"type": "", "status": "x"}]},
+        {"action": "Count", "onPodConditions": [{"type": "a"}], "onExitCodes": codes[4]},
+    ]
+    for rule in rules:
+        body = job("a")
+        body["spec"]["podFailurePolicy"] = {"rules": [rule]}
+        api.create("jobs", body, dryRun="All")
+
+
+@case("the success policy of a job")
+def _(api: Api) -> None:
+    rules: list[list[Plain]] = [
+        [],
+        [{}],
+        [{"succeededCount": -1}],
+        [{"succeededCount": 9}],
+        [{"succeededIndexes": ""}],
+        [{"succeededIndexes": "0,2-3"}],
+        [{"succeededIndexes": "0-1", "succeededCount": 3}],
+        [{"succeededIndexes": "1,0"}],
+        [{"succeededIndexes": "1-1"}],
+        [{"succeededIndexes": "0-1-2"}],
+        [{"succeededIndexes": "x"}],
+        [{"succeededIndexes": "7"}],
+    ]
+    for each in rules:
+        body = job("a")
+        body["spec"] |= {"completionMode": "Indexed", "completions": 4, "successPolicy": {"rules": each}}
+        api.create("jobs", body, dryRun="All")
+    body["spec"]["completionMode"] = "NonIndexed"
+    api.create("jobs", body)
+
+
+@case("items of lists that stand twice")
+def _(api: Api) -> None:
+    body = (
+        '{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "x", "args": ["1"]}],'
+        ' "containers": [null], "tolerations": [{"key": "a"}], "tolerations": [null, null]}}'
+    )
+    api.create("pods", body, dryRun="All")
