@@ -6,8 +6,6 @@ defaults, the names of types that are plain JSON in Python) is in `TypeFacts`, w
 
 from __future__ import annotations
 
-import functools
-import operator
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args, get_origin
@@ -188,11 +186,8 @@ class _Field:
 
     def schema(self, annotation: object) -> Schema:
         """The schema of the field."""
-        members = tuple(each for each in get_args(annotation) if each is not type(None))
         is_optional = type(None) in get_args(annotation)
-        found = self._of(
-            functools.reduce(operator.or_, members) if is_optional else annotation, is_inner=False
-        )
+        found = self._of(_without_none(annotation) if is_optional else annotation, is_inner=False)
         changes = self._merge_rules(found)
         if self._facts.default is not None:
             changes["default"] = self._facts.default
@@ -247,3 +242,11 @@ class _Field:
             "patch_strategy": ",".join(merge.strategy),
             "patch_merge_key": merge.merge_key,
         }
+
+
+def _without_none(annotation: object) -> object:
+    """The type of an optional field when it is set; unions that only facts describe are any type."""
+    members = tuple(each for each in get_args(annotation) if each is not type(None))
+    if len(members) == 1:
+        return members[0]
+    return int | str if set(members) == {int, str} else Any

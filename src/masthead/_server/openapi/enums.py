@@ -16,6 +16,8 @@ from masthead._server.resources.go_types import fields_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._server.resources.go_types import GoField
+
 __all__ = ["DOCUMENTED", "DocumentedDefinitions"]
 
 _REAL_TIME: Final = (
@@ -151,9 +153,10 @@ DOCUMENTED: Final = DocumentedDefinitions()
 def _with_values(name: str, schema: Schema) -> Schema:
     package, _, short = name.rpartition(".")
     module = module_of(package)
+    fields: Mapping[str, GoField] = fields_of(module, short) if module else {}
     changed = {
         wire: _enumerated(schema.properties[wire], values)
-        for wire, field in (fields_of(module, short) if module else {}).items()
+        for wire, field in fields.items()
         if wire in schema.properties and (values := _VALUES.get(field.type.rpartition("]")[2]))
     }
     return replace(schema, properties={**schema.properties, **changed}) if changed else schema
