@@ -97,6 +97,31 @@ def test_an_example_runs_as_a_program(kube_client: masthead.Client, kubeconfig_f
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["1", "nginx"], "")
 
 
+def test_custom_resources_are_typed_all_the_way(kube_client: masthead.Client, kubeconfig_file: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, FOLDER / "custom_resources.py"],
+        env={**os.environ, "KUBECONFIG": str(kubeconfig_file)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.splitlines(), done.stderr) == (
+        0,
+        ["large: red, 2kg", "small: red, 2kg", "spec: Invalid value: large widgets are red"],
+        "",
+    )
+    assert kube_client.dynamic("wd", namespace="default").get("small")["spec"]["size"] == 1
+
+
+def test_the_classes_of_the_example_are_those_of_its_definition() -> None:
+    command = [sys.executable, "-m", "masthead", "generate", "--check"]
+    files = ["--crd", str(FOLDER / "widget_crd.yaml"), "--out", str(FOLDER / "widgets_api")]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("program", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_every_program_is_listed(program: Path) -> None:
     assert f"python examples/{program.name}" in (FOLDER / "README.md").read_text(encoding="utf-8")
