@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead._client.reviews import Reviews as Reviews
     from masthead._client.scales import Scales as Scales
     from masthead._client.typed import TypedResource as TypedResource
+    from masthead._client.validation import validate as validate
     from masthead._client.watch import Watch as Watch
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
@@ -105,6 +106,7 @@ _HOMES = {
     "WatchEvent": "masthead._client.watch_event",
     "EventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
+    "validate": "masthead._client.validation",
     "LogStream": "masthead._client.logs",
     "MetadataResource": "masthead._client.metadata",
     "ResourceClient": "masthead._client.resource",

@@ -77,7 +77,7 @@ SPECS: list[Plain] = [
 ]
 
 
-async def refusal(cups: Any, wanted: Plain) -> set[tuple[str, str, str]]:
+async def refusal(cups: Any, wanted: Plain) -> set[tuple[str | None, ...]]:
     """What the server says about an object that it is asked to create."""
     try:
         await cups.create(wanted, dry_run=True)
