@@ -16,9 +16,20 @@ Converter: TypeAlias = "Callable[[Any], Value] | None"
 """Makes a value of plain JSON; None if it is one already."""
 
 
+class _Computed:
+    """A list or map of the expression itself: as an item of a list with a schema, it fits none."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
 def unwrap(value: Value) -> Value:
-    """Return the plain JSON that a value with a schema is made of; other values as they are."""
-    return value.raw if isinstance(value, ListValue | MapValue | ObjectValue) else value
+    """Return the plain JSON that a value with a schema is made of; scalars as they are."""
+    if isinstance(value, ListValue | MapValue | ObjectValue):
+        return value.raw
+    return _Computed(value) if isinstance(value, list | dict) else value
 
 
 class ObjectShape:
@@ -215,6 +226,8 @@ class MapListValue(ListValue):
 
     def _key(self, item: Value) -> object:
         # Items that are no objects have no key; each is its own.
+        if isinstance(item, _Computed) and isinstance(item.value, dict):
+            item = item.value
         if not isinstance(item, dict):
             return id(item)
         return tuple(_hashable(item.get(each)) for each in self._keys)

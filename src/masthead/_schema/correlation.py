@@ -120,10 +120,6 @@ class Ratchet:
         decisive = self._current or self._nearest
         return decisive is not None and decisive.is_equal
 
-    def without_current(self) -> Ratchet:
-        """Return it for ``allOf``: only the values around count."""
-        return Ratchet(None, self._nearest)
-
     def key(self, name: str) -> Ratchet:
         """Return it for a field or value."""
         if self._current is None:

@@ -36,6 +36,8 @@ _OUT_OF_BUDGET: Final = (
 )
 _MESSAGE_OUT_OF_BUDGET: Final = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
 _SELF_TYPE: Final = "selfType"
+_NO_PATH: Final = "<nil>"
+"""How the server writes the path of the object itself."""
 
 
 class CompiledRule(NamedTuple):
@@ -139,10 +141,15 @@ class _Run:
 class RuleSet:
     """The rules of a schema, at every level."""
 
-    def __init__(self, schema: Schema) -> None:
-        """Compile all rules of a schema: that of a whole object."""
+    def __init__(self, schema: Schema, *, is_root: bool = True) -> None:
+        """Compile all rules of a schema.
+
+        Args:
+            schema: The schema.
+            is_root: Whether it is that of a whole object.
+        """
         self._schema = schema
-        self._root = _compile_level(schema, schema, declare(schema, is_root=True), is_root=True)
+        self._root = _compile_level(schema, declare(schema, is_root=is_root), is_root=is_root)
 
     def __bool__(self) -> bool:
         """Whether there is any rule."""
@@ -156,6 +163,7 @@ class RuleSet:
         path: str = "",
         budget: int = COST_BUDGET,
         warnings: list[str] | None = None,
+        ratchets: bool = True,
     ) -> list[FieldError]:
         """Evaluate the rules for an object that is valid by its schema.
 
@@ -165,26 +173,34 @@ class RuleSet:
             path: What precedes the fields of errors.
             budget: What all rules together may cost.
             warnings: Gets the errors of values that the update does not change: they do not count.
+            ratchets: Whether they do not; otherwise they count.
 
         Returns:
             The errors.
         """
         run = _Run(budget, warnings)
         if self._root is not None:
-            ratchet = Ratchet() if old is None else Ratchet(Correlated(value, old, self._schema))
+            ratchet = (
+                Ratchet(Correlated(value, old, self._schema)) if ratchets and old is not None else Ratchet()
+            )
             self._root.validate(run, path, value, old, ratchet)
         return run.errors
 
 
-def compile_rules(schema: Schema) -> RuleSet:
-    """Compile all rules of the schema of a custom resource. It takes a while: keep the result."""
-    return RuleSet(schema)
+def compile_rules(schema: Schema, *, is_root: bool = True) -> RuleSet:
+    """Compile all rules of a schema. It takes a while: keep the result.
+
+    Args:
+        schema: The schema.
+        is_root: Whether it is that of a whole object, such as a custom resource.
+    """
+    return RuleSet(schema, is_root=is_root)
 
 
 class _Level:
     """The rules of one schema, and those of its fields and items."""
 
-    __slots__ = ("_convert", "_kind", "_rules", "_schema", "all_of", "fields", "items", "values")
+    __slots__ = ("_convert", "_kind", "_rules", "_schema", "fields", "items", "values")
 
     def __init__(self, schema: Schema, rules: list[CompiledRule], *, is_root: bool) -> None:
         self._schema = schema
@@ -194,12 +210,11 @@ class _Level:
         self.items: _Level | None = None
         self.values: _Level | None = None
         self.fields: dict[str, _Level] = {}
-        self.all_of: list[_Level] = []
 
     @property
     def has_rules(self) -> bool:
         """Whether there is a rule here, or further down."""
-        return bool(self._rules or self.items or self.values or self.fields or self.all_of)
+        return bool(self._rules or self.items or self.values or self.fields)
 
     def validate(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratchet) -> None:
         """Evaluate the rules for a value, and for what is in it."""
@@ -207,9 +222,6 @@ class _Level:
             return
         if self._rules:
             self._evaluate_all(run, path, value, old, ratchet)
-        for each in self.all_of:
-            if run.budget >= 0:
-                each.validate(run, path, value, old, ratchet.without_current())
         if isinstance(value, list):
             self._validate_items(run, path, value, old if isinstance(old, list) else [], ratchet)
         elif isinstance(value, dict):
@@ -239,15 +251,16 @@ class _Level:
             self.items.validate(run, f"{path}[{index}]", each, before.old_item(each), ratchet.index(index))
 
     def _evaluate_all(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratchet) -> None:
+        field = path or _NO_PATH
         if run.budget <= 0:
             if run.budget == 0:
-                run.stop(invalid(path, self._kind, _OUT_OF_BUDGET))
+                run.stop(invalid(field, self._kind, _OUT_OF_BUDGET))
             return
         bound = self._convert(value)
         before = None if old is None else self._convert(old)
         for each in self._rules:
             if each.error:
-                run.errors.append(invalid(path, self._kind, f"rule compile error: {each.error}"))
+                run.errors.append(invalid(field, self._kind, f"rule compile error: {each.error}"))
             elif each.program is not None and not (
                 each.uses_old_self and old is None and not each.rule.optional_old_self
             ):
@@ -270,7 +283,7 @@ class _Level:
         assert compiled.program is not None
         outcome = compiled.program.evaluate(*values)
         if outcome.cost > run.budget:
-            run.stop(invalid(path, self._kind, _OUT_OF_BUDGET))
+            run.stop(invalid(path or _NO_PATH, self._kind, _OUT_OF_BUDGET))
             return
         run.budget -= outcome.cost
         if outcome.error is not None:
@@ -284,6 +297,7 @@ class _Level:
         self, run: _Run, path: str, compiled: CompiledRule, error: str, *, is_cost: bool
     ) -> None:
         """A rule has no value: that is an error of the object, too."""
+        path = path or _NO_PATH
         if is_cost:
             detail = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: "
             run.stop(invalid(path, self._kind, f"{detail}{compiled.text}"))
@@ -325,7 +339,7 @@ def _identity(value: Json) -> Json:
 
 def _join(path: str, relative: str) -> str:
     if not path or not relative:
-        return path or relative
+        return path or relative or _NO_PATH
     return f"{path}.{relative}"
 
 
@@ -358,14 +372,11 @@ def _error_for(reason: str | None, path: str, value: object, detail: str) -> Fie
     return invalid(path, value, detail)
 
 
-def _compile_level(
-    rules_of: Schema, schema: Schema, declared: DeclaredType | None, *, is_root: bool
-) -> _Level | None:
+def _compile_level(schema: Schema, declared: DeclaredType | None, *, is_root: bool) -> _Level | None:
     """Compile the rules of one schema and of what is in it.
 
     Args:
-        rules_of: The schema that has the rules: the same, or one of its ``allOf``.
-        schema: The schema of the values.
+        schema: The schema.
         declared: Its type.
         is_root: Whether it is a whole object.
 
@@ -373,37 +384,27 @@ def _compile_level(
         None if there are no rules.
     """
     rules: list[CompiledRule] = []
-    if rules_of.rules and declared is not None:
+    if schema.rules and declared is not None:
         self_type = declared.named(_SELF_TYPE)
-        rules = [compile_rule(each, schema, self_type) for each in rules_of.rules]
+        rules = [compile_rule(each, schema, self_type) for each in schema.rules]
     level = _Level(schema, rules, is_root=is_root)
     inner = declared.items if declared is not None else None
-    if rules_of.items is not None and schema.items is not None:
-        level.items = _compile_level(
-            rules_of.items, schema.items, inner, is_root=schema.items.embedded_resource
-        )
-    values, own_values = rules_of.additional_properties, schema.additional_properties
-    if isinstance(values, Schema) and isinstance(own_values, Schema):
-        level.values = _compile_level(values, own_values, inner, is_root=own_values.embedded_resource)
-    for name, each in rules_of.properties.items():
-        own = schema.properties.get(name)
-        if own is not None and (field := _compile_field(name, each, own, declared)) is not None:
+    if schema.items is not None:
+        level.items = _compile_level(schema.items, inner, is_root=schema.items.embedded_resource)
+    values = schema.additional_properties
+    if isinstance(values, Schema):
+        level.values = _compile_level(values, inner, is_root=values.embedded_resource)
+    for name, each in schema.properties.items():
+        if (field := _compile_field(name, each, declared)) is not None:
             level.fields[name] = field
-    for each in rules_of.all_of:
-        if (nested := _compile_level(each, schema, declared, is_root=is_root)) is not None:
-            level.all_of.append(nested)
     return level if level.has_rules else None
 
 
-def _compile_field(
-    name: str, rules_of: Schema, schema: Schema, declared: DeclaredType | None
-) -> _Level | None:
+def _compile_field(name: str, schema: Schema, declared: DeclaredType | None) -> _Level | None:
     escaped = escape(name)
     if escaped is None:
         # It has no name in expressions, but can have rules of its own.
         type_ = declare(schema, is_root=schema.embedded_resource)
     else:
         type_ = declared.fields.get(escaped) if declared is not None else None
-    if type_ is None:
-        return None
-    return _compile_level(rules_of, schema, type_, is_root=schema.embedded_resource)
+    return None if type_ is None else _compile_level(schema, type_, is_root=schema.embedded_resource)

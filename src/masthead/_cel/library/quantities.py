@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.declarations import Function, function, method, overload
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
@@ -23,7 +23,33 @@ _FORMAT_WRONG: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 _SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
-_ONE: Final = 10**9
+
+
+class _Amount(NamedTuple):
+    """A quantity as the server keeps small ones: a number of 64 bits, and a power of ten."""
+
+    value: int
+    scale: int
+
+    @property
+    def integer(self) -> int | None:
+        """The integer, if the server takes it for one: ``1000m`` it does not."""
+        if self.scale < 0:
+            return None
+        value = self.value * 10 ** min(self.scale, 20)
+        return value if MIN_INT <= value <= MAX_INT else None
+
+    def plus(self, other: _Amount) -> _Amount | None:
+        """Add another; None if the sum does not fit."""
+        if not other.value:
+            return self
+        if not self.value:
+            return other
+        scale = min(self.scale, other.scale)
+        if max(self.scale, other.scale) - scale > 20:
+            return None
+        value = self.value * 10 ** (self.scale - scale) + other.value * 10 ** (other.scale - scale)
+        return _Amount(value, scale) if MIN_INT <= value <= MAX_INT else None
 
 
 class QuantityValue(Opaque):
@@ -31,15 +57,17 @@ class QuantityValue(Opaque):
 
     Attributes:
         quantity: The quantity.
+        amount: How the server keeps it; None if it is too large or precise for that.
         is_computed: Whether an addition made it. The server cannot compare others with it.
     """
 
-    __slots__ = ("is_computed", "quantity")
+    __slots__ = ("amount", "is_computed", "quantity")
 
     type_name = "kubernetes.Quantity"
 
-    def __init__(self, quantity: Quantity, *, is_computed: bool = False) -> None:
+    def __init__(self, quantity: Quantity, amount: _Amount | None, *, is_computed: bool = False) -> None:
         self.quantity = quantity
+        self.amount = amount
         self.is_computed = is_computed
 
     def equals(self, other: Value) -> bool:
@@ -68,9 +96,35 @@ def to_quantity(text: str) -> QuantityValue:
     # To the server, a quantity without digits is zero.
     number = match[2] if match[2].strip(".") else "0"
     try:
-        return QuantityValue(Quantity(f"{match[1]}{number}{match[3]}"))
+        quantity = Quantity(f"{match[1]}{number}{match[3]}")
     except QuantityError:
         raise EvaluationError(_SUFFIX_WRONG) from None
+    return QuantityValue(quantity, _amount_of(match[1], number, match[3]))
+
+
+def _amount_of(sign: str, number: str, suffix: str) -> _Amount | None:
+    """How the server keeps a quantity: as an amount if it has few enough digits."""
+    whole, _, fraction = number.partition(".")
+    whole = whole.lstrip("0") or "0"
+    if suffix in _BINARY:
+        power = _BINARY[suffix]
+        room = 15 - len(whole) - power * 3 // 10 - 1
+        multiplier, scale = 2**power, 0
+        if fraction:
+            return None
+    else:
+        multiplier = 1
+        scale = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+        room = 18 - len(whole) - len(fraction)
+    scale -= len(fraction)
+    if room < 0 or scale < -9:
+        return None
+    value = int(whole + fraction) * multiplier
+    return _Amount(-value if sign == "-" else value, scale) if value <= MAX_INT else None
+
+
+_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
 def _is_quantity(text: str) -> bool:
@@ -82,26 +136,32 @@ def _is_quantity(text: str) -> bool:
 
 
 def _is_integer(value: QuantityValue) -> bool:
-    whole, rest = divmod(value.quantity.nanos, _ONE)
-    return rest == 0 and MIN_INT <= whole <= MAX_INT
+    return value.amount is not None and value.amount.integer is not None
 
 
 def _as_integer(value: QuantityValue) -> int:
-    if not _is_integer(value):
+    integer = value.amount.integer if value.amount is not None else None
+    if integer is None:
         raise EvaluationError("cannot convert value to integer")
-    return value.quantity.nanos // _ONE
+    return integer
 
 
 def _compare_quantities(left: QuantityValue, right: QuantityValue) -> int:
     return (left.quantity > right.quantity) - (left.quantity < right.quantity)
 
 
+def _of_integer(number: int) -> QuantityValue:
+    return QuantityValue(Quantity(number), _Amount(number, 0))
+
+
 def _add(left: QuantityValue, right: QuantityValue) -> QuantityValue:
-    return QuantityValue(left.quantity + right.quantity, is_computed=True)
+    amount = left.amount.plus(right.amount) if left.amount and right.amount else None
+    return QuantityValue(left.quantity + right.quantity, amount, is_computed=True)
 
 
 def _subtract(left: QuantityValue, right: QuantityValue) -> QuantityValue:
-    return QuantityValue(left.quantity - right.quantity, is_computed=True)
+    negated = _Amount(-right.amount.value, right.amount.scale) if right.amount else None
+    return _add(left, QuantityValue(-right.quantity, negated))
 
 
 _DIGITS: Final = frozenset("0123456789")
@@ -290,7 +350,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             "quantity_add_int",
             (QUANTITY, INT),
             QUANTITY,
-            lambda left, right: _add(left, QuantityValue(Quantity(right))),
+            lambda left, right: _add(left, _of_integer(right)),
         ),
     ),
     function(
@@ -300,7 +360,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
             "quantity_sub_int",
             (QUANTITY, INT),
             QUANTITY,
-            lambda left, right: _subtract(left, QuantityValue(Quantity(right))),
+            lambda left, right: _subtract(left, _of_integer(right)),
         ),
     ),
     function(

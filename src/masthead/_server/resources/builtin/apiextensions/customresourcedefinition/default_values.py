@@ -115,9 +115,10 @@ def _type_errors(schema: Schema, path: str) -> Errors:
         return errors
     if not any(each.rules for each in _all_below(schema)):
         return []
-    rules = compile_rules(schema)
+    rules = compile_rules(schema, is_root=schema.embedded_resource)
     # As a value that does not change, and as a new one: a rule may use the old value if there is one.
-    return rules.errors(schema.default, schema.default, path=path) or rules.errors(schema.default, path=path)
+    unchanged = rules.errors(schema.default, schema.default, path=path, ratchets=False)
+    return unchanged or rules.errors(schema.default, path=path)
 
 
 def _of_any_type(schema: Schema) -> Schema:
