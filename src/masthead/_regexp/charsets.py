@@ -142,7 +142,9 @@ _CATEGORY_ALIASES: Final = """
     """
 _CATEGORIES: Final = frozenset(_CATEGORY_NAMES.split())
 _SCRIPTS: Final = frozenset(_SCRIPT_NAMES.split())
-_ALIASES: Final = dict(each.split(":") for each in _CATEGORY_ALIASES.split())
+_ALIASES: Final = {
+    alias: name for alias, _, name in (each.partition(":") for each in _CATEGORY_ALIASES.split())
+}
 _OTHER_CLASSES: Final = ("Any", "ASCII", "Assigned")
 
 

@@ -50,8 +50,8 @@ class _Group:
 
     flags: _Flags
     captures: bool = False
-    branches: list[Piece] = field(default_factory=list)
-    pieces: list[Piece] = field(default_factory=list)
+    branches: list[Piece] = field(default_factory=list[Piece])
+    pieces: list[Piece] = field(default_factory=list[Piece])
 
 
 _ANY: Final = CharSet(is_negated=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from masthead._regexp.pattern import MatchLimitError, PatternError, compile_pattern
 from masthead._schema.errors import FieldError, float_text, json_text, quoted, sorted_keys
 from masthead._schema.formats import checked_format, is_known, string_format
+from masthead._schema.schema import is_list, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,18 +178,18 @@ def same_value(one: Json, other: Json) -> bool:
     """Tell whether two values are equal; unlike in Python, 1, 1.0 and true are not."""
     if type(one) is not type(other):
         return False
-    if isinstance(one, dict):
+    if is_object(one):
         return one.keys() == other.keys() and all(same_value(each, other[key]) for key, each in one.items())
-    if isinstance(one, list):
+    if is_list(one):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other)
 
 
-def identity(value: Json) -> object:
+def identity(value: object) -> object:
     """Return something that is equal, and hashable, for equal values only."""
-    if isinstance(value, dict):
+    if is_object(value):
         return (dict, frozenset((key, identity(each)) for key, each in value.items()))
-    if isinstance(value, list):
+    if is_list(value):
         return (list, *map(identity, value))
     return (type(value), value)
 

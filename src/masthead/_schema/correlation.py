@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._schema.schema import Json, Schema
+from masthead._schema.constraints import same_value
+from masthead._schema.schema import Json, Schema, is_list, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -33,21 +34,21 @@ class Correlated:
 
     def _compare(self) -> bool:
         value, old = self._value, self._old
-        if isinstance(value, list) and isinstance(old, list) and self._schema.list_type == "map":
+        if is_list(value) and is_list(old) and self._schema.list_type == "map":
             if len(value) != len(old):
                 return False
             items = [self.index(each) for each in range(len(value))]
             return all(each is not None and each.is_equal for each in items)
-        if isinstance(value, dict) and isinstance(old, dict):
+        if is_object(value) and is_object(old):
             if len(value) != len(old):
                 return False
             fields = [self.key(each) for each in value]
             return all(each is not None and each.is_equal for each in fields)
-        return _is_same(value, old)
+        return same_value(value, old)
 
     def key(self, name: str) -> Correlated | None:
         """Return a field or value, if both have it."""
-        if not isinstance(self._value, dict) or not isinstance(self._old, dict):
+        if not is_object(self._value) or not is_object(self._old):
             return None
         if name not in self._value or name not in self._old:
             return None
@@ -58,7 +59,7 @@ class Correlated:
 
     def index(self, index: int) -> Correlated | None:
         """Return an item, if the list has keys and the one before has an item with the same."""
-        if not isinstance(self._value, list) or not isinstance(self._old, list) or self._schema.items is None:
+        if not is_list(self._value) or not is_list(self._old) or self._schema.items is None:
             return None
         old = self.old_item(self._value[index])
         return None if old is None else Correlated(self._value[index], old, self._schema.items)
@@ -76,7 +77,7 @@ class Correlated:
         return None if key is None else self._by_key.get(key)
 
     def _key_of(self, item: Json) -> Hashable | None:
-        if not isinstance(item, dict):
+        if not is_object(item):
             return None
         parts: list[Hashable] = []
         for name in self._schema.list_map_keys:
@@ -90,19 +91,6 @@ class Correlated:
         items = self._schema.items
         field = items.properties.get(name) if items is not None else None
         return field.default if field is not None and field.has_default else None
-
-
-def _is_same(value: Json, old: Json) -> bool:
-    """Whether two values are the same JSON. To Python, True is 1, and 1 is 1.0; to JSON they are not."""
-    if type(value) is not type(old):
-        return False
-    if isinstance(value, dict):
-        return len(value) == len(old) and all(
-            name in old and _is_same(each, old[name]) for name, each in value.items()
-        )
-    if isinstance(value, list):
-        return len(value) == len(old) and all(map(_is_same, value, old))
-    return bool(value == old)
 
 
 class Ratchet:

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from masthead._schema.schema import Json, Schema
+from masthead._schema.schema import Json, Schema, is_list, is_object
 
 __all__ = ["apply_defaults", "copied"]
 
@@ -26,9 +26,9 @@ def apply_defaults(value: Json, schema: Schema | None) -> None:
     """
     if schema is None:
         return
-    if isinstance(value, dict):
+    if is_object(value):
         _default_object(value, schema)
-    elif isinstance(value, list) and schema.items is not None:
+    elif is_list(value) and schema.items is not None:
         items = schema.items
         for index, each in enumerate(value):
             if each is None and not items.nullable:
@@ -62,6 +62,6 @@ def _default_of(schema: Schema) -> Json:
 
 def copied(value: Json) -> Json:
     """Return a copy of plain JSON that shares nothing that can be changed."""
-    if isinstance(value, dict):
+    if is_object(value):
         return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list) else value
+    return [copied(each) for each in value] if is_list(value) else value

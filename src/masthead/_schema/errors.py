@@ -10,7 +10,7 @@ import math
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -181,8 +181,8 @@ def shown(value: object) -> str:
 def sorted_keys(value: object) -> object:
     """Return a value whose objects have their keys in the order in which Go writes a map."""
     if isinstance(value, dict):
-        return {key: sorted_keys(value[key]) for key in sorted(value)}
-    return [sorted_keys(each) for each in value] if isinstance(value, list) else value
+        return {key: sorted_keys(each) for key, each in sorted(cast("dict[str, object]", value).items())}
+    return [sorted_keys(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def json_text(value: object) -> str:
@@ -196,13 +196,13 @@ def _json_pieces(value: object) -> Iterator[str]:
         yield _json_float(value)
     elif isinstance(value, dict):
         yield "{"
-        for index, (key, each) in enumerate(value.items()):
+        for index, (key, each) in enumerate(cast("dict[str, object]", value).items()):
             yield f"{',' if index else ''}{json.dumps(key, ensure_ascii=False)}:"
             yield from _json_pieces(each)
         yield "}"
     elif isinstance(value, list | tuple):
         yield "["
-        for index, each in enumerate(value):
+        for index, each in enumerate(cast("list[object]", value)):
             if index:
                 yield ","
             yield from _json_pieces(each)

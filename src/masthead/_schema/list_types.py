@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from masthead._schema.constraints import identity
 from masthead._schema.errors import duplicate, invalid, sorted_keys
-from masthead._schema.schema import Schema
+from masthead._schema.schema import CONTAINERS, Schema, is_list, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from masthead._schema.schema import Json
 
 __all__ = ["list_errors"]
-
-_CONTAINERS: Final = (dict, list)
 
 
 def list_errors(value: Json, schema: Schema, path: str = "") -> list[FieldError]:
@@ -35,20 +33,20 @@ def list_errors(value: Json, schema: Schema, path: str = "") -> list[FieldError]
 
 
 def _add_errors(found: list[FieldError], value: Json, schema: Schema, path: str) -> None:
-    if isinstance(value, dict):
+    if is_object(value):
         values = schema.additional_properties
         if isinstance(values, Schema):
             for key, each in value.items():
-                if isinstance(each, _CONTAINERS):
+                if each.__class__ in CONTAINERS:
                     _add_errors(found, each, values, f"{path}[{key}]")
         for key, each in value.items():
-            if isinstance(each, _CONTAINERS) and key in schema.properties:
+            if each.__class__ in CONTAINERS and key in schema.properties:
                 _add_errors(found, each, schema.properties[key], f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
+    elif is_list(value):
         found += _own_errors(value, schema, path)
         if schema.items is not None:
             for index, each in enumerate(value):
-                if isinstance(each, _CONTAINERS):
+                if each.__class__ in CONTAINERS:
                     _add_errors(found, each, schema.items, f"{path}[{index}]")
 
 
@@ -62,7 +60,7 @@ def _own_errors(items: list[Json], schema: Schema, path: str) -> Iterator[FieldE
 
 def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[FieldError]:
     for index, each in enumerate(items):
-        if each is not None and not isinstance(each, dict):
+        if each is not None and not is_object(each):
             detail = "must be an object for an array of list-type map"
             yield invalid(f"{path}[{index}]", sorted_keys(each), detail)
             return

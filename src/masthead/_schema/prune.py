@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead._schema.schema import Json, Schema
+from masthead._schema.schema import CONTAINERS, Json, Schema, is_list, is_object
 
 __all__ = ["META_FIELDS", "drop_nulls", "prune"]
 
-_CONTAINERS: Final = (dict, list)
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 """The fields of every whole object; its schema need not declare them."""
 
@@ -25,7 +24,7 @@ def prune(value: Json, schema: Schema | None, *, is_object: bool = True) -> list
         The paths that were dropped, sorted as kube-apiserver reports them: ``spec.list[0].x``.
     """
     dropped: list[str] = []
-    if isinstance(value, dict) and is_object:
+    if is_object and not is_list(value):
         schema = schema or Schema()
         _prune_object(value, schema, "", dropped, is_whole=True, keeps_unknown=bool(schema.preserve_unknown))
     else:
@@ -36,16 +35,16 @@ def prune(value: Json, schema: Schema | None, *, is_object: bool = True) -> list
 
 def _prune(value: Json, schema: Schema | None, path: str, dropped: list[str]) -> None:
     keeps_unknown = schema is not None and bool(schema.preserve_unknown)
-    if isinstance(value, list):
+    if is_list(value):
         items = None if schema is None else schema.items
         for index, item in enumerate(value):
-            if isinstance(item, _CONTAINERS):
+            if item.__class__ in CONTAINERS:
                 _prune_item(item, items, f"{path}[{index}]", dropped, keeps_unknown=keeps_unknown)
     elif schema is not None:
         _prune_object(
             value, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=keeps_unknown
         )
-    elif isinstance(value, dict):
+    elif is_object(value):
         dropped.extend(_child(path, key) for key in value)
         value.clear()
 
@@ -56,18 +55,18 @@ def _prune_item(
     """Prune an item. In a list that keeps unknown fields, its items do so, too."""
     if not keeps_unknown:
         _prune(item, schema, path, dropped)
-    elif schema is not None and isinstance(item, dict):
+    elif schema is not None and is_object(item):
         _prune_object(item, schema, path, dropped, is_whole=schema.embedded_resource, keeps_unknown=True)
     elif schema is not None:
         for index, each in enumerate(item):
-            if isinstance(each, _CONTAINERS):
+            if each.__class__ in CONTAINERS:
                 _prune_item(each, schema.items, f"{path}[{index}]", dropped, keeps_unknown=True)
 
 
 def _prune_object(
     value: Json, schema: Schema, path: str, dropped: list[str], *, is_whole: bool, keeps_unknown: bool
 ) -> None:
-    if not isinstance(value, dict):
+    if not is_object(value):
         return
     properties = schema.properties
     values = schema.additional_properties
@@ -76,10 +75,10 @@ def _prune_object(
         if is_whole and key in META_FIELDS:
             continue
         if (field := properties.get(key)) is not None:
-            if isinstance(each, _CONTAINERS):
+            if each.__class__ in CONTAINERS:
                 _prune(each, field, _child(path, key), dropped)
         elif values is not None:
-            if isinstance(each, _CONTAINERS):
+            if each.__class__ in CONTAINERS:
                 # ``additionalProperties: true`` declares the keys, but nothing about their values.
                 declared = values if isinstance(values, Schema) else None
                 _prune(each, declared, _child(path, key), dropped)
@@ -104,19 +103,19 @@ def drop_nulls(value: Json, schema: Schema | None) -> None:
         value: The value, plain JSON.
         schema: Its structural schema.
     """
-    if isinstance(value, dict) and schema is not None:
+    if is_object(value) and schema is not None:
         nulls: list[str] = []
         for key, each in value.items():
             if each is None:
                 nulls.append(key)
-            elif isinstance(each, _CONTAINERS):
+            elif each.__class__ in CONTAINERS:
                 drop_nulls(each, _schema_of_field(schema, key))
         for key in nulls:
             if _drops_null(schema, key):
                 del value[key]
-    elif isinstance(value, list) and schema is not None and schema.items is not None:
+    elif is_list(value) and schema is not None and schema.items is not None:
         for each in value:
-            if isinstance(each, _CONTAINERS):
+            if each.__class__ in CONTAINERS:
                 drop_nulls(each, schema.items)
 
 

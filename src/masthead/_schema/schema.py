@@ -6,7 +6,7 @@ CustomResourceDefinitions. msgspec reads it from JSON and writes it, without wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 import msgspec
 
@@ -16,11 +16,24 @@ from masthead._meta.gvk import GroupVersionKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["REF_PREFIX", "Definitions", "Json", "Rule", "Schema"]
+__all__ = ["CONTAINERS", "REF_PREFIX", "Definitions", "Json", "Rule", "Schema", "is_list", "is_object"]
 
 Json: TypeAlias = Any
 """A plain value, as JSON has it."""
 
+
+def is_object(value: object) -> TypeGuard[dict[str, Json]]:
+    """Tell whether a plain value is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Json]]:
+    """Tell whether a plain value is a list."""
+    return isinstance(value, list)
+
+
+CONTAINERS: Final[frozenset[type]] = frozenset({dict, list})
+"""The classes of plain values that contain others."""
 REF_PREFIX: Final = "#/components/schemas/"
 """What precedes the full name of a schema in a reference of OpenAPI v3."""
 

@@ -23,10 +23,10 @@ from masthead._schema.constraints import (
     type_finding,
     type_names,
 )
+from masthead._schema.correlation import Correlated
 from masthead._schema.errors import MOST_FINDINGS, FieldError, quoted
 from masthead._schema.formats import checked_format, is_known, string_format
-from masthead._schema.ratcheting import Correlation
-from masthead._schema.schema import Schema
+from masthead._schema.schema import Schema, is_list, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -72,7 +72,7 @@ class Validator:
         """
         if self._node.is_valid(value):
             return []
-        link = None if old is UNSET else Correlation(value, old, self._node.schema)
+        link = None if old is UNSET else Correlated(value, old, self._node.schema)
         result = self._node.linked_result(value, "", link)
         return [each.error(path) for each in list(result.findings.values())[: MOST_FINDINGS + 1]]
 
@@ -128,19 +128,19 @@ class _Node:
         self.not_ = None if schema.not_ is None else _Node(schema.not_)
         self.checks = _compile_checks(self)
 
-    def is_valid(self, value: Json) -> bool:
+    def is_valid(self, value: object) -> bool:
         check = self.checks.get(type(value))
         return check is not None and check(value)
 
-    def linked_result(self, value: Json, path: str, link: Correlation | None) -> _Result:
+    def linked_result(self, value: Json, path: str, link: Correlated | None) -> _Result:
         """Validate a value; what is equal to the old value has no errors."""
         result = self.result(value, path, link)
-        if result.findings and link is not None and link.is_equal():
+        if result.findings and link is not None and link.is_equal:
             return _Result(matches=result.matches)
         return result
 
     def result(
-        self, value: Json, path: str, link: Correlation | None = None, *, is_alternative: bool = False
+        self, value: Json, path: str, link: Correlated | None = None, *, is_alternative: bool = False
     ) -> _Result:
         """Validate a value.
 
@@ -161,18 +161,15 @@ class _Node:
         if type_names(schema) or checked_format(schema):
             result.matches = 1 if wrong_type else 2
         result.merge(self._alternatives_result(value, path))
-        match value:
-            case str():
-                has_format = is_known(checked_format(schema), "string")
-                result.merge(_Result(string_findings(schema, value, path), matches=1 + has_format))
-            case list():
-                result.merge(self._list_result(value, path, link, is_alternative=is_alternative))
-            case int() | float() if not isinstance(value, bool):
-                result.merge(_Result(number_findings(schema, value, path), matches=2))
-            case _:
-                pass
+        if isinstance(value, str):
+            has_format = is_known(checked_format(schema), "string")
+            result.merge(_Result(string_findings(schema, value, path), matches=1 + has_format))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            result.merge(_Result(number_findings(schema, value, path), matches=2))
+        elif is_list(value):
+            result.merge(self._list_result(value, path, link, is_alternative=is_alternative))
         result.add(enum_finding(schema, value, path))
-        if isinstance(value, dict):
+        if is_object(value):
             result.merge(self._object_result(value, path, link, is_alternative=is_alternative))
         result.matches += 2
         return result
@@ -221,13 +218,13 @@ class _Node:
             result.merge(max(results, key=lambda each: each.matches))  # the first of those
 
     def _list_result(
-        self, value: list[Json], path: str, link: Correlation | None, *, is_alternative: bool
+        self, value: list[Json], path: str, link: Correlated | None, *, is_alternative: bool
     ) -> _Result:
         schema = self.schema
         result = _Result(matches=2)
         if self.items is not None:
             for index, each in enumerate(value):
-                child = None if link is None else link.item(index)
+                child = None if link is None else link.index(index)
                 self.items.add_result(result, each, f"{path}[{index}]", child, is_alternative=is_alternative)
                 if len(result.findings) > MOST_FINDINGS:
                     break
@@ -244,7 +241,7 @@ class _Node:
         return result
 
     def _object_result(
-        self, value: dict[str, Json], path: str, link: Correlation | None, *, is_alternative: bool
+        self, value: dict[str, Json], path: str, link: Correlated | None, *, is_alternative: bool
     ) -> _Result:
         schema = self.schema
         result = _Result(matches=1)
@@ -278,7 +275,7 @@ class _Node:
         return result
 
     def add_result(
-        self, result: _Result, value: Json, path: str, link: Correlation | None, *, is_alternative: bool
+        self, result: _Result, value: Json, path: str, link: Correlated | None, *, is_alternative: bool
     ) -> None:
         """Add the result of a field or item. Of a valid one, only the matches would count."""
         if is_alternative:
@@ -287,11 +284,11 @@ class _Node:
             result.merge(self.linked_result(value, path, link))
 
 
-def _child_link(link: Correlation | None, path: str, name: str) -> Correlation | None:
+def _child_link(link: Correlated | None, path: str, name: str) -> Correlated | None:
     # The type of an old object is that of the new one, whatever is stored.
     if link is None or (not path and name in _TYPE_FIELDS):
         return None
-    return link.field(name)
+    return link.key(name)
 
 
 def _at_root(text: str) -> Finding:
@@ -305,7 +302,7 @@ def _too_many(text: str, path: str, count: int, limit: int) -> Finding:
 
 # The fast way: a function for each type
 
-_SAMPLES: Final[tuple[Json, ...]] = (None, True, "", 0, [], {})
+_SAMPLES: Final[tuple[object, ...]] = (None, True, "", 0, [], {})
 
 
 def _compile_checks(node: _Node) -> Checks:
@@ -408,7 +405,7 @@ def _list_checks(node: _Node) -> list[Check]:
     if node.items is not None:
         checks = node.items.checks
 
-        def items_are_valid(value: list[Json]) -> bool:
+        def items_are_valid(value: list[object]) -> bool:
             for each in value:
                 check = checks.get(type(each))
                 if check is None or not check(each):
@@ -436,7 +433,7 @@ def _object_checks(node: _Node) -> list[Check]:
         others = {}
     if fields or others is not None:
 
-        def fields_are_valid(value: dict[str, Json]) -> bool:
+        def fields_are_valid(value: dict[str, object]) -> bool:
             for name, each in value.items():
                 checks = fields.get(name, others)
                 if checks is not None:

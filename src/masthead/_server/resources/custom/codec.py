@@ -44,8 +44,10 @@ def _with_integers(value: object) -> object:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT64 else value
     if isinstance(value, dict):
-        return {key: _with_integers(each) for key, each in value.items()}
-    return [_with_integers(each) for each in value] if isinstance(value, list) else value
+        return {key: _with_integers(each) for key, each in cast("Plain", value).items()}
+    return (
+        [_with_integers(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+    )
 
 
 def _copied(found: Plain) -> tuple[Plain, bool]:
@@ -65,8 +67,8 @@ def _with_floats(value: object) -> object:
     if isinstance(value, int) and not -_INT64 <= value < _INT64:
         return float(value)
     if isinstance(value, dict):
-        return {key: _with_floats(each) for key, each in value.items()}
-    return [_with_floats(each) for each in value] if isinstance(value, list) else value
+        return {key: _with_floats(each) for key, each in cast("Plain", value).items()}
+    return [_with_floats(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def _with_version(value: bytes, version: str) -> bytes:
