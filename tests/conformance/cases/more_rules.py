@@ -273,6 +273,102 @@ def _(api: Api) -> None:
     api.create("jobs", body)
 
 
+ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+def hook(**fields: object) -> Plain:
+    return {
+        "name": "a.example.com",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://a.example.com/path"},
+        **fields,
+    }
+
+
+def send_hooks(api: Api, *hooks: Plain) -> None:
+    for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+        path = f"/apis/{ADMISSION}/{kind.lower()}s"
+        dry(api, path, named(ADMISSION, kind, api.namespace, webhooks=list(hooks)))
+
+
+@case("a webhook that says nothing")
+def _(api: Api) -> None:
+    send_hooks(api, {})
+    send_hooks(api, hook())
+
+
+@case("names of webhooks")
+def _(api: Api) -> None:
+    for name in ("a", "a.b", "A.b.c", "a_b.c.d"):
+        send_hooks(api, hook(name=name))
+    send_hooks(api, hook(), hook())
+
+
+@case("choices of a webhook")
+def _(api: Api) -> None:
+    send_hooks(api, hook(failurePolicy="x", matchPolicy="y", sideEffects="Some", timeoutSeconds=31))
+    send_hooks(api, hook(failurePolicy="", matchPolicy="", sideEffects="", timeoutSeconds=0))
+    send_hooks(
+        api, hook(namespaceSelector={"matchLabels": {"a": "b c"}}, objectSelector={"matchExpressions": [{}]})
+    )
+
+
+@case("versions of reviews of a webhook")
+def _(api: Api) -> None:
+    for versions in ([], ["v2"], ["v1", "v1"], ["V1"], ["v1beta1", "v2"]):
+        send_hooks(api, hook(admissionReviewVersions=versions))
+
+
+@case("how a webhook is reached")
+def _(api: Api) -> None:
+    configs: list[Plain] = [
+        {},
+        {"url": "https://a", "service": {"name": "a", "namespace": "b"}},
+        {"url": "http://a"},
+        {"url": "nonsense"},
+        {"url": "https://user@a?b#c"},
+        {"service": {}},
+        {"service": {"name": "a", "namespace": "b", "port": 0, "path": "x"}},
+        {"service": {"name": "a", "namespace": "b", "path": "/x//Y"}},
+        {"service": {"name": "a", "namespace": "b"}},
+    ]
+    for config in configs:
+        send_hooks(api, hook(clientConfig=config))
+
+
+@case("rules of a webhook")
+def _(api: Api) -> None:
+    good = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    changes: list[Plain] = [
+        {"operations": [], "apiGroups": [], "apiVersions": [], "resources": []},
+        {"operations": ["*", "CREATE", "x"], "apiGroups": ["*", "a"], "apiVersions": ["*", ""]},
+        {"resources": ["pods/*", "pods/status", "*/scale", "a/scale"]},
+        {"resources": ["*/*", "pods", ""]},
+        {"resources": ["*", "pods"]},
+        {"resources": ["pods", "*"]},
+        {"scope": "x"},
+        {"scope": "Namespaced"},
+    ]
+    for change in changes:
+        send_hooks(api, hook(rules=[{**good, **change}]))
+
+
+@case("match conditions of a webhook")
+def _(api: Api) -> None:
+    good = {"name": "a", "expression": "true"}
+    conditions: list[list[Plain]] = [
+        [{}],
+        [{**good, "name": "a b"}],
+        [{**good, "expression": "  "}],
+        [good, good],
+        [{**good, "name": f"a{each}"} for each in range(65)],
+        [good],
+    ]
+    for each in conditions:
+        send_hooks(api, hook(matchConditions=each))
+
+
 @case("items of lists that stand twice")
 def _(api: Api) -> None:
     body = (

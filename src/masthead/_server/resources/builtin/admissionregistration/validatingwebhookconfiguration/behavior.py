@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead._server.resources.behavior import Behavior, always
+from masthead._server.resources.behavior import Behavior, StrategyHooks, always
 from masthead._server.resources.builtin.admissionregistration.validatingwebhookconfiguration.defaults import (
     DEFAULTS,
 )
 from masthead._server.resources.builtin.admissionregistration.warnings import admission_warnings
+from masthead._server.resources.builtin.admissionregistration.webhook_validation import configuration_errors
 
-BEHAVIOR: Final = Behavior(defaults=DEFAULTS, warnings=always(admission_warnings))
+BEHAVIOR: Final = Behavior(
+    defaults=DEFAULTS,
+    hooks=StrategyHooks(
+        validate_create=configuration_errors, validate_update=lambda new, _old: configuration_errors(new)
+    ),
+    warnings=always(admission_warnings),
+)
