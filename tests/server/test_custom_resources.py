@@ -285,3 +285,18 @@ def test_a_long_list_that_has_to_be_converted_is_complete(cluster: QuietCluster)
         f"a{number:03d}" for number in range(400)
     ]
     assert {each["apiVersion"] for each in found["items"]} == {f"{GROUP}/v2"}
+
+
+def test_rules_of_large_objects_do_not_hold_up_other_requests(cluster: QuietCluster) -> None:
+    items = {"type": "array", "maxItems": 200, "items": {"type": "integer"}}
+    rule = {"rule": "self.items.all(x, self.items.exists_one(y, x == y))", "message": "must be unique"}
+    spec = {"type": "object", "properties": {"items": items}, "x-kubernetes-validations": [rule]}
+    define(cluster, version_of(schema={"type": "object", "properties": {"spec": spec}}))
+
+    made = cluster.call("POST", WIDGETS, widget(spec={"items": list(range(200))}))
+    twice = widget("b", spec={"items": [*range(100), *range(100)]})
+    code, _, message = cluster.caller.call("POST", WIDGETS, twice).failure
+
+    assert made["metadata"]["generation"] == 1
+    assert (code, "must be unique" in message) == (422, True)
+    assert cluster.call("GET", WIDGETS)["items"] == [made]

@@ -123,6 +123,13 @@ class ServedResource:
         return self.definition is not None and self.definition.definition.has_webhook
 
     @property
+    def may_wait(self) -> bool:
+        """Whether requests may have to wait: for a webhook, or for the validation rules of a large object."""
+        return self.definition is not None and (
+            self.definition.definition.has_webhook or self.definition.has_rules
+        )
+
+    @property
     def registry_name(self) -> str:
         """The name of its objects' place in kube-apiserver's storage, which messages mention."""
         return f"{self.group}/{self.name}" if self.is_custom else self.name

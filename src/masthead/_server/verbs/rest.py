@@ -55,8 +55,8 @@ __all__ = ["Rest"]
 
 _REVIEWED: Final = frozenset({"create", "update", "patch"})
 _READ_MANY: Final = frozenset({"list", "watch"})
-_MOST_CONVERSIONS: Final = 16
-"""How often a request is handled again because objects have to be converted by a webhook first."""
+_MOST_ATTEMPTS: Final = 16
+"""How often a request is handled again because it has to wait for something first."""
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources that can be shown as a table; empty for the object."""
 
@@ -115,33 +115,33 @@ class Rest:
     async def respond(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request; wait for nothing, unless a webhook has to convert objects, or a thread to review one.
+        """Handle a request; wait for nothing, unless a webhook or a thread has to do something first.
 
         Raises:
             StatusFailure: If it is refused before the resource is known.
         """
         served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
-        if served is not None and served.converts_by_webhook:
-            return await self._respond_converting(request, info)
+        if served is not None and served.may_wait:
+            return await self._attempt(request, info)
         if served is not None and served.description.is_reviewed_ahead and info.verb in _REVIEWED:
             await asyncio.to_thread(_review, request, served)
         return self.handle(request, info)
 
-    async def _respond_converting(
+    async def _attempt(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:
-        """Handle a request again and again, until all objects that it needs are converted."""
-        from masthead._server.resources.custom.webhook_converter import ConversionNeeded, Conversions
+        """Handle a request again and again, until there is nothing that it has to wait for."""
+        from masthead._server.resources.custom.attempts import WorkNeeded, WorkResults
 
-        conversions, replay = Conversions(), Replay()
-        for _ in range(_MOST_CONVERSIONS):
+        results, replay = WorkResults(), Replay()
+        for _ in range(_MOST_ATTEMPTS):
             try:
-                with conversions.active(), self._cluster.replaying(replay):
+                with results.active(), self._cluster.replaying(replay):
                     return self.handle(request, info)
-            except ConversionNeeded as needed:
-                await conversions.add(needed)
+            except WorkNeeded as needed:
+                await needed.perform(results)
         # Each time, another request has changed the object in the meantime.
-        raise StatusFailure(500, "", "the object has been modified too often while it was converted")
+        raise StatusFailure(500, "", "the object has been modified too often while the request was handled")
 
     def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
         """Handle a request; returns the response, what makes it, or the watch to stream.

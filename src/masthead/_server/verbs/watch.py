@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.custom.webhook_converter import Conversions
+    from masthead._server.resources.custom.attempts import WorkResults
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.selection import SelectionPredicate
     from masthead._server.wire.options import CollectionOptions
@@ -108,7 +108,7 @@ class Watcher:
         self._is_closed = False
         self._until: int | None = None
         self._is_past_state = False
-        self._conversions: Conversions | None = None
+        self._results: WorkResults | None = None
         self._converted: int | None = None
         """The revision up to which a webhook has converted all objects; None if none does."""
         wanted = read_version(options.version)
@@ -174,33 +174,33 @@ class Watcher:
         """The next chunk; empty if there is none."""
         if not self._selection.served.converts_by_webhook:
             return self._first() or self._next()
-        conversions = await self._convert()
+        results = await self._convert()
         try:
-            with conversions.active():
+            with results.active():
                 return self._first() or self._next()
         except StatusFailure as failure:  # an object cannot be converted
             return self._fail(failure)
 
-    async def _convert(self) -> Conversions:
+    async def _convert(self) -> WorkResults:
         """Have a webhook convert all objects up to the present revision that the watch may show."""
-        from masthead._server.resources.custom.webhook_converter import ConversionNeeded, Conversions
+        from masthead._server.resources.custom.attempts import WorkNeeded, WorkResults
 
         newest = self._storage.revision
         values = list(self._pending_values(newest))
         # What was sent is not needed again, but the initial events are sent in several chunks.
-        if self._conversions is None or (self._is_past_state and not values):
-            self._conversions = Conversions()
+        if self._results is None or (self._is_past_state and not values):
+            self._results = WorkResults()
         while True:
             try:
-                with self._conversions.active():
+                with self._results.active():
                     self._selection.served.codec.items(values)
                 break
-            except ConversionNeeded as needed:
-                await self._conversions.add(needed)
+            except WorkNeeded as needed:
+                await needed.perform(self._results)
             except StatusFailure:
                 break  # as soon as the object is to be shown
         self._converted = newest
-        return self._conversions
+        return self._results
 
     def _pending_values(self, newest: int) -> Iterator[bytes]:
         if self._converted is None and self._starts_with_state:

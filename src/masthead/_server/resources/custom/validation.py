@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+import msgspec
 from msgspec import UNSET
 
 from masthead._schema.errors import FieldError, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
+from masthead._server.resources.custom.attempts import WorkResults
 from masthead._server.resources.custom.object_metadata import embedded_errors
+from masthead._server.resources.custom.rule_evaluation import EvaluationNeeded, is_large
 
 if TYPE_CHECKING:
     from msgspec import UnsetType
@@ -142,4 +145,12 @@ class ObjectValidator:
             return []
         if any(each.reason in _BLOCKING for each in errors):
             return [invalid("<nil>", None, _NOT_CHECKED)]
-        return self._rules.errors({**self._head, **new}, None if old is None else {**self._head, **old})
+        after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
+        results = WorkResults.current()
+        if results is None or not is_large(after):
+            return self._rules.errors(after, before)
+        key = (id(self), msgspec.json.encode([after, before]))
+        found = results.find(key)
+        if found is None:
+            raise EvaluationNeeded(key, functools.partial(self._rules.errors, after, before))
+        return cast("list[FieldError]", found)

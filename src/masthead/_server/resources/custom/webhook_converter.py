@@ -1,21 +1,15 @@
-"""Conversion by webhook.
-
-The write pipeline is synchronous: nothing else happens between its first step and its last. A webhook has to be
-awaited. So a request that needs a conversion is given up with `ConversionNeeded`; when the webhook has responded, the
-request is handled again from the beginning, and finds the result: see `Conversions`.
-"""
+"""Conversion by webhook, which a request has to wait for: see `masthead._server.resources.custom.attempts`."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import uuid
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import msgspec
 
+from masthead._server.resources.custom.attempts import WorkNeeded, WorkResults
 from masthead._server.resources.custom.conversion_review import (
     ConversionError,
     ConversionRequest,
@@ -26,11 +20,11 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from masthead._server.resources.custom.definition import Definition, DefinitionVersion
 
-__all__ = ["ConversionNeeded", "Conversions", "ServiceResolver", "WebhookConverter"]
+__all__ = ["ConversionNeeded", "ServiceResolver", "WebhookConverter"]
 
 ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
 """Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
@@ -39,10 +33,9 @@ _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _MOST_OBJECTS: Final = 500
 """How many objects are sent in one review."""
 _Key: TypeAlias = tuple[str, bytes]
-_Outcome: TypeAlias = "Plain | ConversionError"
 
 
-class ConversionNeeded(Exception):  # noqa: N818 - it is a request to call a webhook, not an error
+class ConversionNeeded(WorkNeeded):
     """Objects have to be converted by a webhook first.
 
     Attributes:
@@ -57,41 +50,18 @@ class ConversionNeeded(Exception):  # noqa: N818 - it is a request to call a web
         self.objects = objects
         self.target = target
 
-
-class Conversions:
-    """The conversions of one request, or of one watch: what webhooks made of objects so far."""
-
-    def __init__(self) -> None:
-        self._outcomes: dict[_Key, _Outcome] = {}
-
-    @contextmanager
-    def active(self) -> Iterator[None]:
-        """Let converters find the outcomes during the block, which must not await anything."""
-        token = _active.set(self)
-        try:
-            yield
-        finally:
-            _active.reset(token)
-
-    def find(self, key: _Key) -> _Outcome | None:
-        """Return the outcome of a conversion; None if there is none yet."""
-        return self._outcomes.get(key)
-
-    async def add(self, needed: ConversionNeeded) -> None:
+    async def perform(self, results: WorkResults) -> None:
         """Call the webhook, and keep what it made of the objects, or why it failed."""
-        keys = list(needed.objects)
+        keys = list(self.objects)
         for begin in range(0, len(keys), _MOST_OBJECTS):
             some = keys[begin : begin + _MOST_OBJECTS]
-            objects = [needed.objects[key] for key in some]
+            outcomes: list[Plain] | list[ConversionError]
             try:
-                outcomes: list[Plain] | list[ConversionError]
-                outcomes = await needed.converter.call(objects, needed.target)
+                outcomes = await self.converter.call([self.objects[key] for key in some], self.target)
             except ConversionError as error:
                 outcomes = [error] * len(some)
-            self._outcomes.update(zip(some, outcomes, strict=True))
-
-
-_active: Final[ContextVar[Conversions | None]] = ContextVar("_active", default=None)
+            for key, outcome in zip(some, outcomes, strict=True):
+                results.set(key, outcome)
 
 
 class WebhookConverter:
@@ -117,8 +87,8 @@ class WebhookConverter:
         """
         self.require([found], source, target)
         key, _ = _identified(found, source, target)
-        conversions = _active.get()
-        outcome = conversions.find(key) if conversions is not None else None
+        results = WorkResults.current()
+        outcome = results.find(key) if results is not None else None
         if isinstance(outcome, ConversionError):
             raise StatusFailure(500, "", str(outcome))
         converted = cast("Plain", msgspec.json.decode(_encode(outcome)))
@@ -133,12 +103,10 @@ class WebhookConverter:
         Raises:
             ConversionNeeded: If it has to be called first.
         """
-        conversions = _active.get()
+        results = WorkResults.current()
         identified = dict(_identified(each, source, target) for each in objects)
         missing = {
-            key: each
-            for key, each in identified.items()
-            if conversions is None or conversions.find(key) is None
+            key: each for key, each in identified.items() if results is None or results.find(key) is None
         }
         if missing:
             raise ConversionNeeded(self, missing, target.gvk.api_version)
