@@ -240,6 +240,105 @@ def test_a_replication_controller_has_a_map_of_labels_for_a_selector(cluster: Qu
     assert cluster.call("GET", f"{CORE}/replicationcontrollers/web")["status"]["replicas"] == 2
 
 
+def stateful_set(replicas: int = 2, **spec: Any) -> dict[str, Any]:
+    body = {
+        "replicas": replicas,
+        "serviceName": "web",
+        "selector": {"matchLabels": LABELS},
+        "template": template(),
+        **spec,
+    }
+    return {"metadata": {"name": "db"}, "spec": body}
+
+
+def names(cluster: QuietCluster, resource: str = "pods") -> list[str]:
+    return [each["metadata"]["name"] for each in cluster.call("GET", f"{CORE}/{resource}")["items"]]
+
+
+def test_pods_of_a_stateful_set_come_one_after_the_other(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set())
+    assert names(cluster) == ["db-0"]
+
+    make_ready(cluster)
+    assert names(cluster) == ["db-0", "db-1"]
+    make_ready(cluster)
+    found = cluster.call("GET", f"{APPS}/statefulsets/db")["status"]
+    assert (found["readyReplicas"], found["currentRevision"]) == (2, found["updateRevision"])
+
+
+def test_they_come_at_once_if_they_may(cluster: QuietCluster) -> None:
+    body = stateful_set(3, podManagementPolicy="Parallel", ordinals={"start": 5})
+    cluster.call("POST", f"{APPS}/statefulsets", body)
+
+    assert names(cluster) == ["db-5", "db-6", "db-7"]
+
+
+def test_each_has_a_claim_of_its_own_that_stays(cluster: QuietCluster) -> None:
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(1, volumeClaimTemplates=[claim]))
+    volumes = cluster.call("GET", f"{CORE}/pods/db-0")["spec"]["volumes"]
+    assert {"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}} in volumes
+
+    cluster.call("DELETE", f"{APPS}/statefulsets/db")
+    assert names(cluster) == []
+    assert names(cluster, "persistentvolumeclaims") == ["data-db-0"]
+
+
+def test_a_new_template_replaces_the_last_pod_first_and_leaves_those_of_the_partition(
+    cluster: QuietCluster,
+) -> None:
+    update = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(3, updateStrategy=update))
+    for _ in range(3):
+        make_ready(cluster)
+    change = {"spec": {"template": template("nginx:2")}}
+    cluster.call("PATCH", f"{APPS}/statefulsets/db", change, content_type=MERGE_PATCH)
+    images = [pod["spec"]["containers"][0]["image"] for pod in pods(cluster)]
+    assert images == ["nginx:1", "nginx:1", "nginx:2"]
+
+    for _ in range(3):
+        make_ready(cluster)
+    images = [pod["spec"]["containers"][0]["image"] for pod in pods(cluster)]
+    assert images == ["nginx:1", "nginx:2", "nginx:2"]
+
+
+def test_a_stateful_set_shrinks_from_its_end(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(3))
+    for _ in range(3):
+        make_ready(cluster)
+    path = f"{APPS}/statefulsets/db"
+    cluster.call("PATCH", path, {"spec": {"replicas": 1}}, content_type=MERGE_PATCH)
+    # No kubelet ends them: their grace period does.
+    cluster.server.advance(61)
+    cluster.server.wait_until_quiet()
+
+    assert names(cluster) == ["db-0"]
+
+
+def test_the_history_keeps_every_template_once(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(0))
+    for image in ("nginx:2", "nginx:1"):
+        change = {"spec": {"template": template(image)}}
+        cluster.call("PATCH", f"{APPS}/statefulsets/db", change, content_type=MERGE_PATCH)
+    history = cluster.call("GET", f"{APPS}/controllerrevisions")["items"]
+
+    assert sorted(each["revision"] for each in history) == [2, 3]
+
+
+def test_orphaned_pods_of_a_stateful_set_are_adopted(cluster: QuietCluster) -> None:
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(1))
+    uid = cluster.call("GET", f"{CORE}/pods/db-0")["metadata"]["uid"]
+    cluster.call("DELETE", f"{APPS}/statefulsets/db", {"propagationPolicy": "Orphan"})
+    cluster.call("POST", f"{APPS}/statefulsets", stateful_set(1))
+
+    found = cluster.call("GET", f"{CORE}/pods/db-0")["metadata"]
+    assert found["uid"] == uid
+    assert found["ownerReferences"][0]["kind"] == "StatefulSet"
+
+
 def test_many_pods_come_in_several_steps(cluster: QuietCluster) -> None:
     cluster.call("POST", f"{APPS}/replicasets", replica_set(230))
     assert len(pods(cluster)) == 230

@@ -63,7 +63,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument(
-        "--no-workloads", action="store_true", help="leave Deployments and ReplicaSets without pods"
+        "--no-workloads", action="store_true", help="leave Deployments and the like without pods"
     )
     parser.add_argument(
         "--no-bootstrap",

@@ -71,9 +71,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             endpoints, RBAC's roles and bindings, priority classes, flow schemas and priority levels, the default
             ServiceCIDR, and in every namespace the service account ``default`` and the ConfigMap
             ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
-        workloads: Whether Deployments, ReplicaSets and ReplicationControllers get their pods, by the controllers
-            ``deployments``, ``replicasets`` and ``replicationcontrollers``. The pods stay pending: there is no
-            kubelet. Without, a test writes the status of a Deployment itself.
+        workloads: Whether Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods, by the
+            controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
+            stay pending: there is no kubelet. Without, a test writes the status of a Deployment itself.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.

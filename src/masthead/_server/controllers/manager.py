@@ -54,6 +54,12 @@ def _deployments(client: ObjectClient) -> Controller:
     return DeploymentController(client)
 
 
+def _stateful_sets(client: ObjectClient) -> Controller:
+    from masthead._server.controllers.workloads.statefulsets import StatefulSetController
+
+    return StatefulSetController(client)
+
+
 CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "namespaces": NamespaceController,
     "garbage": GarbageCollector,
@@ -66,11 +72,14 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "replicasets": _replica_sets,
     "replicationcontrollers": _replication_controllers,
     "deployments": _deployments,
+    "statefulsets": _stateful_sets,
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {"definitions": DefinitionController}
 """The controllers that kube-apiserver runs itself, and that cannot be switched off."""
-WORKLOAD_CONTROLLERS: Final = frozenset({"replicasets", "replicationcontrollers", "deployments"})
+WORKLOAD_CONTROLLERS: Final = frozenset(
+    {"replicasets", "replicationcontrollers", "deployments", "statefulsets"}
+)
 """Those that run only if a server is to have workloads: they write what tests often write themselves."""
 BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
 """Those that create what every namespace has."""

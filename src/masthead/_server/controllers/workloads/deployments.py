@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._meta.labels import from_label_selector
-from masthead._meta.v1 import LabelSelector
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads import rollout as decisions
 from masthead._server.controllers.workloads.dependents import DependentIndex
@@ -18,7 +15,8 @@ from masthead._server.controllers.workloads.deployment_status import (
     seconds_to_deadline,
     status_of,
 )
-from masthead._server.controllers.workloads.ownership import adopt, controller_reference, release
+from masthead._server.controllers.workloads.ownership import adopt, controller_reference, release, selector_of
+from masthead._server.controllers.workloads.revisions import safe_hash
 from masthead._server.controllers.workloads.rollout import DESIRED, MAX, REVISION, ReplicaSetView, Rollout
 from masthead._server.wire.plain import Plain, is_being_deleted, metadata, part, text
 
@@ -34,7 +32,6 @@ _DEPLOYMENTS: Final = "apps/deployments"
 _REPLICA_SETS: Final = "apps/replicasets"
 _KIND: Final = ("apps/v1", "Deployment")
 _HASH: Final = "pod-template-hash"
-_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _HISTORY: Final = "deployment.kubernetes.io/revision-history"
 _NOT_COPIED: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", REVISION, _HISTORY, DESIRED, MAX}
@@ -81,8 +78,7 @@ class DeploymentController:
 
     def _claim(self, deployment: Plain, namespace: str) -> None:
         """Adopt ReplicaSets that match the selector and have no controller; release those that no longer match."""
-        selector = LabelSelector.from_dict(part(part(deployment, "spec"), "selector"))
-        matches = from_label_selector(selector).matches
+        matches = selector_of(deployment)
         for ref, found in self._replica_sets.orphans_in(namespace):
             if not found.is_terminating and matches(found.metadata.labels):
                 adopt(self._client, ref, controller_reference(deployment, *_KIND))
@@ -265,7 +261,7 @@ def _copied_annotations(deployment: Plain) -> dict[str, str]:
 def _replica_set(deployment: Plain, rollout: Rollout, replicas: int, revision: int) -> Plain:
     spec = part(deployment, "spec")
     template = part(spec, "template")
-    hashed = _hash_of(template, part(deployment, "status").get("collisionCount", 0))
+    hashed = safe_hash([template, part(deployment, "status").get("collisionCount", 0)])
     labels = {**part(part(template, "metadata"), "labels"), _HASH: hashed}
     selector = part(spec, "selector")
     content: Plain = {
@@ -283,9 +279,3 @@ def _replica_set(deployment: Plain, rollout: Rollout, replicas: int, revision: i
         "ownerReferences": [controller_reference(deployment, *_KIND)],
     }
     return {"metadata": meta, "spec": content}
-
-
-def _hash_of(template: Plain, collisions: int) -> str:
-    """A short name of a template: another one with another content, or after a collision."""
-    digits = str(zlib.crc32(msgspec.json.encode([template, collisions], order="sorted")))
-    return "".join(_ALPHABET[int(digit)] for digit in digits)

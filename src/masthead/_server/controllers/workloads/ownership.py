@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._meta.labels import from_label_selector
+from masthead._meta.v1 import LabelSelector
 from masthead._server.controllers.objects import set_or_drop, uid_of
-from masthead._server.wire.plain import Plain, items, metadata, text
+from masthead._server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from masthead._server.controllers.objects import ObjectClient, ObjectRef
 
-__all__ = ["adopt", "controller_reference", "release"]
+__all__ = ["adopt", "controller_reference", "release", "selector_of"]
 
 
 def controller_reference(owner: Plain, api_version: str, kind: str) -> Plain:
@@ -52,3 +56,11 @@ def release(client: ObjectClient, ref: ObjectRef, uid: str) -> None:
         set_or_drop(metadata(found), "ownerReferences", references)
 
     client.update(ref, change)
+
+
+def selector_of(workload: Plain) -> Callable[[Mapping[str, str]], bool]:
+    """Return what tells whether labels match the selector of a workload; that of a ReplicationController is a map."""
+    written = part(part(workload, "spec"), "selector")
+    if "matchLabels" not in written and "matchExpressions" not in written:
+        written = {"matchLabels": written}
+    return from_label_selector(LabelSelector.from_dict(written)).matches

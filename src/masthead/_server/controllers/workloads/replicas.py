@@ -6,15 +6,18 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead._meta.labels import from_label_selector
-from masthead._meta.v1 import LabelSelector
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.dependents import DependentIndex
-from masthead._server.controllers.workloads.ownership import adopt, controller_reference, release
+from masthead._server.controllers.workloads.ownership import (
+    adopt,
+    controller_reference,
+    release,
+    selector_of,
+)
 from masthead._server.wire.plain import Plain, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from masthead._server.controllers.base import ObservedWrite
     from masthead._server.controllers.objects import ObjectClient
@@ -74,7 +77,7 @@ class ReplicaController:
 
     def _claim(self, workload: Plain, namespace: str) -> None:
         """Adopt pods that match the selector and have no controller; release those that no longer match."""
-        selects = _selector(workload)
+        selects = selector_of(workload)
         for ref, pod in self._pods.orphans_in(namespace):
             if pod.is_active and selects(pod.metadata.labels):
                 adopt(self._client, ref, controller_reference(workload, *self._kind))
@@ -132,14 +135,6 @@ class ReplicaController:
         return min(waiting).total_seconds() if waiting else None
 
 
-def _selector(workload: Plain) -> _Matches:
-    """The selector of a workload; that of a ReplicationController is a map of labels."""
-    written = part(part(workload, "spec"), "selector")
-    if "matchLabels" not in written and "matchExpressions" not in written:
-        written = {"matchLabels": written}
-    return from_label_selector(LabelSelector.from_dict(written)).matches
-
-
 def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, str]:
     """The order in which pods are deleted: those first that run least, and among equals the youngest."""
     ref, pod = found
@@ -147,11 +142,6 @@ def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, s
     is_running = pod.status.phase == "Running"
     return (bool(pod.spec.node_name), is_running, pod.ready_since is not None, is_older, ref.key)
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Matches = Callable[[Mapping[str, str]], bool]
 
 replica_set_controller = partial(ReplicaController, table="apps/replicasets", kind=("apps/v1", "ReplicaSet"))
 replication_controller = partial(
