@@ -5,11 +5,7 @@
     from masthead import printers
 
     print(printers.table(client.core_v1.pods("default").list()))
-    print(printers.table(lister.list(), wide=True, namespaces=True))
-    print(client.core_v1.pods("default").as_table())
-
-    NAME   READY   STATUS    RESTARTS      AGE
-    web    1/1     Running   2 (5m ago)    3h
+    print(client.core_v1.pods("default").as_table(wide=True))
 
 `table` makes the columns and cells itself, from objects of a cache, a list or a manifest, typed or not;
 ``as_table`` of a client has the server make them.
