@@ -193,6 +193,64 @@ def test_kubectl_prints_the_same(embedded: Printed, real: Printed, line: str) ->
     assert run(embedded) == run(real)
 
 
+COLUMNS = [
+    {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+    {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
+    {"name": "Ratio", "type": "number", "jsonPath": ".spec.ratio", "priority": 1},
+    {"name": "Since", "type": "date", "jsonPath": ".spec.since"},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+]
+WIDGETS = [
+    {
+        "spec": {"size": 3, "ratio": 12345678.5, "since": "2001-02-03T04:05:06Z"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    },
+    {"spec": {"size": "large", "ratio": 2, "since": "yesterday"}, "status": {"conditions": []}},
+    {},
+]
+
+
+def test_kubectl_prints_custom_resources_by_their_columns(embedded: Printed, real: Printed) -> None:
+    def run(printed: Printed) -> list[str]:
+        group = "printed.example.com"
+        version = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            "additionalPrinterColumns": COLUMNS,
+        }
+        names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"]}
+        spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+        printed.create(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            {"metadata": {"name": f"widgets.{group}", "labels": LABELS}, "spec": spec},
+        )
+        printed.kubectl(f"wait --for=condition=Established --timeout=60s crd/widgets.{group}")
+        # Discovery lists it a moment later.
+        while subprocess.run(
+            [*printed.command, "get", f"widgets.{group}"], capture_output=True, timeout=PATIENCE, check=False
+        ).returncode:
+            continue
+        for number, fields in enumerate(WIDGETS):
+            metadata = {"name": f"widget-{number}"}
+            printed.create(
+                f"/apis/{group}/v1/namespaces/{NAMESPACE}/widgets",
+                {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": metadata, **fields},
+            )
+        lines = [
+            f"get wd -n {NAMESPACE}",
+            f"get wd -n {NAMESPACE} -o wide",
+            "get wd -A",
+            "get crd -l here=yes",
+        ]
+        return [line for command in lines for line in normalised(printed.kubectl(command))]
+
+    ours, theirs = run(embedded), run(real)
+    assert len(theirs) == 14
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("options", ["", "-o wide", "--output-watch-events"])
 def test_kubectl_prints_the_same_rows_of_a_watch(embedded: Printed, real: Printed, options: str) -> None:
     def watch(printed: Printed) -> list[str]:
