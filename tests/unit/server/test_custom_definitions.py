@@ -1,0 +1,173 @@
+"""Definitions of custom resources: their versions, warnings, and place in the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.server.definitions import definition_of, version_of
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead._server.clock import VirtualClock
+from masthead._server.cluster import ClusterState, Replay
+from masthead._server.resources.catalog import Catalog
+from masthead._server.resources.custom.registry import DEFINITIONS, DefinitionRegistry
+from masthead._server.resources.custom.rule_evaluation import is_large
+from masthead._server.resources.custom.selectable_fields import selectable_fields
+from masthead._server.storage import Storage
+
+Plain = dict[str, Any]
+
+
+def widget_definition(*versions: Plain, **conditions: str) -> Plain:
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    return {
+        "metadata": {"name": "widgets.example.com", "uid": "1"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": list(versions)},
+        "status": {
+            "acceptedNames": names,
+            "conditions": [{"type": key, "status": value} for key, value in conditions.items()],
+        },
+    }
+
+
+def widgets_in(version: str) -> GroupVersionResource:
+    return GroupVersionResource("example.com", version, "widgets")
+
+
+class Definitions:
+    """A cluster state whose definitions a test writes."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog.builtin()
+        self.cluster = ClusterState(Storage(), VirtualClock(), self.catalog)
+        self.registry = DefinitionRegistry(self.cluster)
+        found = self.catalog.stored_in(DEFINITIONS)
+        assert found is not None
+        self._served = found
+
+    def write(self, found: Plain) -> None:
+        self.cluster.write(self._served, found["metadata"]["name"], found)
+
+    def remove(self, found: Plain) -> None:
+        self.cluster.remove(self._served, found["metadata"]["name"], found)
+
+
+def test_the_catalog_follows_each_write_of_a_definition() -> None:
+    made = Definitions()
+    first, second = version_of("v1", storage=True), version_of("v2")
+
+    made.write(widget_definition(first))
+    assert made.catalog.find(widgets_in("v1")) is None, "its names are not accepted yet"
+    made.write(widget_definition(first, NamesAccepted="True"))
+    assert made.catalog.find(widgets_in("v1")) is not None
+    made.write(widget_definition(first, second, NamesAccepted="True"))
+    assert made.catalog.versions("example.com") == ("v2", "v1")
+    made.write(widget_definition({**first, "served": False}, second, NamesAccepted="True"))
+    assert made.catalog.versions("example.com") == ("v2",)
+    assert made.catalog.stored_in("example.com/widgets") is not None
+    made.remove(widget_definition(first, second))
+    assert made.catalog.groups() == Catalog.builtin().groups()
+    assert made.catalog.stored_in("example.com/widgets") is None
+
+
+def test_a_write_that_changes_nothing_about_serving_keeps_the_resource() -> None:
+    made = Definitions()
+    made.write(widget_definition(version_of("v1", storage=True), NamesAccepted="True", Established="True"))
+    before = made.catalog.find(widgets_in("v1"))
+    labelled = widget_definition(version_of("v1", storage=True), NamesAccepted="True", Established="True")
+    labelled["metadata"]["labels"] = {"a": "b"}
+
+    made.write(labelled)
+
+    assert made.catalog.find(widgets_in("v1")) is before
+
+
+def test_a_definition_that_repeats_a_built_in_resource_does_not_replace_it() -> None:
+    made = Definitions()
+    names = {
+        "plural": "deployments",
+        "singular": "deployment",
+        "kind": "Deployment",
+        "listKind": "DeploymentList",
+    }
+    copy = widget_definition(version_of("v1", storage=True), NamesAccepted="True")
+    copy["metadata"]["name"] = "deployments.apps"
+    copy["spec"] |= {"group": "apps", "names": names}
+    copy["status"]["acceptedNames"] = names
+
+    made.write(copy)
+    made.remove(copy)
+
+    found = made.catalog.find(GroupVersionResource("apps", "v1", "deployments"))
+    assert found is not None
+    assert not found.is_custom
+
+
+@pytest.mark.parametrize(
+    ("version", "warning"),
+    [
+        ("v1", ""),
+        ("v1beta1", "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"),
+        ("v1alpha1", "go on to v1"),
+        ("v2", "example.com/v2 Widget is deprecated"),
+    ],
+)
+def test_a_deprecated_version_says_what_to_use_instead(version: str, warning: str) -> None:
+    definition = definition_of(
+        "example.com",
+        "Widget",
+        version_of("v1", storage=True),
+        version_of("v1beta1", deprecated=True),
+        version_of("v1alpha1", deprecated=True, deprecationWarning="go on to v1"),
+        version_of("v2", deprecated=True),
+    )
+
+    assert definition.versions[version].deprecation_warning == warning
+
+
+def test_selectable_fields_are_read_as_text() -> None:
+    paths = [{"jsonPath": path} for path in (".spec.color", ".spec.size", ".spec.on", ".spec.deep.er")]
+    definition = definition_of("example.com", "Widget", version_of("v1", selectableFields=paths))
+    fields = selectable_fields(definition.versions["v1"])
+    spec = {"color": "red", "size": 5, "on": True}
+
+    found = fields.values({"metadata": {"name": "a", "namespace": "b"}, "spec": spec})
+
+    assert found == {
+        "metadata.name": "a",
+        "metadata.namespace": "b",
+        "spec.color": "red",
+        "spec.size": "5",
+        "spec.on": "true",
+        "spec.deep.er": "",
+    }
+
+
+def test_an_attempt_generates_again_what_the_one_before_generated() -> None:
+    cluster = ClusterState(Storage(), VirtualClock(), Catalog.builtin())
+    replay = Replay()
+
+    def generate() -> list[str]:
+        with cluster.replaying(replay):
+            return [cluster.new_uid(), cluster.new_name("a-"), cluster.now(), cluster.new_uid()]
+
+    first = generate()
+
+    assert generate() == first
+    assert len(set(first)) == 4
+    assert cluster.new_uid() not in first
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"spec": {"a": 1}}, False),
+        ({"spec": {"items": list(range(50))}}, False),
+        ({"spec": {"items": list(range(51))}}, True),
+        ({"spec": {"map": {str(number): 1 for number in range(51)}}}, True),
+        ({"spec": [{"text": "x" * 10_001}]}, True),
+    ],
+)
+def test_objects_with_many_items_or_long_texts_are_large(value: Plain, expected: bool) -> None:
+    assert is_large(value) is expected
