@@ -1,12 +1,18 @@
 """Custom resources: their definitions, codecs, validation and subresources.
 
-==================  ====================================================================================
-`definition`        a CustomResourceDefinition, as far as serving its objects is concerned
-`object_metadata`   metadata as Go's ObjectMeta, at the root of objects and in embedded ones
-`codec`             decoding by the schema, conversion between versions, and stored text
-`scale`             the scale subresource
-`behavior`          validation, admission and defaults, as the hooks of the write pipeline
-`resource`          the resources of a definition, one for each version
-`registry`          the definitions of a server, and their resources in its catalog
-==================  ====================================================================================
+=====================  ===============================================================================
+`definition`           a CustomResourceDefinition, as far as serving its objects is concerned
+`object_metadata`      metadata as Go's ObjectMeta, at the root of objects and in embedded ones
+`attempts`             requests that have to wait: given up, and handled again
+`conversion_review`    what a conversion webhook is sent, and what is accepted of its response
+`webhook_converter`    conversion by webhook
+`codec`                decoding by the schema, conversion between versions, and stored text
+`scale`                the scale subresource
+`selectable_fields`    fields that field selectors may name
+`rule_evaluation`      rules of large objects, evaluated in a thread
+`validation`           what is wrong with an object
+`behavior`             defaults, admission and validation, as the hooks of the write pipeline
+`resource`             the resources of a definition, one for each version
+`registry`             the definitions of a server, and their resources in its catalog
+=====================  ===============================================================================
 """
