@@ -171,3 +171,27 @@ def test_an_attempt_generates_again_what_the_one_before_generated() -> None:
 )
 def test_objects_with_many_items_or_long_texts_are_large(value: Plain, expected: bool) -> None:
     assert is_large(value) is expected
+
+
+def test_objects_are_written_as_they_are_until_the_schema_changes() -> None:
+    made = Definitions()
+    first = version_of("v1", {"type": "object", "properties": {"a": {"type": "string"}}}, storage=True)
+    accepted = {"NamesAccepted": "True", "Established": "True"}
+    made.write(widget_definition(first, **accepted))
+    widgets = made.catalog.find(widgets_in("v1"))
+    assert widgets is not None
+    record = made.cluster.write(widgets, "default/a", {"metadata": {"name": "a"}, "a": "b"})
+
+    def is_copied() -> bool:
+        now = made.catalog.find(widgets_in("v1"))
+        assert now is not None
+        return now.codec.write(record.value) == b"{" + record.value
+
+    assert is_copied()
+    named = widget_definition(first, **accepted)
+    named["status"]["acceptedNames"]["shortNames"] = ["wd"]
+    made.write(named)
+    assert is_copied(), "a name has nothing to do with the objects"
+    narrower = version_of("v1", {"type": "object"}, storage=True)
+    made.write(widget_definition(narrower, **accepted))
+    assert not is_copied()

@@ -133,7 +133,9 @@ class Definition:
         names = part(status, "acceptedNames")
         self.name = text(part(plain, "metadata"), "name")
         self.uid = text(part(plain, "metadata"), "uid")
-        self._spec_digest = hashlib.sha256(msgspec.json.encode(spec, order="sorted")).digest()
+        self._spec_digest = _digest(spec)
+        self.schemas_digest = _digest([spec.get(name) for name in ("versions", "preserveUnknownFields")])
+        """Says whether two states of a definition have the same schemas."""
         self.group = text(spec, "group")
         self.plural = text(names, "plural")
         self.singular = text(names, "singular")
@@ -170,6 +172,10 @@ class Definition:
         names = (self.plural, self.singular, self.kind, self.list_kind, self.short_names, self.categories)
         flags = (self.is_established, self.is_servable, self.is_terminating)
         return (self.uid, names, flags, self._spec_digest)
+
+
+def _digest(plain: object) -> bytes:
+    return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).digest()
 
 
 def _any(schema: Schema, holds: Callable[[Schema], bool]) -> bool:

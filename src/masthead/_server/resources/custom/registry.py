@@ -32,6 +32,8 @@ class DefinitionRegistry:
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._definitions: dict[str, Definition] = {}
+        self._since: dict[str, int] = {}
+        """The revision at which each definition got its present schemas."""
         self._served: dict[str, list[GroupVersionResource]] = {}
         cluster.on_write.insert(0, self._observe)
         table = cluster.storage.table(DEFINITIONS)
@@ -59,6 +61,10 @@ class DefinitionRegistry:
     def _set(self, definition: Definition, revision: int) -> None:
         from masthead._server.resources.custom.resource import served_versions, stored_resource
 
+        known = self._definitions.get(definition.name)
+        # Objects that went through the same schemas need not go through them again.
+        if known is None or known.schemas_digest != definition.schemas_digest:
+            self._since[definition.name] = revision
         self._withdraw(definition.name)
         self._definitions[definition.name] = definition
         if not definition.is_servable:
@@ -66,7 +72,7 @@ class DefinitionRegistry:
         catalog = self._cluster.catalog
         served = [
             each
-            for each in served_versions(definition, revision, self._find_service)
+            for each in served_versions(definition, self._since[definition.name], self._find_service)
             if catalog.find(each.gvr) is None and catalog.by_kind(each.gvk) is None
         ]
         for each in served:
@@ -94,6 +100,7 @@ class DefinitionRegistry:
     def _remove(self, name: str) -> None:
         self._withdraw(name)
         definition = self._definitions.pop(name, None)
+        self._since.pop(name, None)
         if definition is not None:
             # The watches of its objects have nothing more to send. A change of the definition leaves them open.
             for end in tuple(self._cluster.storage.table(definition.table).enders):
