@@ -26,6 +26,7 @@ from masthead._server.resources.go_values import (
     Integer,
     IntOrString,
     Mismatch,
+    NumberLiteral,
     QuantityText,
     Scalar,
     TypeMismatch,
@@ -246,7 +247,7 @@ class GoStruct:
                 path.append(steps[key])
                 made = field.clean(item, decoding, name)
                 path.pop()
-                if made or (made is not None and key not in dropped):
+                if made or key not in dropped:
                     cleaned[key] = made
         for key, zero in self._always:
             if key not in cleaned:
@@ -397,5 +398,5 @@ _SCALARS: Final[tuple[tuple[tuple[type, ...], Callable[[str], GoValue]], ...]] =
     ((int, str), lambda _: IntOrString()),
     ((str,), lambda go_type: Scalar(go_type or "string", (str,), "")),
     ((bool,), lambda go_type: Scalar(go_type or "bool", (bool,), False)),
-    ((float,), lambda go_type: Scalar(go_type or "float64", (int, float), 0)),
+    ((float,), lambda go_type: Scalar(go_type or "float64", (int, float, NumberLiteral), 0)),
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import functools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
-from masthead._meta.quantity import Quantity
+from masthead._meta.quantity import Quantity, QuantityFormat
 from masthead._server.wire.go_base64 import decode_base64
 from masthead._server.wire.go_time import MICRO_TIME, TIME
 from masthead._server.wire.limits import MOST_ITEMS, too_large
@@ -31,11 +32,13 @@ __all__ = [
     "IntOrString",
     "Integer",
     "Mismatch",
+    "NumberLiteral",
     "QuantityText",
     "Scalar",
     "TimeText",
     "TypeMismatch",
     "join_path",
+    "write_quantity",
 ]
 
 _MOST_UNKNOWN: Final = 100
@@ -43,6 +46,24 @@ _MAX_REPORTED: Final = 1024 * 1024
 """Characters of the paths of unknown fields that are reported."""
 _LONGEST_KEPT: Final = 64
 _INT32: Final = 2**31
+
+
+class NumberLiteral(float):
+    """A number with the text that it was written as."""
+
+    _text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Read a number."""
+        made = super().__new__(cls, text)
+        made._text = text
+        return made
+
+    def __str__(self) -> str:
+        """Return the text that it was written as."""
+        return self._text
+
+
 _JSON_TYPES: Final[Mapping[type, str]] = {
     str: "string",
     bool: "bool",
@@ -50,6 +71,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
     list: "array",
     int: "number",
     float: "number",
+    NumberLiteral: "number",
 }
 NO_QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -310,42 +332,71 @@ class IntOrString:
 
 
 class QuantityText:
-    """A quantity, which is written in its canonical form."""
+    """A quantity, which is written in its canonical form, or as it came if Go takes it for canonical."""
 
     go_type = "resource.Quantity"
     zero = "0"
 
     def clean(self, value: object, decoding: Decoding, owner: str) -> str:
-        """Return it in the canonical form."""
+        """Return it as the server writes it."""
         del decoding, owner
         if value is None:
             return "0"
-        if type(value) not in {str, int, float}:
+        if type(value) not in _QUANTITIES:
             raise Mismatch(NO_QUANTITY)
         text = value.strip() if isinstance(value, str) else str(value)
-        try:
-            return _canonical_quantity(text) if len(text) <= _LONGEST_KEPT else str(Quantity(text))
-        except InvalidValueError:
-            raise Mismatch(_problem_with_quantity(text)) from None
+        return _written_quantity(text) if len(text) <= _LONGEST_KEPT else write_quantity(text)
 
 
-@functools.lru_cache(maxsize=4096)
-def _canonical_quantity(text: str) -> str:
-    """Write a quantity as the server does; the same few stand in every container."""
-    return str(Quantity(text))
+def write_quantity(text: str) -> str:
+    """Write a quantity as the server does.
+
+    Raises:
+        Mismatch: If it is no quantity.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if not text or match is None:
+        raise Mismatch(NO_QUANTITY)
+    sign, whole, fraction, suffix = match.groups(default="")
+    try:
+        # Go takes text without digits, such as "Mi", for zero.
+        parsed = Quantity(f"{sign}{whole or '0'}.{fraction}{suffix}")
+    except InvalidValueError:
+        raise Mismatch("unable to parse quantity's suffix") from None
+    return text if _is_reused(whole or "0", fraction, suffix, parsed) else str(parsed)
 
 
-def _problem_with_quantity(text: str) -> str:
-    number = text.lstrip("+-") if text[:1] in {"+", "-"} else text
-    suffix = number.lstrip("0123456789")
-    if suffix.startswith("."):
-        suffix = suffix[1:].lstrip("0123456789")
-    letters = suffix.lstrip("eEinumkKMGTP")
-    rest = letters[1:] if letters[:1] in {"+", "-"} else letters
-    # A suffix of the right letters is one that no quantity has; anything else is not even of the right form.
-    if suffix and not rest.strip("0123456789"):
-        return "unable to parse quantity's suffix"
-    return NO_QUANTITY
+def _is_reused(whole: str, fraction: str, suffix: str, parsed: Quantity) -> bool:
+    """Whether Go writes a quantity as it was sent, because at a glance it seems to be canonical."""
+    digits = whole + fraction
+    if parsed.format is QuantityFormat.BINARY_SI:
+        fits = 14 - len(whole) - 3 * _BINARY_POWERS.index(suffix[0]) >= 0
+        return not fraction and fits and int(whole) % 8 != 0
+    exponent = int(suffix[1:]) if suffix[1:] else _DECIMAL_EXPONENTS[suffix]
+    scale = exponent - len(fraction)
+    has_form = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+    return has_form and len(digits) <= _MOST_DIGITS and scale >= _NANO
+
+
+_QUANTITY: Final = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
+_QUANTITIES: Final = frozenset({str, int, float, NumberLiteral})
+_BINARY_POWERS: Final = " KMGTPE"
+_DECIMAL_EXPONENTS: Final = {
+    "": 0,
+    "n": -9,
+    "u": -6,
+    "m": -3,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+    "P": 15,
+    "E": 18,
+}
+_MOST_DIGITS: Final = 18
+_NANO: Final = -9
+_written_quantity: Final = functools.lru_cache(maxsize=4096)(write_quantity)
+"""Writes short quantities; the same few stand in every container."""
 
 
 class TimeText:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+import msgspec
+
 from masthead._schema.errors import quoted
 from masthead._server.resources.codec import KindDecoder
 from masthead._server.resources.go_decoder import Mismatch
@@ -35,6 +37,7 @@ __all__ = [
     "read_options",
 ]
 
+_NUMBER: Final = "cannot unmarshal number "
 _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
@@ -58,6 +61,8 @@ def decode(
     body = _read(request, gvk.kind, gvk.api_version, older)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
+        if _NUMBER in problem and media_type(request) == JSON_TYPE:
+            problem = _exact_problem(request, decoder) or problem
         kind = found.get("kind") or gvk.kind  # a custom resource of another kind is refused for that later
         return bad_request(f'{kind} in version "{gvk.version}" cannot be handled as a {kind}: {problem}')
 
@@ -203,6 +208,19 @@ def _read_protobuf(body: bytes, kind: str, api_version: str) -> object:
     except protobuf.ProtobufError as error:
         message = f"the object provided is unrecognized (must be of type {kind}): {error}"
         raise bad_request(message) from None
+
+
+def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
+    """Return Go's message about a number, which shows it as it is written; empty if there is no such message."""
+    from masthead._server.resources.go_values import NumberLiteral
+
+    try:
+        decoder.decode(cast("Plain", msgspec.json.Decoder(float_hook=NumberLiteral).decode(request.body)))
+    except Mismatch as error:
+        return str(error)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    return ""
 
 
 def _merge_duplicates(request: ApiRequest, body: Plain, decoder: Decoder) -> tuple[Plain, list[str]]:

@@ -15,7 +15,7 @@ __all__ = ["decode_yaml"]
 
 
 def decode_yaml(body: bytes) -> object:
-    """Decode the first YAML document of a body.
+    """Decode the first YAML document of a body; its keys are sorted, because Go makes JSON of it.
 
     Raises:
         JsonError: If it is not YAML; the message is that of Go's parser.
@@ -36,7 +36,15 @@ def decode_yaml(body: bytes) -> object:
             raise JsonError(f"yaml: {problem}") from None
         # differs from Go: it accepts duplicate keys, with a warning.
         raise JsonError(f"yaml: {error}") from None
-    return documents[0] if documents else None
+    return _sorted(documents[0]) if documents else None
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _sorted(each) for key, each in sorted(cast("dict[str, object]", value).items())}
+    if isinstance(value, list):
+        return [_sorted(each) for each in cast("list[object]", value)]
+    return value
 
 
 def _refuse_large_yaml(body: bytes) -> bool:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from masthead._meta.quantity import Quantity, QuantityFormat
+from masthead._server.resources.go_values import write_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +106,7 @@ def _round_up(amount: str | int) -> str:
     quantity = Quantity(amount)
     rest = quantity.nanos % _MILLI
     if not rest:
-        return str(quantity)
+        return write_quantity(str(amount))
     # What was written with a binary suffix and is no whole number prints as a decimal.
     milli = Quantity(f"{quantity.nanos // _MILLI + 1}m")
     exponent = quantity.format is QuantityFormat.DECIMAL_EXPONENT
