@@ -46,6 +46,11 @@ def by_name(listed: Any) -> dict[str, Any]:
         for condition in (each.get("status") or {}).get("conditions") or ():
             del condition["lastTransitionTime"]
         each.get("spec", {}).pop("cidrs", None)  # an option of kube-apiserver
+        # What kube-controller-manager would write there: the rules of aggregated roles, and another message.
+        if "aggregationRule" in each:
+            del each["rules"]
+        if meta["name"] == "kubernetes":
+            each["status"]["conditions"][0]["message"] = ""
         found[f"{meta.get('namespace', '')}/{meta['name']}"] = each
     return found
 

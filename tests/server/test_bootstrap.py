@@ -11,6 +11,8 @@ from tests.server.calls import MERGE_PATCH, Caller, config_map
 from tests.server.quiet_cluster import QuietCluster
 
 import masthead.server
+from masthead.api.rbac.v1 import ClusterRole
+from masthead.meta.v1 import ObjectMeta
 from masthead.server import VirtualClock
 
 if TYPE_CHECKING:
@@ -168,6 +170,13 @@ def test_aggregated_roles_have_the_rules_of_what_they_select(cluster: QuietClust
         assert rule in rules(cluster, "admin")
 
 
+def test_the_controller_has_nothing_to_add_to_them(cluster: QuietCluster) -> None:
+    history = cluster.server.history
+
+    for name in ("admin", "edit", "view"):
+        assert len(history(ClusterRole(metadata=ObjectMeta(name=name)))) == 1
+
+
 def test_an_aggregated_role_follows_roles_that_come_change_and_go(cluster: QuietCluster) -> None:
     rule = {"verbs": ["get"], "apiGroups": ["example.com"], "resources": ["widgets"]}
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
@@ -188,7 +197,7 @@ def test_without_controllers_only_what_kube_apiserver_makes_is_there() -> None:
         caller = Caller(running.url)
         assert caller.call("GET", SERVICE).code == 200
         assert caller.call("GET", ACCOUNTS.format("default")).code == 404
-        assert caller.call("GET", f"{ROLES}/admin").json["rules"] is None
+        assert caller.call("GET", f"{ROLES}/admin").json["rules"]
         caller.close()
 
 

@@ -236,9 +236,9 @@ def _without_kubeconfig(
         "cluster": overrides.get("cluster"),
         "user": overrides.get("user"),
     }
-    missing = " and ".join(f"the {kind} {quote(name)}" for kind, name in named.items() if name)
-    if missing:
-        raise ConfigError(_not_found(f"{missing} cannot be looked up without a kubeconfig", tried))
+    entries = " and ".join(f"the {kind} {quote(name)}" for kind, name in named.items() if name)
+    if entries:
+        raise ConfigError(_not_found(f"{entries} cannot be looked up without a kubeconfig", tried))
     if overrides.get("server"):
         # A pod's token must not be sent to another server than the pod's own.
         return ResolvedContext(cluster=KubeconfigCluster(), user=KubeconfigUser(), origin="what was given")

@@ -1,14 +1,13 @@
 """Changes of a resource, and the queue in which they wait.
 
-A reflector writes to a queue, a controller pops from it and applies what comes out to a store. `ChangeQueue` is the one
-that informers use: everything comes out in the order in which it came in, and a relist is one change. Its sibling, which
-gathers changes by key, is `masthead._sansio.deltafifo.DeltaFIFO`; `Queue` is what both promise. Whether what came out is
-the whole initial state::
+A reflector writes to a queue, a controller pops from it and applies what comes out to a store. `Queue` is the contract.
+`ChangeQueue` keeps the order in which changes came in, and a relist is one change; `masthead._sansio.deltafifo.DeltaFIFO`
+gathers changes by key. Whether the whole initial state has been popped::
 
                 replace            the first replace of every scope has been popped, and process returned
      WAITING ─────────────> FILLING ─────────────────────────────────────────────────────────────────────> SYNCED
         │                                                                                                    ^
-        └──add, update, delete: the writer does not begin with a list, so that there is none to wait for────┘
+        └──add, update, delete: the writer does not begin with a list, so nothing is waited for──────────────┘
 
 And how it ends::
 

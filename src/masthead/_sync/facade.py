@@ -24,7 +24,7 @@ class Facade(Generic[AsyncT]):
     Threads: may be shared by any number of threads.
     """
 
-    _portal: Portal
+    # Not `_portal`, which is imported for type checkers only: tools that evaluate class annotations would fail on it.
     _async: AsyncT
 
     def __init__(self, portal: Portal, inner: AsyncT) -> None:

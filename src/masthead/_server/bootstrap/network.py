@@ -89,7 +89,7 @@ class ApiServerAddress:
             "status": "True",
             "lastTransitionTime": now,
             "reason": "",
-            "message": "Kubernetes default Service CIDR is ready",
+            "message": "Kubernetes Service CIDR is ready",
         }
         return {
             "metadata": {"name": _NAME},

@@ -69,11 +69,21 @@ def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[Bootstrap
         yield BootstrapObject(resource_of, content, is_restored=True)
     for group, resource, content in (
         ("networking.k8s.io", "servicecidrs", address.service_cidr(now)),
+        ("", "configmaps", _token_tracking(now)),
         ("", "services", address.service()),
         ("", "endpoints", address.endpoints()),
         ("discovery.k8s.io", "endpointslices", address.endpoint_slice()),
     ):
         yield BootstrapObject(GroupVersionResource(group, "v1", resource), content, is_restored=True)
+
+
+def _token_tracking(now: str) -> Plain:
+    """Since when the use of legacy service account tokens is tracked; controllers wait for it."""
+    name = "kube-apiserver-legacy-service-account-token-tracking"
+    return {
+        "metadata": {"name": name, "namespace": "kube-system"},
+        "data": {"since": now[: len("2006-01-02")]},
+    }
 
 
 def _priority_classes() -> Iterator[Plain]:

@@ -102,14 +102,14 @@ _BINDINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 
 def cluster_roles() -> Iterator[Plain]:
-    """Yield the ClusterRoles."""
+    """Yield the ClusterRoles; aggregated ones have the rules that kube-controller-manager would give them."""
     for name in _AGGREGATED:
         label = f"{_GROUP}/aggregate-to-{name}"
-        rule = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
-        # A controller fills in the rules.
-        yield {"metadata": _metadata(name), "rules": None, "aggregationRule": rule}
-    for name, rules in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
-        yield {"metadata": _metadata(name), "rules": [_rule(each) for each in rules]}
+        selector = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
+        rules = [_rule(each) for each in _aggregated_rules(name)]
+        yield {"metadata": _metadata(name), "rules": rules, "aggregationRule": selector}
+    for name, written in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
+        yield {"metadata": _metadata(name), "rules": [_rule(each) for each in written]}
 
 
 def cluster_role_bindings() -> Iterator[Plain]:
@@ -132,6 +132,14 @@ def role_bindings() -> Iterator[Plain]:
     """Yield the RoleBindings."""
     for key, (role, subjects) in _BINDINGS.items():
         yield _binding(_metadata_at(key), "Role", role, subjects)
+
+
+def _aggregated_rules(name: str) -> list[str]:
+    """The rules of the roles that are aggregated to this one, in the order of their names, each once."""
+    rules: dict[str, None] = {}
+    for role in sorted(each for each, target in _AGGREGATED_TO.items() if target == name):
+        rules.update(dict.fromkeys(CLUSTER_ROLES.get(role) or _aggregated_rules(role)))
+    return list(rules)
 
 
 def _metadata(name: str) -> Plain:
