@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from masthead._server.resources.go_decoder import GoList, GoMap, GoStruct, decoder_of
 from masthead._server.resources.go_values import (
     ByteString,
+    Decoding,
     Integer,
     IntOrString,
     Mismatch,
@@ -52,40 +53,44 @@ def restore(content: Plain, cls: ApiType) -> tuple[Plain, list[str]]:
 
     Raises:
         Mismatch: If a value has the wrong type.
+        StatusFailure: If its lists have too many items.
     """
-    unknown: list[str] = []
-    return _struct(content, decoder_of(cls).root, "", unknown), sorted(unknown)
+    decoding = Decoding()
+    return _struct(content, decoder_of(cls).root, "", decoding), sorted(decoding.unknown)
 
 
-def _value(value: object, wanted: GoValue, path: str, unknown: list[str]) -> object:
+def _value(value: object, wanted: GoValue, path: str, decoding: Decoding) -> object:
     if value is None:
         return {} if isinstance(wanted, GoStruct) else wanted.zero
     match wanted:
         case GoStruct():
             if not isinstance(value, dict):
                 raise Mismatch(f"cannot restore struct from: {_KINDS[type(value)]}")
-            return _struct(cast("Plain", value), wanted, path, unknown)
+            return _struct(cast("Plain", value), wanted, path, decoding)
         case GoList():
             if not isinstance(value, list):
                 raise Mismatch(f"cannot restore slice from {_KINDS[type(value)]}")
-            items = enumerate(cast("list[object]", value))
-            return [_value(each, wanted.item, f"{path}[{index}]", unknown) for index, each in items]
+            items = cast("list[object]", value)
+            decoding.add_items(len(items), are_structs=isinstance(wanted.item, GoStruct))
+            return [
+                _value(each, wanted.item, f"{path}[{index}]", decoding) for index, each in enumerate(items)
+            ]
         case GoMap():
             if not isinstance(value, dict):
                 raise Mismatch(f"cannot restore map from {_KINDS[type(value)]}")
             # The path has no key, because the server forgets it.
             fields = cast("Plain", value).items()
-            return {key: _value(each, wanted.item, path, unknown) for key, each in fields}
+            return {key: _value(each, wanted.item, path, decoding) for key, each in fields}
         case _:
             return _scalar(value, wanted)
 
 
-def _struct(value: Plain, wanted: GoStruct, path: str, unknown: list[str]) -> Plain:
+def _struct(value: Plain, wanted: GoStruct, path: str, decoding: Decoding) -> Plain:
     prefix = f"{path}." if path else ""
     fields = wanted.fields
-    unknown += [prefix + key for key in value if key not in fields]
+    decoding.unknown += [prefix + key for key in value if key not in fields]
     restored = {
-        key: _value(value[key], field, prefix + key, unknown)
+        key: _value(value[key], field, prefix + key, decoding)
         for key, field in fields.items()
         if value.get(key) is not None
     }

@@ -12,6 +12,7 @@ from masthead._server.verbs.write_steps import nameless
 from masthead._server.wire import json_patch, patches
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.go_duplicates import duplicate_keys
+from masthead._server.wire.go_json import decode
 from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE
 
 if TYPE_CHECKING:
@@ -82,7 +83,6 @@ def _apply_strategic(document: Plain, body: bytes, gvk: GroupVersionKind, *, len
 
     cls = scheme.object_class(gvk)
     patch = strategic_merge.read_strategic_patch(body)
-    duplicates = functools.partial(duplicate_keys, body, patches.copy_json(patch))
     kept = {"kind": document["kind"], "apiVersion": document["apiVersion"]}
     merged = strategic_merge.merge_strategically(patches.copy_json(document), patch, merge_rules_of(cls))
 
@@ -97,7 +97,8 @@ def _apply_strategic(document: Plain, body: bytes, gvk: GroupVersionKind, *, len
 
     def strict_errors() -> list[str]:
         return [
-            *(f'duplicate field "{path}"' for path in duplicates()),
+            # Decoded once more, because merging has changed the patch.
+            *(f'duplicate field "{path}"' for path in duplicate_keys(body, decode(body))),
             *(f'unknown field "{path}"' for path in unknown),
         ]
 
