@@ -144,7 +144,7 @@ def test_selectable_fields_are_read_as_text() -> None:
     }
 
 
-def test_an_attempt_generates_again_what_the_one_before_generated() -> None:
+def test_a_request_that_is_handled_again_generates_the_same_again() -> None:
     cluster = ClusterState(Storage(), VirtualClock(), Catalog.builtin())
     replay = Replay()
 

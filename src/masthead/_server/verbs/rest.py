@@ -55,7 +55,7 @@ __all__ = ["Rest"]
 
 _REVIEWED: Final = frozenset({"create", "update", "patch"})
 _READ_MANY: Final = frozenset({"list", "watch"})
-_MOST_ATTEMPTS: Final = 16
+_MOST_ROUNDS: Final = 16
 """How often a request is handled again because it has to wait for something first."""
 _TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
 """The subresources that can be shown as a table; empty for the object."""
@@ -122,19 +122,19 @@ class Rest:
         """
         served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
         if served is not None and served.may_wait:
-            return await self._attempt(request, info)
+            return await self._respond_when_ready(request, info)
         if served is not None and served.description.is_reviewed_ahead and info.verb in _REVIEWED:
             await asyncio.to_thread(_review, request, served)
         return self.handle(request, info)
 
-    async def _attempt(
+    async def _respond_when_ready(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:
         """Handle a request again and again, until there is nothing that it has to wait for."""
-        from masthead._server.resources.custom.attempts import WorkNeeded, WorkResults
+        from masthead._server.resources.custom.deferred_work import WorkNeeded, WorkResults
 
         results, replay = WorkResults(), Replay()
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MOST_ROUNDS):
             try:
                 with results.active(), self._cluster.replaying(replay):
                     return self.handle(request, info)

@@ -1,4 +1,4 @@
-"""Rules of large objects, which a thread evaluates: see `masthead._server.resources.custom.attempts`.
+"""Rules of large objects, which a thread evaluates: see `masthead._server.resources.custom.deferred_work`.
 
 Rules may cost so much that they take a second. Small objects cannot make them cost that much, and are nearly all that
 there is.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._server.resources.custom.attempts import WorkNeeded
+from masthead._server.resources.custom.deferred_work import WorkNeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from masthead._schema.errors import FieldError
-    from masthead._server.resources.custom.attempts import WorkResults
+    from masthead._server.resources.custom.deferred_work import WorkResults
 
 __all__ = ["EvaluationNeeded", "is_large"]
 

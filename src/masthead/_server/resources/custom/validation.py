@@ -11,7 +11,7 @@ from msgspec import UNSET
 from masthead._schema.errors import FieldError, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
-from masthead._server.resources.custom.attempts import WorkResults
+from masthead._server.resources.custom.deferred_work import WorkResults
 from masthead._server.resources.custom.object_metadata import embedded_errors
 from masthead._server.resources.custom.rule_evaluation import EvaluationNeeded, is_large
 

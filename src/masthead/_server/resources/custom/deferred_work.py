@@ -1,4 +1,4 @@
-"""Attempts: a request that has to wait is given up, and handled again when what it waits for is there.
+"""Deferred work: a request that has to wait is given up, and handled again when what it waits for is there.
 
 The write pipeline is synchronous: nothing else happens between its first step and its last. What takes long, such as
 the call of a webhook, must not be done in the event loop. So a request that needs it is given up with `WorkNeeded`,
@@ -35,12 +35,12 @@ class WorkResults:
 
     @classmethod
     def current(cls) -> WorkResults | None:
-        """Return the results of the attempt that is being made; None if nothing can be awaited."""
+        """Return the results for the request that is being handled; None if nothing can be awaited."""
         return _current.get()
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Make an attempt during the block, which must not await anything."""
+        """Let a request find the results during the block, which must not await anything."""
         token = _current.set(self)
         try:
             yield
