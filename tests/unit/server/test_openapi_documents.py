@@ -98,6 +98,7 @@ def test_documents_of_servers_in_one_process_are_the_same(service: OpenApiServic
 )
 def test_other_names_have_no_document(service: OpenApiService, name: str) -> None:
     assert service.get(name) is None
+    assert service.has(name)
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,14 @@ class OpenApiService:
             return made
 
     def has(self, name: str) -> bool:
-        """Whether a document is at hand."""
-        return self._at_hand(name) is not None
+        """Whether a document is at hand, or there is none of this name."""
+        return self._at_hand(name) is not None or not self._is_served(name)
 
     def get(self, name: str) -> OpenApiDocument | None:
         """Return a document by its name, such as ``apis/apps/v1``; None if there is none."""
         found = self._at_hand(name)
-        if found is not None:
+        # Without the lock, so that a wrong name does not wait for documents of others.
+        if found is not None or not self._is_served(name):
             return found
         with self._making:
             if (item := _item_beside(name)) is not None:
@@ -154,6 +155,12 @@ class OpenApiService:
         yield from ("version", "api", "apis")
         yield from (f"apis/{group}" for group in scheme.VERSIONS if group)
         yield from (each.path.removeprefix("/") for each in self._group_versions())
+
+    def _is_served(self, name: str) -> bool:
+        group_version = _group_version(name)
+        if group_version is None:
+            return _item_beside(name) is not None
+        return group_version.version in self._catalog.versions(group_version.group)
 
     def _hash_of(self, name: str) -> str:
         group_version = _group_version(name)
