@@ -88,7 +88,12 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def load_all(
-    text: bytes | str, *, kind: str = "", keep_empty: bool = False, is_measured: bool = False
+    text: bytes | str,
+    *,
+    kind: str = "",
+    keep_empty: bool = False,
+    is_measured: bool = False,
+    duplicates: list[DuplicateKey] | None = None,
 ) -> list[object]:
     """Parse all documents of a stream; empty ones are skipped.
 
@@ -97,6 +102,7 @@ def load_all(
         kind: The expected kind, for error messages only.
         keep_empty: Whether empty documents are kept as None, so that document numbers are right.
         is_measured: Whether the caller has already checked the size with `measure`.
+        duplicates: Where duplicate keys are added; their last values count then. Without it, they are errors.
 
     Raises:
         DecodeError: If it is not YAML, has a duplicate key, or is nested or expanded too much.
@@ -110,7 +116,9 @@ def load_all(
             documents: list[object] = []
             while loader.check_node():
                 node = loader.get_node()
-                _refuse_bad_nodes(node, kind)
+                _refuse_bad_nodes(node, kind, allow_duplicates=duplicates is not None)
+                if duplicates is not None:
+                    duplicates.extend(_duplicate_keys(node))
                 documents.append(loader.construct_document(node))
         finally:
             loader.dispose()
@@ -289,7 +297,33 @@ class _NodePath:
         return "".join(reversed(steps)).removeprefix(".")[:1000]
 
 
-def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
+class DuplicateKey(NamedTuple):
+    """A key that its map has already.
+
+    Attributes:
+        line: The line of its value, counted from one.
+        key: The key.
+    """
+
+    line: int
+    key: str
+
+
+def _duplicate_keys(root: yaml.Node) -> Iterator[DuplicateKey]:
+    """Yield the duplicate keys of a document that is not too deep, each after those in its value."""
+    if isinstance(root, yaml.SequenceNode):
+        for each in root.value:
+            yield from _duplicate_keys(each)
+    if isinstance(root, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in root.value:
+            yield from _duplicate_keys(value)
+            if key.tag == _STR_TAG and key.value in seen:
+                yield DuplicateKey(cast("Any", value.start_mark).line + 1, key.value)
+            seen.add(key.value if key.tag == _STR_TAG else "")
+
+
+def _refuse_bad_nodes(root: yaml.Node, kind: str, *, allow_duplicates: bool) -> None:
     """Reject values that JSON does not allow, and duplicate keys, before values are constructed."""
     stack = [_NodePath(root, "", None)]
     while stack:
@@ -299,7 +333,7 @@ def _refuse_bad_nodes(root: yaml.Node, kind: str) -> None:
         if problem := _problem_with(place.node):
             raise DecodeError(_at(place.node, problem), kind=kind, path=place.path())
         if isinstance(place.node, yaml.MappingNode):
-            _refuse_bad_keys(place, kind)
+            _refuse_bad_keys(place, kind, allow_duplicates=allow_duplicates)
         stack.extend(_NodePath(child, step, place) for child, step in _children(place.node))
 
 
@@ -328,7 +362,7 @@ def _children(node: yaml.Node) -> Iterator[tuple[yaml.Node, str]]:
         yield from ((value, f"[{index}]") for index, value in enumerate(node.value))
 
 
-def _refuse_bad_keys(place: _NodePath, kind: str) -> None:
+def _refuse_bad_keys(place: _NodePath, kind: str, *, allow_duplicates: bool) -> None:
     seen: set[str] = set()
     for key, _ in place.node.value:
         if key.tag == "tag:yaml.org,2002:merge":
@@ -338,7 +372,7 @@ def _refuse_bad_keys(place: _NodePath, kind: str) -> None:
             raise DecodeError(
                 _at(key, f"the key {shown} is not text; put it in quotes"), kind=kind, path=place.path()
             )
-        if key.value in seen:
+        if key.value in seen and not allow_duplicates:
             where = _NodePath(key, f".{key.value}", place).path()
             raise DecodeError(_at(key, f'the key "{key.value}" appears twice'), kind=kind, path=where)
         seen.add(key.value)

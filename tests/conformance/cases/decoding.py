@@ -571,3 +571,18 @@ def _(api: Api) -> None:
     for spec in ("{priority: x}", "{hostPID: 1, containers: {}}", "{priority: 1.5}", "{nodeName: 7}"):
         body = f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec: {spec}\n"
         api.request("POST", api.path("pods"), body, headers=headers)
+
+
+@case("keys that stand twice in YAML")
+def _(api: Api) -> None:
+    headers = {"Content-Type": "application/yaml"}
+    body = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  name: a\ndata:\n  k: '1'\n  k: '2'\n  k: '3'\n"
+        "data:\n  z: '1'\nbogus: 1\nbogus: 2\n"
+    )
+    for strictness in ("Strict", "Warn", "Ignore"):
+        query: dict[str, Any] = {"dryRun": "All", "fieldValidation": strictness}
+        api.request("POST", api.path("configmaps"), body, headers=headers, query=query)
+    nested = "metadata: {name: a, labels: {a: b, a: c}, labels: {d: e}}\n"
+    query = {"fieldValidation": "Strict"}
+    api.request("POST", api.path("configmaps"), nested, headers=headers, query=query)

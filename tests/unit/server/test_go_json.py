@@ -118,7 +118,7 @@ def test_a_body_is_refused_as_the_real_server_refuses_it(
     sent = body.encode("latin-1")
     failure: StatusFailure | None
     try:
-        document = decode_yaml(sent) if content_type == "application/yaml" else decode(sent)
+        document = decode_yaml(sent).value if content_type == "application/yaml" else decode(sent)
     except JsonError as problem:
         failure = malformed(sent, kind, problem)
     else:
@@ -207,4 +207,4 @@ def test_yaml_that_nests_too_deeply_is_refused_with_the_real_message(piece: byte
 
 
 def test_brackets_within_text_do_not_nest() -> None:
-    assert decode_yaml(b'a: "' + b"{" * 20_000 + b'"') == {"a": "{" * 20_000}
+    assert decode_yaml(b'a: "' + b"{" * 20_000 + b'"').value == {"a": "{" * 20_000}

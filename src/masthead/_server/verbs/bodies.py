@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._server.resources.codec import Decoder
+    from masthead._server.wire.go_yaml import YamlDocument
     from masthead._server.wire.options import WriteOptions
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
@@ -58,6 +59,8 @@ def decode(
             strict.
     """
     gvk = decoder.gvk
+    if media_type(request) == YAML_TYPE and request.document is None:
+        request = read_ahead(request)
     body = _read(request, gvk.kind, gvk.api_version, older)
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
@@ -68,6 +71,8 @@ def decode(
 
     problems: list[str] = []
     # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
+    if media_type(request) == YAML_TYPE:
+        return drop_unknown(body, decoder, options, _yaml_problems(request, options), refuse)
     if media_type(request) == JSON_TYPE:
         try:
             body, problems = _merge_duplicates(request, body, decoder)
@@ -129,23 +134,24 @@ def read_ahead(request: ApiRequest) -> ApiRequest:
 def peek(request: ApiRequest) -> Plain | None:
     """Parse a body for what is done ahead, in any thread; None if it is not JSON or YAML, too large, or no object."""
     try:
-        if media_type(request) == YAML_TYPE:
-            found = (request.document or _document_of(request.body))()
-        else:
-            found = go_json.decode(request.body)
+        found = _document(request).value if media_type(request) == YAML_TYPE else go_json.decode(request.body)
     except (go_json.JsonError, StatusFailure):
         return None
     return cast("Plain", found) if isinstance(found, dict) else None
 
 
-def _document_of(body: bytes) -> Callable[[], object]:
+def _document(request: ApiRequest) -> YamlDocument:
+    return (request.document or _document_of(request.body))()
+
+
+def _document_of(body: bytes) -> Callable[[], YamlDocument]:
     """Parse YAML; returns what gives the document or raises the error."""
     try:
         found = decode_yaml(body)
     except (go_json.JsonError, StatusFailure) as error:
         problem = error
 
-        def fail() -> object:
+        def fail() -> YamlDocument:
             raise problem
 
         return fail
@@ -195,7 +201,7 @@ def _read_json(body: bytes, kind: str) -> object:
 
 def _read_yaml(request: ApiRequest, kind: str) -> object:
     try:
-        return (request.document or _document_of(request.body))()
+        return _document(request).value
     except go_json.JsonError as problem:
         raise go_json.malformed(request.body, kind, problem) from None
 
@@ -221,6 +227,17 @@ def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     return ""
+
+
+def _yaml_problems(request: ApiRequest, options: WriteOptions) -> list[str]:
+    """List the duplicate keys of YAML, which kube-apiserver puts together in one error, and apart in warnings."""
+    document = _document(request)
+    problems = [
+        f"line {each.line}: key {quoted(each.key)} already set in map" for each in document.duplicates
+    ]
+    if not problems or options.field_validation != "Strict":
+        return problems
+    return ["yaml: unmarshal errors:" + "".join(f"\n  {each}" for each in problems)]
 
 
 def _merge_duplicates(request: ApiRequest, body: Plain, decoder: Decoder) -> tuple[Plain, list[str]]:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from masthead._server.wire.go_scanner import JsonError
 from masthead._server.wire.limits import BODY_LIMIT, MOST_YAML_VALUES, too_large
 
 if TYPE_CHECKING:
-    from masthead._meta.yaml import AliasExpansion
+    from masthead._meta.yaml import AliasExpansion, DuplicateKey
 
-__all__ = ["decode_yaml"]
+__all__ = ["YamlDocument", "decode_yaml"]
 
 
-def decode_yaml(body: bytes) -> object:
-    """Decode the first YAML document of a body; its keys are sorted, because Go makes JSON of it.
+class YamlDocument(NamedTuple):
+    """A document.
+
+    Attributes:
+        value: Its value; its keys are sorted, because Go makes JSON of it, and the last of duplicate ones counts.
+        duplicates: The duplicate keys in it.
+    """
+
+    value: object
+    duplicates: tuple[DuplicateKey, ...]
+
+
+def decode_yaml(body: bytes) -> YamlDocument:
+    """Decode the first YAML document of a body.
 
     Raises:
         JsonError: If it is not YAML; the message is that of Go's parser.
@@ -30,13 +42,13 @@ def decode_yaml(body: bytes) -> object:
         # libyaml's own recursion has no limit, so that this body must not be parsed again.
         raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}") from None
     try:
-        documents = yaml.load_all(body, is_measured=is_measured)
+        found: list[DuplicateKey] = []
+        documents = yaml.load_all(body, is_measured=is_measured, duplicates=found)
     except DecodeError as error:
         if problem := _yaml_problem(body):
             raise JsonError(f"yaml: {problem}") from None
-        # differs from Go: it accepts duplicate keys, with a warning.
         raise JsonError(f"yaml: {error}") from None
-    return _sorted(documents[0]) if documents else None
+    return YamlDocument(_sorted(documents[0]) if documents else None, tuple(found))
 
 
 def _sorted(value: object) -> object:

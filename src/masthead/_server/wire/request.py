@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from masthead._server.wire.failures import StatusFailure
+    from masthead._server.wire.go_yaml import YamlDocument
     from masthead._server.wire.user_info import UserInfo
 
 __all__ = [
@@ -64,7 +65,7 @@ class ApiRequest:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
     user: UserInfo = ADMIN
-    document: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    document: Callable[[], YamlDocument] | None = field(default=None, compare=False, repr=False)
 
     def first(self, name: str) -> str:
         """Return the first value of a parameter, which is the one that counts; empty if it is missing."""
