@@ -97,6 +97,7 @@ bench: $(READY) ## Measure decoding, startup, server, client and informers, besi
 	$(BIN)/python -m benchmarks.decode
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.schemas
+	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.server
 	$(BIN)/python -m benchmarks.requests
 	$(BIN)/python -m benchmarks.sync

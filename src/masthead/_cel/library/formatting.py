@@ -105,11 +105,7 @@ def _precision(match: re.Match[str]) -> int:
             "could not parse formatting clause: error while parsing precision: error while converting precision to "
             'integer: strconv.Atoi: parsing "": invalid syntax'
         )
-    precision = int(match[2][:9])
-    if precision > _MAX_PRECISION:
-        # differs from cel-go, which prints a million digits.
-        raise CostError
-    return precision
+    return int(match[2][:9])
 
 
 def format_string(template: str, values: Value) -> str:
@@ -125,6 +121,9 @@ def format_string(template: str, values: Value) -> str:
         parts.append(text)
         if not letter:
             continue
+        if precision > _MAX_PRECISION:
+            # differs from cel-go, which prints a million digits.
+            raise CostError
         try:
             parts.append(CLAUSES[letter](values[used], precision))
         except EvaluationError as error:

@@ -1,0 +1,1 @@
+"""What validation rules cost: see `benchmarks.rules.benchmark`."""
