@@ -135,7 +135,7 @@ class Generator:
         schema = self._random.choice(makers)(depth)
         if self._chance(0.15):
             schema["nullable"] = True
-        if self._chance(0.15):
+        if self._chance(0.25):
             self._add_alternatives(schema, depth)
         return schema
 
@@ -274,25 +274,30 @@ class Generator:
 
     def _constraint(self, schema: Plain, depth: int) -> Plain:
         """Return a schema of values only, without types, for a part of a schema."""
+        found = self._own_constraint(schema, depth)
+        if depth and self._chance(0.15):
+            which = self._random.choice(["allOf", "anyOf", "oneOf"])
+            found[which] = [self._constraint(schema, depth - 1) for _ in range(self._random.randint(1, 3))]
+        if depth and self._chance(0.1):
+            found["not"] = self._constraint(schema, depth - 1)
+        return found
+
+    def _own_constraint(self, schema: Plain, depth: int) -> Plain:
         kind = schema.get("type")
         if kind == "string":
-            found: Plain = {
-                key: value
-                for key, value in self._string(0).items()
-                if key not in {"type", "format"} or self._chance(0.5)
-            }
-            found.pop("type", None)
+            found = self._string(0)
+            del found["type"]
             return found
         if kind in {"integer", "number"}:
             return self._limits() or {"minimum": 1}
         if kind == "array" and depth:
-            return {
-                "minItems": self._random.randint(0, 2),
-                **({"items": self._constraint(schema["items"], depth - 1)} if self._chance(0.4) else {}),
-            }
+            found = {"minItems": self._random.randint(0, 2)}
+            if self._chance(0.4):
+                found["items"] = self._constraint(schema["items"], depth - 1)
+            return found
         if kind == "object" and schema.get("properties") and depth:
             names = self._random.sample(sorted(schema["properties"]), 1)
-            found = {"required": names}
+            found = {"required": names} if self._chance(0.7) else self._property_counts()
             if self._chance(0.6):
                 found["properties"] = {names[0]: self._constraint(schema["properties"][names[0]], depth - 1)}
             return found

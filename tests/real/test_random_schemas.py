@@ -69,7 +69,7 @@ class Response:
         unknown = sorted(response.headers.get_all("Warning") or [])
         # The order of errors in the message of a refused object is that of the causes.
         message = body.get("message", "") if response.status not in {201, 200, 422} else ""
-        spec: Any = body.get("spec")
+        spec: Any = body.get("spec") if body.get("kind") != "CustomResourceDefinition" else None
         return cls(response.status, errors, message, unknown, spec if isinstance(spec, dict) else {})
 
     def refused_path(self) -> str:
@@ -277,14 +277,12 @@ class _Definition:
             properties = {**self._schemas, "served": {"type": "boolean", "default": True}}
             versions = self._definition({"type": "object", "properties": properties})["spec"]["versions"]
             patch = {"spec": {"versions": versions}}
-            found = servers.real.send("PATCH", path, patch)
+            found = servers.send("PATCH", path, patch, self._schemas)
             if found.status == 200:
                 break
             refused = {name for _, where, _ in found.errors for name in re.findall(r"\[(f\d+)\]", where)}
             assert refused, found
             self._schemas = {name: each for name, each in self._schemas.items() if name not in refused}
-        accepted = servers.embedded.send("PATCH", path, patch)
-        assert accepted.status == 200, accepted
         for server in servers.both():
             _wait_until(lambda server=server: "served" in server.send("GET", f"{self._path}/o0").spec)
 

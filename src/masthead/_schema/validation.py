@@ -114,7 +114,18 @@ class _Result:
 class _Node:
     """A compiled schema of a value, or of a part of it."""
 
-    __slots__ = ("all_of", "any_of", "checks", "fields", "items", "not_", "one_of", "schema", "values")
+    __slots__ = (
+        "all_of",
+        "alternatives",
+        "any_of",
+        "checks",
+        "fields",
+        "items",
+        "not_",
+        "one_of",
+        "schema",
+        "values",
+    )
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -126,6 +137,7 @@ class _Node:
         self.any_of = [_Node(each) for each in schema.any_of]
         self.one_of = [_Node(each) for each in schema.one_of]
         self.not_ = None if schema.not_ is None else _Node(schema.not_)
+        self.alternatives = _alternative_checks(self)
         self.checks = _compile_checks(self)
 
     def is_valid(self, value: object) -> bool:
@@ -160,7 +172,9 @@ class _Node:
             return result
         if type_names(schema) or checked_format(schema):
             result.matches = 1 if wrong_type else 2
-        result.merge(self._alternatives_result(value, path))
+        # Which alternative is valid matters to an alternative around it only.
+        if is_alternative or not all(holds(value) for holds in self.alternatives):
+            result.merge(self._alternatives_result(value, path))
         if isinstance(value, str):
             has_format = is_known(checked_format(schema), "string")
             result.merge(_Result(string_findings(schema, value, path), matches=1 + has_format))
@@ -349,7 +363,7 @@ def _checks_of(node: _Node, kind: type) -> list[Check]:
         found.append(lambda value: enum_finding(schema, value, "") is None)
     if kind is type(None):
         return found
-    return [*found, *_alternative_checks(node)]
+    return [*found, *node.alternatives]
 
 
 def _string_checks(schema: Schema) -> list[Check]:
