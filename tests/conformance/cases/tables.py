@@ -160,6 +160,20 @@ def _(api: Api) -> None:
         api.request("GET", api.path("configmaps", "a"), headers={"Accept": accept})
 
 
+@case("the client's weights decide, and what it names before what it does not")
+def _(api: Api) -> None:
+    api.create("configmaps", config_map("a"))
+    for accept in (
+        f"application/json;q=0.1,{TABLE}",
+        f"{TABLE};q=0.1,application/json",
+        f"*/*,{TABLE}",
+        f"application/json;q=0.1,{TABLE};q=0.2",
+        f"{TABLE};q=x",
+        f"{TABLE};q=0.5,application/json;q=y",
+    ):
+        api.request("GET", api.path("configmaps", "a"), headers={"Accept": accept})
+
+
 @case("a Table is not written as protobuf")
 def _(api: Api) -> None:
     api.create("configmaps", config_map("a"))

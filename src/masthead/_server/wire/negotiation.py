@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -60,7 +61,7 @@ def negotiate(
     has_table: bool = False,
     is_routed: bool = True,
 ) -> MediaTypeOptions:
-    """Choose the first media type that the client accepts and the server can write.
+    """Choose the media type that the client prefers and the server can write; the first one of several.
 
     Protobuf is not among them: clients that ask for it accept JSON as well.
 
@@ -77,7 +78,7 @@ def negotiate(
     if not accept or accept == JSON_TYPE:
         return _DEFAULT
     is_understood = False
-    for media_type, parameters in _clauses(accept):
+    for media_type, parameters in sorted(_clauses(accept), key=_preference):
         if media_type not in _ANY and media_type != YAML_TYPE:
             continue
         is_understood = True
@@ -106,6 +107,16 @@ def _conversion(content_type: str, parameters: dict[str, str], *, has_table: boo
 
 def _only_plain(types: str) -> StatusFailure:
     return StatusFailure(406, "NotAcceptable", f"only the following media types are accepted: {types}")
+
+
+def _preference(clause: tuple[str, dict[str, str]]) -> tuple[float, bool]:
+    """The order of clauses: by weight, and what is named before what is not."""
+    media_type, parameters = clause
+    try:
+        weight = float(parameters.get("q", "1"))
+    except ValueError:
+        weight = 0.0
+    return (0.0 if math.isnan(weight) else -weight), media_type.endswith("*")
 
 
 def _clauses(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
