@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+
 SCHEMAS = int(os.environ.get("MASTHEAD_RANDOM_SCHEMAS", "200"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 SCHEMAS_OF_A_DEFINITION = 40
