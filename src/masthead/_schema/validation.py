@@ -8,6 +8,7 @@ what is wrong.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import UNSET
@@ -112,33 +113,50 @@ class _Result:
 
 
 class _Node:
-    """A compiled schema of a value, or of a part of it."""
+    """A schema of a value, or of a part of it. What follows from it is compiled when it is first needed.
 
-    __slots__ = (
-        "all_of",
-        "alternatives",
-        "any_of",
-        "checks",
-        "fields",
-        "items",
-        "not_",
-        "one_of",
-        "schema",
-        "values",
-    )
+    Schemas of well-known operators have ten thousand nodes, of which an object has a few dozen.
+    """
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-        self.fields = {name: _Node(each) for name, each in schema.properties.items()}
-        values = schema.additional_properties
-        self.values = _Node(values) if isinstance(values, Schema) else None
-        self.items = None if schema.items is None else _Node(schema.items)
-        self.all_of = [_Node(each) for each in schema.all_of]
-        self.any_of = [_Node(each) for each in schema.any_of]
-        self.one_of = [_Node(each) for each in schema.one_of]
-        self.not_ = None if schema.not_ is None else _Node(schema.not_)
-        self.alternatives = _alternative_checks(self)
-        self.checks = _compile_checks(self)
+
+    @cached_property
+    def fields(self) -> dict[str, _Node]:
+        return {name: _Node(each) for name, each in self.schema.properties.items()}
+
+    @cached_property
+    def values(self) -> _Node | None:
+        values = self.schema.additional_properties
+        return _Node(values) if isinstance(values, Schema) else None
+
+    @cached_property
+    def items(self) -> _Node | None:
+        return None if self.schema.items is None else _Node(self.schema.items)
+
+    @cached_property
+    def all_of(self) -> list[_Node]:
+        return [_Node(each) for each in self.schema.all_of]
+
+    @cached_property
+    def any_of(self) -> list[_Node]:
+        return [_Node(each) for each in self.schema.any_of]
+
+    @cached_property
+    def one_of(self) -> list[_Node]:
+        return [_Node(each) for each in self.schema.one_of]
+
+    @cached_property
+    def not_(self) -> _Node | None:
+        return None if self.schema.not_ is None else _Node(self.schema.not_)
+
+    @cached_property
+    def alternatives(self) -> list[Check]:
+        return _alternative_checks(self)
+
+    @cached_property
+    def checks(self) -> Checks:
+        return _compile_checks(self)
 
     def is_valid(self, value: object) -> bool:
         check = self.checks.get(type(value))
@@ -298,6 +316,11 @@ class _Node:
             result.merge(self.linked_result(value, path, link))
 
 
+_NOTHING: Final = _Node(Schema())
+"""A node that is valid for no value."""
+_NOTHING.checks = {}
+
+
 def _child_link(link: Correlated | None, path: str, name: str) -> Correlated | None:
     # The type of an old object is that of the new one, whatever is stored.
     if link is None or (not path and name in _TYPE_FIELDS):
@@ -416,10 +439,10 @@ def _list_checks(node: _Node) -> list[Check]:
     if schema.min_items is not None or schema.max_items is not None:
         fewest, most = _bounds(schema.min_items, schema.max_items)
         found.append(lambda value: fewest <= len(value) <= most)
-    if node.items is not None:
-        checks = node.items.checks
+    if (items := node.items) is not None:
 
         def items_are_valid(value: list[object]) -> bool:
+            checks = items.checks
             for each in value:
                 check = checks.get(type(each))
                 if check is None or not check(each):
@@ -441,17 +464,15 @@ def _object_checks(node: _Node) -> list[Check]:
     if schema.required:
         required = frozenset(schema.required)
         found.append(lambda value: required <= value.keys())
-    fields = {name: each.checks for name, each in node.fields.items()}
-    others = None if node.values is None else node.values.checks
-    if schema.additional_properties is False:
-        others = {}
+    fields = node.fields
+    others = _NOTHING if schema.additional_properties is False else node.values
     if fields or others is not None:
 
         def fields_are_valid(value: dict[str, object]) -> bool:
             for name, each in value.items():
-                checks = fields.get(name, others)
-                if checks is not None:
-                    check = checks.get(type(each))
+                child = fields.get(name, others)
+                if child is not None:
+                    check = child.checks.get(type(each))
                     if check is None or not check(each):
                         return False
             return True
