@@ -158,7 +158,7 @@ class Rest:
             request.headers.get("accept", ""),
             of_collection=info.verb in _READ_MANY,
             is_watch=info.verb == "watch",
-            has_table=served.is_stored and info.subresource in _TABLE_SUBRESOURCES,
+            has_table="list" in served.verbs and info.subresource in _TABLE_SUBRESOURCES,
             is_routed=not served.is_custom,
         )
         representation = representation_for(media, served, request, self._cluster.clock)
