@@ -144,7 +144,7 @@ def _restriction_errors(
         first_may_be: Whether ``anyOf`` of the first of ``allOf`` may be that.
     """
     errors: list[FieldError] = []
-    if not (may_be_int_or_string and schema.any_of == _INT_OR_STRING):
+    if not (may_be_int_or_string and _is_int_or_string(schema.any_of)):
         for index, each in enumerate(schema.any_of):
             errors += _condition_errors(each, f"{path}.anyOf[{index}]")
     for index, each in enumerate(schema.all_of):
@@ -155,6 +155,15 @@ def _restriction_errors(
     if schema.not_ is not None:
         errors += _condition_errors(schema.not_, f"{path}.not")
     return errors
+
+
+def _is_int_or_string(schemas: tuple[Schema, ...]) -> bool:
+    # To allow no further fields is to say nothing, here.
+    plain = (
+        msgspec.structs.replace(each, additional_properties=each.additional_properties or None)
+        for each in schemas
+    )
+    return len(schemas) == len(_INT_OR_STRING) and tuple(plain) == _INT_OR_STRING
 
 
 def _condition_errors(schema: Schema, path: str, *, may_be_int_or_string: bool = False) -> list[FieldError]:

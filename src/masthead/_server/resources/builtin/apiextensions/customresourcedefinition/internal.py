@@ -145,8 +145,29 @@ _VERBATIM: Final = frozenset({"default", "enum", "example"})
 """The fields of a schema that hold any JSON."""
 
 
+_POINTERS: Final = frozenset(
+    [
+        "$ref",
+        "default",
+        "example",
+        "additionalProperties",
+        "additionalItems",
+        "items",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-list-type",
+        "x-kubernetes-map-type",
+        "reason",
+        "optionalOldSelf",
+        "labelSelectorPath",
+    ]
+)
+"""The fields that are set even if they are empty or false."""
+
+
 def _is_unset(key: str, value: object) -> bool:
-    return value is None or value is False or value in ("", []) or (key == "properties" and value == {})
+    if value is None or key in _POINTERS:
+        return value is None
+    return value is False or value in ("", []) or (key == "properties" and value == {})
 
 
 _CONTAINERS: Final = frozenset(
