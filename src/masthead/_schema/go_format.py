@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
@@ -11,9 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["go_string", "go_type", "go_value"]
 
 _INT64: Final = range(-(2**63), 2**63)
-_EXPONENT: Final = re.compile(r"e([+-])(\d)$")
 _SMALLEST_PLAIN: Final = 1e-4
-_LARGEST_PLAIN: Final = 1e21
+_LARGEST_PLAIN: Final = 1e6
 """Go writes numbers outside of this range with an exponent."""
 _TYPES: Final[Mapping[type, str]] = {
     dict: "map[string]interface {}",
@@ -72,7 +72,11 @@ def go_string(value: object) -> str:
 
 def _float(value: float) -> str:
     if value.is_integer() and abs(value) < _LARGEST_PLAIN:
-        return str(int(value))
+        return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
     if _SMALLEST_PLAIN <= abs(value) < _LARGEST_PLAIN:
         return repr(value)
-    return _EXPONENT.sub(r"e\g<1>0\2", repr(value).replace(".0e", "e"))
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    power = len(digits) + int(exponent) - 1
+    first, *rest = map(str, digits)
+    fraction = f".{''.join(rest)}" if rest else ""
+    return f"{'-' if sign else ''}{first}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"

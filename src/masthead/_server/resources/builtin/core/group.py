@@ -96,7 +96,7 @@ RESOURCES: Final[Mapping[str, ResourceDescription]] = {
     ),
     "pods": ResourceDescription(
         strategy=Strategy.of(
-            status(frozenset({"ownerReferences"})),
+            status(frozenset({"deletionTimestamp", "ownerReferences"})),
             SPEC_GENERATION,
             RETURNS_DELETED,
             UPDATE_THEN_WHOLE,
