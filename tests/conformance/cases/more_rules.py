@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.conformance.case import area
-from tests.conformance.objects import job, named
+from tests.conformance.objects import job, named, pod
 
 if TYPE_CHECKING:
     from tests.conformance.api import Api, Plain
@@ -331,6 +331,8 @@ def _(api: Api) -> None:
         {"service": {}},
         {"service": {"name": "a", "namespace": "b", "port": 0, "path": "x"}},
         {"service": {"name": "a", "namespace": "b", "path": "/x//Y"}},
+        {"service": {"name": "a"}},
+        {"service": {"namespace": "b"}},
         {"service": {"name": "a", "namespace": "b"}},
     ]
     for config in configs:
@@ -367,6 +369,42 @@ def _(api: Api) -> None:
     ]
     for each in conditions:
         send_hooks(api, hook(matchConditions=each))
+
+
+@case("the name servers of a pod")
+def _(api: Api) -> None:
+    configs: list[Plain] = [
+        {"nameservers": ["nonsense", "192.0.2.1"]},
+        {"nameservers": ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]},
+        {"searches": ["", ".", "a.", "_a.b", "A", "a-"]},
+        {"searches": [f"a{each}" for each in range(33)]},
+        {"searches": ["a." * 120 + "b"] * 9},
+        {"options": [{"value": "1"}, {"name": ""}, {"name": "ndots"}]},
+    ]
+    for config in configs:
+        api.create("pods", pod("a", spec={"dnsConfig": config}), dryRun="All")
+    fields: list[Plain] = [{}, {"dnsConfig": {}}, {"dnsConfig": {"nameservers": ["192.0.2.1"]}}]
+    for more in fields:
+        api.create("pods", pod("a", spec={"dnsPolicy": "None", **more}), dryRun="All")
+
+
+@case("the resource claims of a pod")
+def _(api: Api) -> None:
+    claims: list[list[Plain]] = [
+        [{}],
+        [{"name": "A", "resourceClaimName": "B"}],
+        [{"name": "a", "resourceClaimName": "a", "resourceClaimTemplateName": "C"}],
+        [{"name": "a", "resourceClaimName": "a"}, {"name": "a", "resourceClaimName": "b"}],
+        [{"name": "a", "resourceClaimName": "a"}],
+    ]
+    for each in claims:
+        api.create("pods", pod("a", spec={"resourceClaims": each}), dryRun="All")
+
+
+@case("the operating system of a pod")
+def _(api: Api) -> None:
+    for system in ({}, {"name": "plan9"}, {"name": "linux"}, {"name": "windows"}):
+        api.create("pods", pod("a", spec={"os": system}), dryRun="All")
 
 
 @case("items of lists that stand twice")

@@ -81,9 +81,13 @@ _KEY_PATTERN: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _ENDS: Final = "must start and end with an alphanumeric character"
 _KEY_WORDS: Final = f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
 
+_SEARCH_LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH_PATTERN: Final = rf"{_SEARCH_LABEL}(\.{_SEARCH_LABEL})*"
+
 # The same sets of strings, matched in one pass: no character is looked at twice, however long the string is.
 _QUICK_LABEL: Final = "[a-z0-9][-a-z0-9]*+(?<!-)"
 _QUICK_KEY: Final = "[A-Za-z0-9][-A-Za-z0-9_.]*+(?<![-_.])"
+_QUICK_SEARCH: Final = "_?[a-z0-9][-_a-z0-9]*+(?<![-_])"
 _QUICK: Final = {
     _LABEL_PATTERN: _QUICK_LABEL,
     rf"{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*": rf"{_QUICK_LABEL}(?:\.{_QUICK_LABEL})*+",
@@ -91,6 +95,7 @@ _QUICK: Final = {
     rf"\*\.{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*": rf"\*\.{_QUICK_LABEL}(?:\.{_QUICK_LABEL})*+",
     "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?": "[A-Za-z][A-Za-z0-9_,:]*+(?<![,:])",
     _KEY_PATTERN: _QUICK_KEY,
+    _SEARCH_PATTERN: rf"{_QUICK_SEARCH}(?:\.{_QUICK_SEARCH})*+",
     f"({_KEY_PATTERN})?": f"(?:{_QUICK_KEY})?",
 }
 
@@ -106,6 +111,13 @@ LABEL: Final = Format(
     f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and {_ENDS}",
     ("my-name", "123-abc"),
     limit=63,
+    unit="characters",
+)
+SEARCH_DOMAIN: Final = Format(
+    _SEARCH_PATTERN,
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and {_ENDS}",
+    ("example.com",),
+    limit=253,
     unit="characters",
 )
 LABEL_1035: Final = Format(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _NUMBER: Final = "cannot unmarshal number "
+_NUMERAL: Final = re.compile("(?<=number) [^ ]+(?= into )")
 _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
@@ -65,7 +67,9 @@ def decode(
 
     def refuse(found: Plain, problem: str) -> StatusFailure:
         if _NUMBER in problem and media_type(request) == JSON_TYPE:
-            problem = _exact_problem(request, decoder) or problem
+            exact = _exact_problem(request, decoder)
+            # With duplicate keys, it may be about another value.
+            problem = exact if _NUMERAL.sub("", exact) == _NUMERAL.sub("", problem) else problem
         kind = found.get("kind") or gvk.kind  # a custom resource of another kind is refused for that later
         return bad_request(f'{kind} in version "{gvk.version}" cannot be handled as a {kind}: {problem}')
 

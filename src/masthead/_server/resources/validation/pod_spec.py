@@ -27,6 +27,11 @@ from masthead._server.resources.validation.containers import (
     init_container_errors,
     user_errors,
 )
+from masthead._server.resources.validation.pod_references import (
+    dns_errors,
+    pod_claim_errors,
+    system_errors,
+)
 from masthead._server.resources.validation.resource_requirements import claim_names, requirement_errors
 from masthead._server.resources.validation.volume_sources import volume_errors
 from masthead._server.wire.plain import items, part, text
@@ -58,6 +63,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
     # Volumes first: containers may mount only those that are valid.
     volumes, errors = volume_errors(spec, path)
     claims = claim_names(spec)
+    errors += pod_claim_errors(spec, path)
     errors += container_errors(spec, path, volumes, claims)
     errors += init_container_errors(spec, path, volumes, claims)
     errors += ephemeral_container_errors(spec, path, volumes, claims)
@@ -73,8 +79,7 @@ def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
         errors += choice_errors(f"{path}.securityContext", spec["securityContext"], _CONTEXT_CHOICES)
     if spec.get("affinity"):
         errors += _affinity_errors(spec["affinity"], f"{path}.affinity")
-    if spec.get("dnsPolicy") == "None":
-        errors += _dns_errors(spec.get("dnsConfig"), f"{path}.dnsConfig")
+    errors += dns_errors(spec, path)
     errors += _gate_errors(spec, path)
     errors += _spread_errors(spec, path)
     errors += _name_errors(spec, path)
@@ -92,13 +97,6 @@ def _host_network_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
                 why = "must match `containerPort` when `hostNetwork` is true"
                 errors.append(invalid(f"{where}.hostPort", outer, why))
     return errors
-
-
-def _dns_errors(config: Plain | None, path: str) -> Errors:
-    if config is None:
-        return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
-    why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-    return [] if config.get("nameservers") else [required(f"{path}.nameservers", why)]
 
 
 def _gate_errors(spec: Plain, path: str) -> Errors:
@@ -188,7 +186,7 @@ def _last_errors(spec: Plain, path: str) -> Errors:
     policy = spec.get("preemptionPolicy")
     if policy is not None:
         errors += one_of(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
-    return errors
+    return errors + system_errors(spec, path)
 
 
 def _affinity_errors(affinity: Plain, path: str) -> Errors:

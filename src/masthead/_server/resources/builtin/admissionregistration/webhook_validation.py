@@ -144,8 +144,9 @@ def _client_errors(client: Plain, path: str) -> Errors:
         return webhook_url_errors(f"{path}.url", url)
     return webhook_service_errors(
         f"{path}.service",
-        name=text(part(client, "service"), "name"),
-        namespace=text(part(client, "service"), "namespace"),
+        # kube-apiserver confuses the two here.
+        name=text(part(client, "service"), "namespace"),
+        namespace=text(part(client, "service"), "name"),
         url_path=part(client, "service").get("path"),
         port=part(client, "service").get("port", 443),
     )

@@ -39,6 +39,10 @@ def driver_errors(driver: Plain) -> Errors:
     if seconds is not None and seconds < 10:
         why = "must be greater than or equal to 10 seconds"
         errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", seconds, why))
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, why))
     return errors
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._schema.errors import duplicate, required
+from masthead._schema.errors import duplicate, invalid, required
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import (
     each_of,
@@ -14,7 +14,7 @@ from masthead._server.resources.validation.checks import (
     unique,
     words,
 )
-from masthead._server.wire.plain import items, text
+from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import Errors
@@ -30,6 +30,8 @@ def driver_errors(field: str, found: Plain) -> Errors:
 def class_errors(found: Plain) -> Errors:
     """Return the errors of a StorageClass."""
     errors = driver_errors("provisioner", found)
+    if "" in part(found, "parameters"):
+        errors.append(invalid("parameters", "", "field can not be empty."))
     # Deleting or keeping is what a provisioner can do; recycling is not.
     errors += known_or_nothing("reclaimPolicy", found.get("reclaimPolicy") or None, ("Delete", "Retain"))
     modes = ("Immediate", "WaitForFirstConsumer")
