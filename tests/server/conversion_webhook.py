@@ -23,7 +23,7 @@ class ConversionWebhook:
 
     def __init__(self) -> None:
         authority = trustme.CA()
-        certificate = authority.issue_cert("127.0.0.1")
+        certificate = authority.issue_cert("127.0.0.1", "conversion.default.svc")
         self.ca_bundle = base64.b64encode(authority.cert_pem.bytes()).decode()
         self.reviews: list[Plain] = []
         self.change: Callable[[Plain], object] = lambda _: None
@@ -35,8 +35,12 @@ class ConversionWebhook:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self._server.server_address[1]}/convert"
+        return f"https://127.0.0.1:{self.port}/convert"
 
     def conversion(self, **config: Any) -> Plain:
         """The conversion of a definition."""

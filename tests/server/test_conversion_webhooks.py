@@ -221,6 +221,17 @@ def test_a_service_that_does_not_exist(cluster: QuietCluster, webhook: Conversio
     )
 
 
+def test_a_service_is_called_at_its_external_name(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
+    spec = {"type": "ExternalName", "externalName": "localhost"}
+    service = {"metadata": {"name": "conversion"}, "spec": spec}
+    cluster.call("POST", "/api/v1/namespaces/default/services", service)
+    place = {"namespace": "default", "name": "conversion", "path": "/convert", "port": webhook.port}
+    define_converted(cluster, webhook.conversion(url=None, service=place))
+    cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
+
+    assert cluster.call("GET", f"{SECOND}/a")["spec"] == {"color": "red!"}
+
+
 def test_the_stored_version_needs_no_webhook(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
     cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))

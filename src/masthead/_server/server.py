@@ -31,7 +31,7 @@ from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
 from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom.registry import DefinitionRegistry
+from masthead._server.resources.custom.installer import DefinitionInstaller
 from masthead._server.storage import JournalError, Storage
 from masthead._server.unenforced import UnenforcedKinds
 from masthead._server.verbs.discovery import VERSION
@@ -128,7 +128,7 @@ class Server:
             token=settings.token,
             authority=self.ca,
         )
-        self._definitions = DefinitionRegistry(self._cluster)
+        self._definitions = DefinitionInstaller(self._cluster)
         self._cluster.on_write.append(UnenforcedKinds().observe)
         self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
         limits = WatchLimits(

@@ -7,6 +7,7 @@ import os
 import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
 
 from masthead._schema.errors import quoted
 
@@ -66,12 +67,15 @@ async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
     """
     # Imported with the first call: the client side of aiohttp is large.
     import aiohttp
-    from yarl import URL
 
-    url = URL(webhook.url).update_query(timeout=f"{_TIMEOUT:g}s")
+    parts = urlsplit(webhook.url)
+    query = "&".join(filter(None, (parts.query, f"timeout={_TIMEOUT:g}s")))
+    url = urlunsplit(parts._replace(query=query))
     target, name = url, None
     if webhook.address is not None:
-        target, name = url.with_host(webhook.address[0]).with_port(webhook.address[1]), url.host
+        host, port = webhook.address
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        target, name = urlunsplit(parts._replace(netloc=place, query=query)), parts.hostname
     try:
         async with (
             asyncio.timeout(_TIMEOUT),

@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState, Replay
 from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom.registry import DEFINITIONS, DefinitionRegistry
+from masthead._server.resources.custom.installer import DEFINITIONS, DefinitionInstaller
 from masthead._server.resources.custom.rule_evaluation import is_large
 from masthead._server.resources.custom.selectable_fields import selectable_fields
 from masthead._server.storage import Storage
@@ -41,7 +41,7 @@ class Definitions:
     def __init__(self) -> None:
         self.catalog = Catalog.builtin()
         self.cluster = ClusterState(Storage(), VirtualClock(), self.catalog)
-        self.registry = DefinitionRegistry(self.cluster)
+        self.installer = DefinitionInstaller(self.cluster)
         found = self.catalog.stored_in(DEFINITIONS)
         assert found is not None
         self._served = found

@@ -10,7 +10,7 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.a
     AcceptedNames,
     names_status,
 )
-from masthead._server.resources.custom.registry import DEFINITIONS
+from masthead._server.resources.custom.installer import DEFINITIONS
 from masthead._server.wire.plain import Plain, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:

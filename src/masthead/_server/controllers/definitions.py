@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._server.resources.custom.registry import DEFINITIONS
+from masthead._server.resources.custom.installer import DEFINITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

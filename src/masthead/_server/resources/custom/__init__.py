@@ -13,6 +13,6 @@
 `validation`           what is wrong with an object
 `behavior`             defaults, admission and validation, as the hooks of the write pipeline
 `resource`             the resources of a definition, one for each version
-`registry`             the definitions of a server, and their resources in its catalog
+`installer`            the definitions of a server, and their resources in its catalog
 =====================  ===============================================================================
 """

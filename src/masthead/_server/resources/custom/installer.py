@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
-__all__ = ["DEFINITIONS", "DefinitionRegistry"]
+__all__ = ["DEFINITIONS", "DefinitionInstaller"]
 
 DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 """The table of definitions."""
 
 
-class DefinitionRegistry:
+class DefinitionInstaller:
     """Adds the resources of definitions to the catalog, and removes them, as definitions are written.
 
     It follows each write at once: a client that sees the condition ``Established`` finds the resource.
