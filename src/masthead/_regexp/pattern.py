@@ -21,8 +21,8 @@ __all__ = ["MatchLimitError", "Pattern", "PatternError", "compile_pattern"]
 
 _MAX_TRANSITIONS: Final = 5_000
 """Transitions that a pattern keeps. Beyond them it forgets all, and builds anew what it needs."""
-_MAX_STEPS: Final = 300_000
-"""Instructions of the program that one search may run, a tenth of a second at most; known transitions are free."""
+_MAX_STEPS: Final = 150_000
+"""Instructions of the program that one search may run, some fifty milliseconds; known transitions are free."""
 _CACHED_PATTERNS: Final = 256
 
 _EDGE: Final = ""

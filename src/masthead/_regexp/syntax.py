@@ -7,6 +7,7 @@ nests.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from masthead._regexp.charsets import NAMED_CLASSES, PERL_CLASSES, CharSet, unicode_class
@@ -17,7 +18,7 @@ __all__ = ["PatternError", "parse"]
 _MAX_REPEAT: Final = 1000
 """The most copies of one thing, nested repetitions multiplied."""
 _MAX_HEIGHT: Final = 1000
-_MAX_INSTRUCTIONS: Final = 20_000
+_MAX_INSTRUCTIONS: Final = 10_000
 """Differs from Go, which allows 3.3 million: matching takes time in proportion."""
 _MAX_RUNE: Final = 0x10FFFF
 
@@ -63,6 +64,7 @@ _ASSERTIONS: Final = {
     "B": Op.NO_WORD_BOUNDARY,
 }
 _ESCAPES: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_SPECIAL: Final = frozenset("()|^$.[*+?{\\")
 _REPEATS: Final = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}
 _OCTAL: Final = "01234567"
 _HEX: Final = "0123456789abcdefABCDEF"
@@ -106,6 +108,9 @@ class _Parser:
 
     def _parse_next(self, sign: str, start: int, repeat_start: int | None) -> None:
         self._at += 1
+        if sign not in _SPECIAL:
+            self._push_literal(sign)
+            return
         match sign:
             case "(":
                 self._parse_group(start)
@@ -127,10 +132,8 @@ class _Parser:
                 self._repeat(*_REPEATS[sign], start, repeat_start, is_counted=False)
             case "{":
                 self._parse_counted_repeat(start, repeat_start)
-            case "\\":
-                self._parse_escape_sequence(start)
             case _:
-                self._push_literal(sign)
+                self._parse_escape_sequence(start)
 
     # Pieces
 
@@ -147,8 +150,8 @@ class _Parser:
         self._push(Piece([Instruction(Op.CHAR, chars)]))
 
     def _push_literal(self, character: str) -> None:
-        chars = CharSet(((character, character),), folds_case=self._flags.folds_case)
-        self._push(Piece([Instruction(Op.CHAR, chars)], is_literal=True))
+        self._size += 1
+        self._groups[-1].pieces.append(_literal(character, self._flags.folds_case))
 
     def _close_branches(self, group: _Group) -> Piece:
         whole = one_of([*group.branches, joined(group.pieces)])
@@ -284,8 +287,8 @@ class _Parser:
             raise PatternError("invalid repeat count", self._text[start : self._at])
         size = len(body.code)
         self._size -= size
-        # A copy has at most two instructions of its own.
-        if self._size + (size + 2) * max(least, most, 1) > _MAX_INSTRUCTIONS:
+        # Beside its copies, a loop or an optional copy has at most two instructions of its own.
+        if self._size + size * least + (size + 2) * max(most - least, 1) > _MAX_INSTRUCTIONS:
             raise PatternError("expression too large", self._text)
         code = repeated(body.code, least, most, prefers_few=prefers_few)
         self._push(Piece(code, copies, body.height + 1))
@@ -438,3 +441,10 @@ class _Parser:
         if self._text[self._at - 1] == "\\":
             return self._read_escape(self._at - 1)
         return self._text[self._at - 1]
+
+
+@lru_cache(maxsize=512)
+def _literal(character: str, folds_case: bool) -> Piece:
+    """Return the piece of one character; pieces are never changed."""
+    chars = CharSet(((character, character),), folds_case=folds_case)
+    return Piece([Instruction(Op.CHAR, chars)], is_literal=True)
