@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -19,7 +20,7 @@ from tests.real.strategic_patches import OBJECTS, PatchGenerator, path_of
 import masthead.server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.real_server import RealServer
@@ -49,6 +50,9 @@ class Server:
         if self._context is None:
             return http.client.HTTPConnection(host, port)
         return http.client.HTTPSConnection(host, port, context=self._context)
+
+    def close(self) -> None:
+        self._connection.close()
 
     def call(self, method: str, path: str, body: object = None, kind: str = "json") -> tuple[int, Plain]:
         """Send a request; a closed connection is the code 0."""
@@ -104,14 +108,17 @@ def agrees(real: Callable[[], tuple[int, Plain]], mine: tuple[int, Plain]) -> st
 
 
 @pytest.fixture
-def real(real_server: RealServer) -> Server:
-    return Server(real_server.url, real_server.token, real_server.ca_file)
+def real(real_server: RealServer) -> Iterator[Server]:
+    with contextlib.closing(Server(real_server.url, real_server.token, real_server.ca_file)) as made:
+        yield made
 
 
 def test_random_patches_have_the_same_results(real: Server) -> None:
     chance = random.Random(SEED)
-    with masthead.server.run(controllers=False) as running:
-        here = Server(running.url, running.token or "")
+    with (
+        masthead.server.run(controllers=False) as running,
+        contextlib.closing(Server(running.url, running.token or "")) as here,
+    ):
         present, _ = create_objects(real), create_objects(here)
         problems: list[str] = []
         for _ in range(COUNT):

@@ -68,6 +68,23 @@ def test_what_was_applied_is_not_applied_again(pair: tuple[type[Object], Plain, 
     assert applied(new, patch, cls) == new
 
 
+@SLOW
+@given(PAIRS)
+def test_a_three_way_patch_keeps_fields_that_were_never_applied(
+    pair: tuple[type[Object], Plain, Plain],
+) -> None:
+    cls, old, new = pair
+    for each in (old, new):
+        each.setdefault("metadata", {}).pop("annotations", None)
+    current = copy.deepcopy(old)
+    current["metadata"]["annotations"] = {"of": "others"}
+
+    result = applied(current, three_way_patch(old, new, current, merge_rules_of(cls)), cls)
+
+    assert result["metadata"].pop("annotations") == {"of": "others"}
+    assert result == new
+
+
 def test_a_three_way_patch_keeps_what_others_have_set() -> None:
     original = {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b"}]}}
     modified = {"spec": {"containers": [{"name": "a", "image": "2"}]}}
