@@ -10,6 +10,7 @@ from tests.conformance.objects import config_map, pod
 import masthead
 from masthead import printers
 from masthead.api.core.v1 import ConfigMap, Pod
+from masthead.errors import UnknownKindError
 from masthead.meta import PartialObjectMetadata
 
 OURS = "here=yes"
@@ -118,3 +119,22 @@ async def test_an_empty_table_has_columns_and_no_text(client: Any, namespace: st
     assert len(table) == 0
     assert table.columns
     assert str(table) == ""
+
+
+async def test_several_resources_are_several_tables(client: Any, maps: Any, namespace: str) -> None:
+    listed, empty, spaces = await client.tables(
+        "cm, deploy,namespaces", namespace=namespace, label_selector=None
+    )
+
+    assert {"a", "b", "c", "d", "e"} <= {row.name for row in listed}
+    assert [column.name for column in empty.columns][:2] == ["Name", "Ready"]
+    assert namespace in {row.name for row in spaces}
+    assert str(spaces).startswith("NAME ")
+    assert all(row.namespace == namespace for row in listed)
+    (everywhere,) = await client.tables(["configmaps"], label_selector=OURS, wide=True)
+    assert str(everywhere).startswith("NAMESPACE ")
+
+
+async def test_a_table_of_what_is_not_served_is_an_error(client: Any) -> None:
+    with pytest.raises(UnknownKindError):
+        await client.tables("pods,nonsense")

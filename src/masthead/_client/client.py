@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.manifests import Source
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._client.target import ResourceTarget
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Impersonation
     from masthead._discovery.model import ApiResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation, StatusCause
+    from masthead._printers.table import PrintedTable
     from masthead._rest.client import RestClient
     from masthead._sansio.warnings import ServerWarning
 
@@ -240,6 +241,43 @@ class Client(Clientset):
             return any_kind(found.gvr, namespaced=found.namespaced)
 
         return Scales(self._context, find, namespace)
+
+    async def tables(
+        self,
+        resources: str | Sequence[str],
+        *,
+        namespace: str | None = None,
+        wide: bool = False,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        timeout: float | None = None,
+    ) -> Sequence[PrintedTable]:
+        """List the objects of several resources, each as a table, as ``kubectl get pods,svc,nodes`` does.
+
+        Args:
+            resources: Names in any form that kubectl accepts, with commas between them or as a list.
+            namespace: The namespace; None for all namespaces. It does not matter for cluster-scoped resources.
+            wide: Whether the tables' texts have the wide columns.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            timeout: Timeout of each page, in seconds.
+
+        Raises:
+            UnknownKindError: If the cluster does not have such a resource.
+            MastheadError: As any call.
+        """
+        names_given = resources.split(",") if isinstance(resources, str) else resources
+        found = [await self._mapper.find(each.strip()) for each in names_given]
+        return [
+            await self.dynamic(each.gvr, namespace=namespace if each.namespaced else None).as_table(
+                wide=wide,
+                namespaces=each.namespaced and namespace is None,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                timeout=timeout,
+            )
+            for each in found
+        ]
 
     async def apply_manifests(
         self,

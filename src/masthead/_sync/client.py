@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.manifests import Source
-    from masthead._client.options import FieldValidation
+    from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
     from masthead._discovery.model import ApiResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation, StatusCause
+    from masthead._printers.table import PrintedTable
     from masthead._sansio.warnings import ServerWarning
 
 __all__ = ["Client"]
@@ -208,6 +209,41 @@ class Client(Clientset):
     def scales(self, namespace: str | None = None) -> Scales:
         """The scale client: the scale subresource of any resource that has one."""
         return Scales(self._portal, self._async.scales(namespace))
+
+    def tables(
+        self,
+        resources: str | Sequence[str],
+        *,
+        namespace: str | None = None,
+        wide: bool = False,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        timeout: float | None = None,
+    ) -> Sequence[PrintedTable]:
+        """List the objects of several resources, each as a table, as ``kubectl get pods,svc,nodes`` does.
+
+        Args:
+            resources: Names in any form that kubectl accepts, with commas between them or as a list.
+            namespace: The namespace; None for all namespaces. It does not matter for cluster-scoped resources.
+            wide: Whether the tables' texts have the wide columns.
+            label_selector: Only objects with matching labels.
+            field_selector: Only objects with matching fields.
+            timeout: Timeout of each page, in seconds.
+
+        Raises:
+            UnknownKindError: If the cluster does not have such a resource.
+            MastheadError: As any call.
+        """
+        return self._portal.call(
+            self._async.tables(
+                resources,
+                namespace=namespace,
+                wide=wide,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                timeout=timeout,
+            )
+        )
 
     def apply_manifests(
         self,
