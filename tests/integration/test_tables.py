@@ -121,10 +121,9 @@ async def test_an_empty_table_has_columns_and_no_text(client: Any, namespace: st
     assert str(table) == ""
 
 
-async def test_several_resources_are_several_tables(client: Any, maps: Any, namespace: str) -> None:
-    listed, empty, spaces = await client.tables(
-        "cm, deploy,namespaces", namespace=namespace, label_selector=None
-    )
+@pytest.mark.usefixtures("maps")
+async def test_several_resources_are_several_tables(client: Any, namespace: str) -> None:
+    listed, empty, spaces = await client.tables("cm, deploy,namespaces", namespace=namespace)
 
     assert {"a", "b", "c", "d", "e"} <= {row.name for row in listed}
     assert [column.name for column in empty.columns][:2] == ["Name", "Ready"]
