@@ -156,14 +156,14 @@ def _objects(number: int) -> str:
 
 def _create(address: Address, number: int) -> bytes:
     names = {"plural": f"kind{number}s", "kind": f"Kind{number}"}
-    version = {
+    version: dict[str, Any] = {
         "name": "v1",
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": _SCHEMA},
         "subresources": {"status": {}},
     }
-    definition = {
+    definition: dict[str, Any] = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{names['plural']}.{_group(number)}"},

@@ -16,7 +16,7 @@ from masthead._server.wire.failures import StatusFailure, details_of, not_found,
 from masthead._server.wire.limits import too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from masthead._server.clock import Clock
     from masthead._server.resources.catalog import Catalog
@@ -136,7 +136,7 @@ class ClusterState:
         return record
 
     @contextmanager
-    def replaying(self, replay: Replay) -> Iterator[None]:
+    def replaying(self, replay: Replay) -> Generator[None]:
         """Generate during the block what was generated the last time; the block must not await anything."""
         replay.rewind()
         self._replay = replay

@@ -170,5 +170,12 @@ def _go_type(value: object) -> str:
         return "bool"
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value) and value.is_integer()):
         return "int64"
-    names = {float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"}
-    return names.get(type(value), "<nil>")
+    return _GO_TYPES.get(type(value), "<nil>")
+
+
+_GO_TYPES: Final[dict[type, str]] = {
+    float: "float64",
+    str: "string",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Generator, Hashable
 
 __all__ = ["WorkNeeded", "WorkResults"]
 
@@ -39,7 +39,7 @@ class WorkResults:
         return _current.get()
 
     @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> Generator[None]:
         """Let a request find the results during the block, which must not await anything."""
         token = _current.set(self)
         try:

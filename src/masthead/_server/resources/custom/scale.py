@@ -100,7 +100,7 @@ def _steps(path: str) -> list[str]:
 
 def _value_at(found: Plain, path: str) -> _Found:
     """Return the value at a path, or why there is no way to it."""
-    value: object = found
+    value = cast("object", found)
     steps = _steps(path)
     for index, step in enumerate(steps):
         if not isinstance(value, dict):
@@ -114,7 +114,7 @@ def _value_at(found: Plain, path: str) -> _Found:
         owner = cast("Plain", value)
         if step not in owner:
             return None, ""
-        value = owner[step]
+        value = cast("object", owner[step])
     return value, ""
 
 
@@ -141,7 +141,7 @@ def _wrong_type(path: str, value: object, wanted: str) -> str:
     return f"{way} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected {wanted}"
 
 
-_GO_TYPES: Final = {
+_GO_TYPES: Final[dict[type, str]] = {
     bool: "bool",
     int: "int64",
     float: "float64",

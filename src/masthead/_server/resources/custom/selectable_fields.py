@@ -29,11 +29,11 @@ def selectable_fields(version: DefinitionVersion) -> SelectableFields:
 
 def _read(steps: list[str], found: Plain) -> str:
     """Return the value at a path as text; empty if it is missing."""
-    value: object = found
+    value = cast("object", found)
     for step in steps:
         if not isinstance(value, dict):
             return ""
-        value = cast("Plain", value).get(step)
+        value = cast("object", cast("Plain", value).get(step))
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
