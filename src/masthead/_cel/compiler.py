@@ -335,16 +335,18 @@ class _Compiler:
         return self._function(node)
 
     def _in(self, node: CallNode) -> Evaluator:
-        members = self._constant(node.args[1])
-        if not isinstance(members, list) or not all(type(each) in {str, int, bool} for each in members):
+        constant = self._constant(node.args[1])
+        members: list[Value] = constant if constant.__class__ is list else [_NOT_CONSTANT]
+        kinds: set[type] = {each.__class__ for each in members}
+        if not kinds <= {str, int, bool}:
             return self._function(node)
         # A set of constants: looking into it costs nothing.
-        known = {(type(each), each) for each in members}
+        known: set[tuple[type, Value]] = {(each.__class__, each) for each in members}
         item = self.compile(node.args[0])
 
         def is_member(frame: Frame) -> Value:
             value = item(frame)
-            kind = type(value)
+            kind: type = value.__class__
             if kind is float or kind not in _HASHABLE:
                 return any(equals(each, value) for each in members)
             return (int if kind is not str and kind is not bool else kind, value) in known

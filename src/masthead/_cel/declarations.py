@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from masthead._cel.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from masthead._cel.types import Type
-    from masthead._cel.values import Value
 
 __all__ = ["Function", "Overload", "function", "merge", "method", "overload"]
+
+
+Implementation: TypeAlias = (
+    Callable[[], Value]
+    | Callable[[Value], Value]
+    | Callable[[Value, Value], Value]
+    | Callable[[Value, Value, Value], Value]
+    | Callable[[Value, Value, Value, Value], Value]
+)
+"""What a function does with its arguments; raises `EvaluationError` or `CostError`."""
 
 
 class Overload(NamedTuple):
@@ -38,12 +50,12 @@ class Function(NamedTuple):
     overloads: tuple[Overload, ...]
 
 
-def overload(id: str, args: Iterable[Type], result: Type, call: Callable[..., Value]) -> Overload:  # noqa: A002
+def overload(id: str, args: Iterable[Type], result: Type, call: Implementation) -> Overload:  # noqa: A002
     """Declare an overload of a function."""
     return Overload(id, tuple(args), result, False, call)
 
 
-def method(id: str, args: Iterable[Type], result: Type, call: Callable[..., Value]) -> Overload:  # noqa: A002
+def method(id: str, args: Iterable[Type], result: Type, call: Implementation) -> Overload:  # noqa: A002
     """Declare an overload that is called on its first argument."""
     return Overload(id, tuple(args), result, True, call)
 

@@ -12,7 +12,7 @@ from masthead._cel.nodes import CallNode, ComprehensionNode, IdentNode, ListNode
 from masthead._cel.values import MISSING, Value, find, is_list, is_map, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from masthead._cel.frames import Evaluator, Frame
 
@@ -66,7 +66,8 @@ def _pairs(container: Value, count: int) -> Iterator[tuple[Value, ...]]:
     if is_map(container):
         return iter([(key, find(container, key)) for key in container if find(container, key) is not MISSING])
     if is_list(container):
-        return enumerate(container)
+        items: Iterable[Value] = container
+        return enumerate(items)
     raise EvaluationError(f"unsupported comprehension range type: {_go_type(container)}")
 
 
@@ -120,7 +121,10 @@ def _quantifier(loop: Loop, predicate: Evaluator, *, decisive: bool, cost: int) 
 def _collector(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -> Evaluator:
     advance = _step(compiler, node.step)
     counts = isinstance(node.start, LiteralNode)
-    start: Callable[[], Value] = int if counts else list if isinstance(node.start, ListNode) else dict
+    makes_list = isinstance(node.start, ListNode)
+
+    def start() -> Value:
+        return 0 if counts else [] if makes_list else {}
 
     def collect(frame: Frame) -> Value:
         result = start()

@@ -226,9 +226,9 @@ class MapListValue(ListValue):
 
     def _key(self, item: Value) -> object:
         # Items that are no objects have no key; each is its own.
-        if isinstance(item, _Computed) and isinstance(item.value, dict):
+        if item.__class__ is _Computed:
             item = item.value
-        if not isinstance(item, dict):
+        if item.__class__ is not dict:
             return id(item)
         return tuple(_hashable(item.get(each)) for each in self._keys)
 
@@ -268,11 +268,12 @@ def _require_list(value: Value) -> None:
 
 def _hashable(raw: Value) -> object:
     """A key for plain JSON: equal for equal values of the same type."""
-    if isinstance(raw, dict):
+    kind: type = raw.__class__
+    if kind is dict:
         return (_OBJECT, frozenset((key, _hashable(value)) for key, value in raw.items()))
-    if isinstance(raw, list):
+    if kind is list:
         return (_LIST, tuple(map(_hashable, raw)))
-    return (type(raw), raw)
+    return (kind, raw)
 
 
 _OBJECT: Final = object()

@@ -343,9 +343,9 @@ class _Parser:
 
     def _identifier(self) -> Node:
         dot = self._accept(".")
-        if self._token.kind != "IDENTIFIER":
+        token = self._accept("IDENTIFIER")
+        if token is None:
             self._mismatch("IDENTIFIER")
-        token = self._next()
         offset = dot.offset if dot else token.offset
         if token.text in _RESERVED:
             self._report(offset, f"reserved identifier: {token.text}")

@@ -14,6 +14,7 @@ from masthead._cel.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._cel.frames import Frame
     from masthead._cel.types import Type
     from masthead._cel.values import Value
 
@@ -66,7 +67,7 @@ class Program:
 
     def evaluate(self, *values: Value) -> Outcome:
         """Evaluate it with the values of its variables, in the order of their declaration."""
-        frame = [0, *values, *self._padding]
+        frame: Frame = [0, *values, *self._padding]
         try:
             value = self._evaluate(frame)
         except CelError as error:

@@ -58,7 +58,7 @@ class Type:
         self.kind = kind
         self.name = name or kind
         self.params = params
-        self.fields = fields if fields is not None else {}
+        self.fields: Mapping[str, Type] = fields if fields is not None else {}
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -273,13 +273,15 @@ _TYPE_NAMES: Final = {
     TypeValue: "type",
     OptionalValue: "optional_type",
 }
+_SIZED: Final[frozenset[type]] = frozenset({str, bytes, list, dict})
 _NUMBERS: Final = frozenset({int, Uint, float})
 _PLAIN: Final = frozenset({bool, int, Uint, float, str, bytes})
 
 
 def type_name(value: Value) -> str:
     """Return the name of a value's type."""
-    name = _TYPE_NAMES.get(type(value))
+    kind: type = value.__class__
+    name = _TYPE_NAMES.get(kind)
     if name is not None:
         return name
     if isinstance(value, ListLike):
@@ -304,13 +306,14 @@ def is_number(value: Value) -> bool:
 
 def find(container: Value, key: Value) -> Value:
     """Return the value of a key in a map; `MISSING` if there is none."""
-    if type(container) is not dict:
+    if container.__class__ is not dict:
         return container.find(key)
+    entries: dict[Value, Value] = container
     if type(key) is float and not math.isfinite(key):
         return MISSING
-    value = container.get(key, MISSING) if _is_hashable(key) else MISSING
+    value: Value = entries.get(key, MISSING) if _is_hashable(key) else MISSING
     # To Python, True is 1; to CEL it is not.
-    if value is not MISSING and (type(key) is bool or key in {0, 1}) and not _has_bool_as_is(container, key):
+    if value is not MISSING and (type(key) is bool or key in {0, 1}) and not _has_bool_as_is(entries, key):
         return MISSING
     return value
 
@@ -325,7 +328,8 @@ def _has_bool_as_is(container: dict[Value, Value], key: Value) -> bool:
 
 def size_of(value: Value) -> int:
     """Return the size of a value that costs are counted in: 1 for what has none."""
-    if isinstance(value, str | bytes | list | dict | ListLike | MapLike):
+    kind: type = value.__class__
+    if kind in _SIZED or issubclass(kind, ListLike | MapLike):
         return len(value)
     if isinstance(value, OptionalValue) and value.has_value:
         return size_of(value.value)
@@ -339,8 +343,9 @@ def equals(left: Value, right: Value) -> bool:
     Raises:
         EvaluationError: If values of a library are compared with others.
     """
-    kind = type(left)
-    if kind is type(right) and kind in _PLAIN:
+    kind: type = left.__class__
+    other: type = right.__class__
+    if kind is other and kind in _PLAIN:
         return bool(left == right)
     if left is None or right is None:
         return left is right
@@ -354,7 +359,7 @@ def equals(left: Value, right: Value) -> bool:
         return _equal_maps(left, right)
     if kind is OptionalValue:
         return _equal_optionals(left, right)
-    return kind is type(right) and bool(left == right)
+    return kind is other and bool(left == right)
 
 
 def _equal_numbers(left: Value, right: Value) -> bool:
@@ -391,13 +396,14 @@ def compare(left: Value, right: Value) -> int:
     Raises:
         EvaluationError: If they have no order.
     """
-    kind = type(left)
+    kind: type = left.__class__
+    other: type = right.__class__
     if kind in _NUMBERS and type(right) in _NUMBERS:
         if kind is float or type(right) is float:
             left, right = float(left), float(right)
             if math.isnan(left) or math.isnan(right):
                 raise EvaluationError("NaN values cannot be ordered")
-    elif kind is not type(right):
+    elif kind is not other:
         raise EvaluationError(NO_OVERLOAD)
     elif kind is Duration:
         left, right = left.nanos, right.nanos

@@ -222,10 +222,11 @@ class _Level:
             return
         if self._rules:
             self._evaluate_all(run, path, value, old, ratchet)
-        if isinstance(value, list):
-            self._validate_items(run, path, value, old if isinstance(old, list) else [], ratchet)
-        elif isinstance(value, dict):
-            self._validate_fields(run, path, value, old if isinstance(old, dict) else {}, ratchet)
+        same_kind: Json = old if type(old) is type(value) else None
+        if value.__class__ is list:
+            self._validate_items(run, path, value, same_kind or [], ratchet)
+        elif value.__class__ is dict:
+            self._validate_fields(run, path, value, same_kind or {}, ratchet)
 
     def _validate_fields(
         self, run: _Run, path: str, value: dict[str, Json], old: dict[str, Json], ratchet: Ratchet

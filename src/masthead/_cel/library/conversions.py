@@ -62,7 +62,7 @@ def to_int(value: Value) -> int:
     Raises:
         EvaluationError: If it is none, or overflows.
     """
-    kind = type(value)
+    kind: type = value.__class__
     if kind is int or kind is Uint:
         if value > MAX_INT:
             raise EvaluationError("integer overflow")
@@ -86,7 +86,7 @@ def to_uint(value: Value) -> Uint:
     Raises:
         EvaluationError: If it is none, or overflows.
     """
-    kind = type(value)
+    kind: type = value.__class__
     if kind is int or kind is Uint:
         if value < 0:
             raise EvaluationError("unsigned integer overflow")
@@ -106,7 +106,7 @@ def to_double(value: Value) -> float:
     Raises:
         EvaluationError: If it is none.
     """
-    kind = type(value)
+    kind: type = value.__class__
     if kind in {int, Uint, float}:
         return float(value)
     if kind is str:
@@ -135,7 +135,7 @@ def to_string(value: Value) -> str:
     Raises:
         EvaluationError: If it has no text.
     """
-    kind = type(value)
+    kind: type = value.__class__
     if kind is str:
         return str(value)
     if kind is bool:
@@ -259,7 +259,7 @@ def _type(value: Value) -> TypeValue:
 
 
 def _size(value: Value) -> int:
-    if isinstance(value, str | bytes | list | dict | ListLike | MapLike):
+    if value.__class__ in {str, bytes, list, dict} or isinstance(value, ListLike | MapLike):
         return len(value)
     raise EvaluationError(NO_OVERLOAD)
 

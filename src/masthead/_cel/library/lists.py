@@ -28,8 +28,6 @@ from masthead._cel.values import (
     MISSING,
     NONE,
     Duration,
-    ListLike,
-    MapLike,
     OptionalValue,
     Timestamp,
     Uint,
@@ -102,7 +100,8 @@ def _sort_by(items: Value, keys: Value) -> list[Value]:
     pairs = list(zip(keys, items, strict=True))
     if pairs and type(pairs[0][0]) not in _ORDERED:
         raise EvaluationError("list elements must be comparable")
-    if len({type(key) for key, _ in pairs}) > 1:
+    kinds: set[type] = {key.__class__ for key, _ in pairs}
+    if len(kinds) > 1:
         raise EvaluationError("list elements must have the same type")
     return [item for _, item in sorted(pairs, key=lambda pair: _by_order(pair[0]))]
 
@@ -196,8 +195,8 @@ def _intersect(items: Value, others: Value) -> bool:
 
 
 def _of_non_zero(value: Value) -> OptionalValue:
-    if isinstance(value, list | dict | ListLike | MapLike):
-        return OptionalValue(value) if isinstance(value, ListLike | MapLike) or len(value) else NONE
+    if value.__class__ in {list, dict}:
+        return OptionalValue(value) if len(value) else NONE
     if isinstance(value, OptionalValue):
         return OptionalValue(value) if value.has_value else NONE
     if value is None or (type(value) in _ZERO_TYPES and not value):

@@ -91,7 +91,8 @@ def add(left: Value, right: Value) -> Value:
         EvaluationError: If the result overflows, or the operands have other types.
         CostError: If the result is too large.
     """
-    kind, other = type(left), type(right)
+    kind: type = left.__class__
+    other: type = right.__class__
     if kind is other and kind in _ADDERS:
         return _ADDERS[kind](left, right)
     if kind is Timestamp and other is Duration:
@@ -131,7 +132,8 @@ def subtract(left: Value, right: Value) -> Value:
     Raises:
         EvaluationError: If the result overflows, or the operands have other types.
     """
-    kind, other = type(left), type(right)
+    kind: type = left.__class__
+    other: type = right.__class__
     if kind is Timestamp:
         if other is Duration:
             return left.plus(-checked_int(right.nanos))
@@ -155,8 +157,9 @@ def multiply(left: Value, right: Value) -> Value:
     Raises:
         EvaluationError: If the result overflows, or the operands have other types.
     """
-    kind = type(left)
-    if kind is type(right):
+    kind: type = left.__class__
+    other: type = right.__class__
+    if kind is other:
         if kind is int:
             return checked_int(left * right)
         if kind is Uint:
@@ -172,8 +175,9 @@ def divide(left: Value, right: Value) -> Value:
     Raises:
         EvaluationError: If an integer is divided by zero, the result overflows, or the operands have other types.
     """
-    kind = type(left)
-    if kind is not type(right):
+    kind: type = left.__class__
+    other: type = right.__class__
+    if kind is not other:
         raise EvaluationError(NO_OVERLOAD)
     if kind is float:
         return _divide_floats(left, right)
@@ -201,8 +205,9 @@ def modulo(left: Value, right: Value) -> Value:
     Raises:
         EvaluationError: If the divisor is zero, the result overflows, or the operands are no integers.
     """
-    kind = type(left)
-    if kind is not type(right) or kind not in {int, Uint}:
+    kind: type = left.__class__
+    other: type = right.__class__
+    if kind is not other or kind not in {int, Uint}:
         raise EvaluationError(NO_OVERLOAD)
     if right == 0:
         raise EvaluationError("modulus by zero")
@@ -220,7 +225,7 @@ def negate(value: Value) -> Value:
     Raises:
         EvaluationError: If the result overflows, or it is no signed number.
     """
-    kind = type(value)
+    kind: type = value.__class__
     if kind is int:
         return checked_int(-value)
     if kind is float:

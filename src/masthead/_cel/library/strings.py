@@ -9,7 +9,7 @@ from masthead._cel.errors import NO_OVERLOAD, CostError, EvaluationError
 from masthead._cel.library.formatting import format_string
 from masthead._cel.library.operators import MAX_TEXT
 from masthead._cel.types import BOOL, DYN, INT, STRING, list_of
-from masthead._cel.values import ListLike, Value
+from masthead._cel.values import Value, is_list
 from masthead._regexp.pattern import MatchLimitError, compile_pattern
 from masthead._regexp.syntax import PatternError
 
@@ -115,7 +115,7 @@ def _split(text: str, separator: str, count: int = -1) -> list[Value]:
 
 
 def _join(items: Value, separator: str = "") -> str:
-    if not isinstance(items, list | ListLike):
+    if not is_list(items):
         raise EvaluationError(NO_OVERLOAD)
     texts: list[str] = []
     for each in items:
