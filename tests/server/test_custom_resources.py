@@ -300,3 +300,12 @@ def test_rules_of_large_objects_do_not_hold_up_other_requests(cluster: QuietClus
     assert made["metadata"]["generation"] == 1
     assert (code, "must be unique" in message) == (422, True)
     assert cluster.call("GET", WIDGETS)["items"] == [made]
+
+
+def test_head_is_a_get_without_a_body(cluster: QuietCluster) -> None:
+    define(cluster)
+    cluster.call("POST", WIDGETS, widget())
+
+    for path in (WIDGETS, f"{WIDGETS}/a"):
+        response = cluster.caller.call("HEAD", path)
+        assert (response.code, response.body) == (200, b"")
