@@ -10,7 +10,7 @@ from masthead._schema.schema import Json, Schema, is_list, is_object
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["Correlated", "Ratchet"]
+__all__ = ["Correlated", "Ratcheting"]
 
 
 class Correlated:
@@ -93,7 +93,7 @@ class Correlated:
         return field.default if field is not None and field.has_default else None
 
 
-class Ratchet:
+class Ratcheting:
     """Whether a value is what it was before an update, or lies in one that is."""
 
     __slots__ = ("_current", "_nearest")
@@ -108,17 +108,17 @@ class Ratchet:
         decisive = self._current or self._nearest
         return decisive is not None and decisive.is_equal
 
-    def key(self, name: str) -> Ratchet:
+    def key(self, name: str) -> Ratcheting:
         """Return it for a field or value."""
         if self._current is None:
             return self
         if self._nearest is None and name in {"apiVersion", "kind"}:
             # Both versions are converted to the same: a change would not be seen.
-            return Ratchet()
-        return Ratchet(self._current.key(name), self._current)
+            return Ratcheting()
+        return Ratcheting(self._current.key(name), self._current)
 
-    def index(self, index: int) -> Ratchet:
+    def index(self, index: int) -> Ratcheting:
         """Return it for an item."""
         if self._current is None:
             return self
-        return Ratchet(self._current.index(index), self._current)
+        return Ratcheting(self._current.index(index), self._current)

@@ -13,7 +13,7 @@ from masthead._cel.library.strings import trim_space
 from masthead._cel.program import Program
 from masthead._cel.types import optional_of
 from masthead._cel.values import NONE, OptionalValue
-from masthead._schema.correlation import Correlated, Ratchet
+from masthead._schema.correlation import Correlated, Ratcheting
 from masthead._schema.errors import OMITTED, FieldError, duplicate, forbidden, invalid, quoted, required
 from masthead._schema.rule_paths import FieldPathError, resolve_field_path
 from masthead._schema.rule_types import DeclaredType, converter, declare, escape
@@ -181,7 +181,9 @@ class RuleSet:
         run = _Run(budget, warnings)
         if self._root is not None:
             ratchet = (
-                Ratchet(Correlated(value, old, self._schema)) if ratchets and old is not None else Ratchet()
+                Ratcheting(Correlated(value, old, self._schema))
+                if ratchets and old is not None
+                else Ratcheting()
             )
             self._root.validate(run, path, value, old, ratchet)
         return run.errors
@@ -216,7 +218,7 @@ class _Level:
         """Whether there is a rule here, or further down."""
         return bool(self._rules or self.items or self.values or self.fields)
 
-    def validate(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratchet) -> None:
+    def validate(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratcheting) -> None:
         """Evaluate the rules for a value, and for what is in it."""
         if value is None:
             return
@@ -229,7 +231,7 @@ class _Level:
             self._validate_fields(run, path, value, same_kind or {}, ratchet)
 
     def _validate_fields(
-        self, run: _Run, path: str, value: dict[str, Json], old: dict[str, Json], ratchet: Ratchet
+        self, run: _Run, path: str, value: dict[str, Json], old: dict[str, Json], ratchet: Ratcheting
     ) -> None:
         for name, each in value.items():
             if run.budget < 0:
@@ -241,7 +243,7 @@ class _Level:
                 self.fields[name].validate(run, inner, each, old.get(name), ratchet.key(name))
 
     def _validate_items(
-        self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratchet
+        self, run: _Run, path: str, value: list[Json], old: list[Json], ratchet: Ratcheting
     ) -> None:
         if self.items is None:
             return
@@ -251,7 +253,7 @@ class _Level:
                 return
             self.items.validate(run, f"{path}[{index}]", each, before.old_item(each), ratchet.index(index))
 
-    def _evaluate_all(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratchet) -> None:
+    def _evaluate_all(self, run: _Run, path: str, value: Json, old: Json, ratchet: Ratcheting) -> None:
         field = path or _NO_PATH
         if run.budget <= 0:
             if run.budget == 0:
@@ -279,7 +281,7 @@ class _Level:
         value: Json,
         compiled: CompiledRule,
         values: tuple[Json, Json],
-        ratchet: Ratchet,
+        ratchet: Ratcheting,
     ) -> None:
         assert compiled.program is not None
         outcome = compiled.program.evaluate(*values)
@@ -315,7 +317,7 @@ class _Level:
         value: Json,
         compiled: CompiledRule,
         values: tuple[Json, Json],
-        ratchet: Ratchet,
+        ratchet: Ratcheting,
     ) -> None:
         field = _join(path, compiled.field_path)
         is_ratcheted = not compiled.uses_old_self and ratchet.is_unchanged
