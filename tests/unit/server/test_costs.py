@@ -44,6 +44,7 @@ MAPS = f"{V1}/configmaps"
 PODS = f"{V1}/pods"
 SECRETS = f"{V1}/secrets"
 REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 YAML = "application/yaml"
@@ -55,6 +56,20 @@ TOO_LARGE = 413
 
 def written(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
+
+
+def definition(properties: Mapping[str, object]) -> dict[str, object]:
+    """A CustomResourceDefinition whose objects have these fields."""
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    return {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
 
 
 def config_map(
@@ -356,6 +371,38 @@ CASES = [
         f"{MAPS}/kept",
         "DELETE",
         query=dict,
+    ),
+    Case(
+        "a schema of many fields",
+        201,
+        lambda: definition({f"f{index}": {"type": "string"} for index in range(28_000)}),
+        DEFINITIONS,
+    ),
+    Case(
+        "a schema of many defaults",
+        201,
+        lambda: definition({f"f{index}": {"type": "string", "default": "x"} for index in range(5_000)}),
+        DEFINITIONS,
+    ),
+    Case(
+        "a schema of many mistakes",
+        422,
+        lambda: definition({f"f{index}": {} for index in range(28_000)}),
+        DEFINITIONS,
+    ),
+    Case(
+        "patterns that are large together",
+        422,
+        lambda: definition(
+            {f"f{index}": {"type": "string", "pattern": f"{'a{1000}' * 19}{index}"} for index in range(4_000)}
+        ),
+        DEFINITIONS,
+    ),
+    Case(
+        "a schema that nests deeply",
+        422,
+        lambda: definition({"f": json.loads('{"type":"array","items":' * 150 + "{}" + "}" * 150)}),
+        DEFINITIONS,
     ),
     Case("a deep object as YAML", 200, path=f"{REVISIONS}/deep", method="GET", query=dict, accept=YAML),
     Case("a long object as YAML", 200, path=f"{REVISIONS}/long", method="GET", query=dict, accept=YAML),
