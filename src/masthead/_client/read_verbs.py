@@ -15,7 +15,6 @@ from masthead._client.base import BaseResource, LazyTarget
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
 from masthead._client.pagination import ListQuery, iter_pages, list_all, name_kinds
-from masthead._client.tables import ACCEPT_TABLE, read_page
 from masthead._client.wait import wait_for
 from masthead._client.watch import Watch
 from masthead._client.watchlist import watch_list
@@ -199,6 +198,9 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             page_size: The limit of each page; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
+        # Few programs print tables, so the printers are imported here.
+        from masthead._client.tables import ACCEPT_TABLE, read_page
+
         query = ListQuery(
             label_selector=label_selector,
             field_selector=field_selector,
