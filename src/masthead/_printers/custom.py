@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from masthead._printers.ages import age, moment
-from masthead._printers.jsonpath import JsonPath, JsonPathError, compile_path
+from masthead._printers.jsonpath import JsonPath, JsonPathError, VisitLimit, compile_path
 from masthead._printers.numbers import go_float, go_json_float, json_number
 from masthead._printers.plain import entries, integer, is_integer, text
 from masthead._printers.printer import NAME, Column, Printer, name_of
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["CUSTOM_SCALE", "custom_printer", "printer_of_version"]
 
 _LARGEST_INTEGER: Final = 2**63
+_MOST_VALUES: Final = 20_000
+"""Values that the paths of all columns may visit in one object."""
 
 
 def printer_of_version(version: Plain) -> Printer:
@@ -45,7 +47,9 @@ def custom_printer(definitions: Sequence[Plain]) -> Printer:
             break
 
     def cells(obj: Plain, now: datetime) -> list[Cell]:
-        return [name_of(obj), *(each.cell(obj, now) for each in columns)]
+        # One limit for all columns: there may be any number of them.
+        limit = VisitLimit(_MOST_VALUES)
+        return [name_of(obj), *(each.cell(obj, now, limit) for each in columns)]
 
     return Printer((NAME, *(each.column for each in columns)), cells)
 
@@ -65,9 +69,9 @@ class _CustomColumn:
     column: Column
     path: JsonPath
 
-    def cell(self, obj: Plain, now: datetime) -> Cell:
+    def cell(self, obj: Plain, now: datetime, limit: VisitLimit) -> Cell:
         try:
-            found = self.path.find(obj)
+            found = self.path.find(obj, limit=limit)
         except JsonPathError:
             return None
         return _cell(self.column.type, found[0], now) if found else None

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["JsonPath", "JsonPathError", "compile_path"]
+__all__ = ["JsonPath", "JsonPathError", "VisitLimit", "compile_path"]
 
 _LONGEST: Final = 4_096
 """Characters of a path."""
 _MOST_VALUES: Final = 10_000
-"""Values that one search may visit."""
+"""Values that one search may visit, unless its caller says otherwise."""
 _DESCENT: Final = 100
 """Levels of nesting that ``..`` looks into."""
 
@@ -47,14 +47,13 @@ class JsonPathError(ValueError):
     """A path cannot be parsed, or does not fit the data that it is applied to."""
 
 
-class _Search:
-    """One search: what is allowed in it, and how much it may still visit."""
+class VisitLimit:
+    """How many values may be visited, by one search or by several that share the limit."""
 
-    __slots__ = ("_left", "allows_missing")
+    __slots__ = ("_left",)
 
-    def __init__(self, *, allows_missing: bool) -> None:
-        self.allows_missing = allows_missing
-        self._left = _MOST_VALUES
+    def __init__(self, most: int = _MOST_VALUES) -> None:
+        self._left = most
 
     def visit(self, values: _Values) -> _Values:
         """Count values.
@@ -64,8 +63,19 @@ class _Search:
         """
         self._left -= len(values)
         if self._left < 0:
-            raise JsonPathError(f"the path selects more than {_MOST_VALUES} values")
+            raise JsonPathError("the path selects too many values")
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search: what is allowed in it, and how much it may visit."""
+
+    limit: VisitLimit
+    allows_missing: bool
+
+    def visit(self, values: _Values) -> _Values:
+        return self.limit.visit(values)
 
 
 _Step: TypeAlias = "Callable[[_Values, _Search], _Values]"
@@ -82,17 +92,20 @@ class JsonPath:
     text: str
     _steps: tuple[_Step, ...]
 
-    def find(self, obj: object, *, allows_missing: bool = True) -> list[object]:
+    def find(
+        self, obj: object, *, allows_missing: bool = True, limit: VisitLimit | None = None
+    ) -> list[object]:
         """Return the values that the path selects in plain data.
 
         Args:
             obj: The data.
             allows_missing: Whether a field that is missing selects nothing instead of being an error.
+            limit: How many values may be visited; None for a limit of this search alone.
 
         Raises:
             JsonPathError: If the path does not fit the data, or selects too much.
         """
-        return _walk(self._steps, [obj], _Search(allows_missing=allows_missing))
+        return _walk(self._steps, [obj], _Search(limit or VisitLimit(), allows_missing))
 
 
 def compile_path(text: str) -> JsonPath:

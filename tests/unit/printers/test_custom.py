@@ -89,3 +89,10 @@ ANYTHING = st.recursive(
 @given(st.sampled_from(["string", "integer", "number", "boolean", "date", "x"]), ANYTHING)
 def test_no_value_makes_a_printer_fail(kind: str, value: Any) -> None:
     assert isinstance(cell(kind, value), str | int | float | bool | None)
+
+
+def test_columns_share_a_limit_of_what_they_visit() -> None:
+    columns = [{"name": f"C{number}", "type": "string", "jsonPath": ".list[*]"} for number in range(100)]
+    cells = custom_printer(columns).cells({"list": ["x"] * 3_000}, NOW)
+    assert cells[1] == "x"
+    assert cells[-1] is None

@@ -27,6 +27,8 @@ __all__ = ["TableRepresentation"]
 _INCLUDES: Final = frozenset({"", "Metadata", "Object", "None"})
 _QUICK_ROWS: Final = 250
 """Rows that are written at once; each takes some 50 µs."""
+_QUICK_BYTES: Final = 500_000
+"""Bytes of objects that are written at once."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
