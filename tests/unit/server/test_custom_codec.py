@@ -12,6 +12,7 @@ from tests.unit.server.definitions import definition_of, version_of
 
 from masthead._server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
 from masthead._server.resources.go_decoder import Mismatch
+from masthead._server.resources.go_values import NumberLiteral
 from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -197,3 +198,20 @@ def test_invalid_metadata_of_embedded_objects_is_dropped_when_the_object_was_sto
     value = codec(ANYTHING).dump(stored(5, template={"apiVersion": 5, "kind": "Pod", "metadata": {"a": 1}}))
 
     assert codec(schema, since=5).load(value)["template"] == {"kind": "Pod", "metadata": {}}
+
+
+def test_numbers_may_know_how_they_were_written() -> None:
+    """A body is decoded once more to show a wrong number as the client wrote it."""
+    found, _ = codec(ANYTHING).decode(
+        {"metadata": {"name": "a"}, "spec": {"a": NumberLiteral("1.50"), "b": [NumberLiteral("2.0")]}}
+    )
+
+    assert found["spec"] == {"a": 1.5, "b": [2.0]}
+    assert [type(each) for each in (found["spec"]["a"], found["spec"]["b"][0])] == [float, float]
+
+
+def test_integers_of_more_than_64_bits_are_floats() -> None:
+    found, _ = codec(ANYTHING).decode({"spec": {"a": 2**63, "b": 2**63 - 1}})
+
+    assert found["spec"] == {"a": float(2**63), "b": 2**63 - 1}
+    assert type(found["spec"]["a"]) is float

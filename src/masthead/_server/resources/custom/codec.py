@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Converter", "NopConverter", "SchemaCodec", "StoredCodec", "set_defaults"]
 
 _encode_json: Final = msgspec.json.Encoder(order="sorted").encode
+_encode_any: Final = msgspec.json.Encoder(enc_hook=float).encode
+"""Encodes numbers that know how they were written, too."""
 _decode: Final = msgspec.json.Decoder().decode
 _INT64: Final = 2**63
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
@@ -56,7 +58,7 @@ def _copied(found: Plain) -> tuple[Plain, bool]:
     Returns:
         The copy, and whether it may have nulls.
     """
-    data = msgspec.json.encode(found)
+    data = _encode_any(found)
     copy = cast("Plain", _decode(data))
     if _LONG_NUMBER.search(data):
         copy = cast("Plain", _with_floats(copy))
