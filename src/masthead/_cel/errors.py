@@ -61,30 +61,34 @@ class CostError(CelError):
 
 def describe(source: str, issues: Iterable[Issue]) -> str:
     """Write errors with their lines of the source, as the server does."""
-    ordered = sorted(((*_position(source, issue.offset), issue.message) for issue in issues), key=_place)
-    texts = [_describe_one(source, *issue) for issue in ordered[:_MAX_ISSUES]]
-    if len(ordered) > _MAX_ISSUES:
-        texts.append(f"{len(ordered) - _MAX_ISSUES} more errors were truncated")
+    found = list(issues)
+    # The first that are found, in the order of their places.
+    located = sorted((_locate(source, issue) for issue in found[:_MAX_ISSUES]), key=_place)
+    texts = [_describe_one(*each) for each in located]
+    if len(found) > _MAX_ISSUES:
+        texts.append(f"{len(found) - _MAX_ISSUES} more errors were truncated")
     return "\n".join(texts)
 
 
-def _place(issue: tuple[int, int, str]) -> tuple[int, int]:
+def _place(issue: tuple[int, int, str, str]) -> tuple[int, int]:
     return issue[:2]
 
 
-def _position(source: str, offset: int) -> tuple[int, int]:
-    if offset < 0:
-        return -1, -1
-    return source.count("\n", 0, offset) + 1, offset - (source.rfind("\n", 0, offset) + 1)
+def _locate(source: str, issue: Issue) -> tuple[int, int, str, str]:
+    """The line and column of an error, its line of the source, and its message."""
+    if issue.offset < 0:
+        return -1, -1, "", issue.message
+    start = source.rfind("\n", 0, issue.offset) + 1
+    end = source.find("\n", start)
+    snippet = source[start : len(source) if end < 0 else end]
+    return source.count("\n", 0, issue.offset) + 1, issue.offset - start, snippet, issue.message
 
 
-def _describe_one(source: str, line: int, column: int, message: str) -> str:
+def _describe_one(line: int, column: int, snippet: str, message: str) -> str:
     text = f"ERROR: <input>:{line}:{column + 1}: {message}"
-    if line < 0:
+    if line < 0 or len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
         return text
-    snippet = source.split("\n")[line - 1].replace("\t", " ")
-    if len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET:
-        return text
+    snippet = snippet.replace("\t", " ")
     # Wide characters get wide dots, so that the mark stands below its character.
     dots = "".join("." if each < "\x80" else "\uff0e" for each in snippet[:column])
     mark = "^" if snippet[column : column + 1] < "\x80" else "\uff3e"

@@ -64,6 +64,8 @@ _SIMPLE_ESCAPES: Final = {
 _ESCAPE_PATTERN: Final = re.compile(_ESCAPE)
 _UNCLOSED: Final = {each: re.compile(rf"(?:{_ESCAPE}|[^\\{each}\n\r])*") for each in "'\""}
 _MAX_CODE_POINT: Final = 0x10FFFF
+_MOST_ISSUES: Final = 100
+"""After so many errors nothing is read."""
 
 
 def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
@@ -75,7 +77,7 @@ def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
     tokens: list[LexicalToken] = []
     issues: list[Issue] = []
     at = 0
-    while at < len(source):
+    while at < len(source) and len(issues) <= _MOST_ISSUES:
         match = _TOKEN.match(source, at)
         if match is None:
             at = _skip_unknown(source, at, issues)
