@@ -19,6 +19,7 @@ __all__ = [
     "Node",
     "SelectNode",
     "children",
+    "depth_of",
 ]
 
 ACCUMULATOR: Final = "@result"
@@ -189,6 +190,16 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, ComprehensionNode):
         return [node.over, node.start, node.condition, node.step, node.result]
     return []
+
+
+def depth_of(root: Node) -> int:
+    """Return how deep the nodes of an expression are nested, without recursion."""
+    level: list[Node] = [root]
+    depth = 0
+    while level:
+        depth += 1
+        level = [child for node in level for child in children(node)]
+    return depth
 
 
 Node: TypeAlias = LiteralNode | IdentNode | SelectNode | CallNode | ListNode | MapNode | ComprehensionNode

@@ -15,7 +15,7 @@ from masthead._cel.nodes import (
     MapNode,
     Node,
     SelectNode,
-    children,
+    depth_of,
 )
 from masthead._cel.values import MAX_INT, MAX_UINT, MIN_INT, Uint
 
@@ -116,20 +116,15 @@ class _Parser:
         self._followers: list[frozenset[str]] = [frozenset({"EOF"})]
 
     def parse(self) -> Node:
-        lexer_issues = len(self._issues)
         node: Node | None = None
         try:
             node = self._expression(_EXPRESSION)
             self._expect_end()
         except _SyntaxError:
             pass
-        # The server does not look at an expression whose syntax is wrong.
-        syntax = [each for each in self._issues if each.message.startswith("Syntax error")]
-        if syntax or lexer_issues:
-            raise CompileError(self._source, syntax)
         if self._issues or node is None:
             raise CompileError(self._source, self._issues)
-        if _depth(node) > MAX_DEPTH:
+        if depth_of(node) > MAX_DEPTH:
             raise CompileError(self._source, [_too_deep()])
         return node
 
@@ -172,11 +167,23 @@ class _Parser:
         self._report_syntax(f"extraneous input '{self._token.text}' expecting {expected}")
         self._next()
 
-    def _recover(self) -> Node:
-        """Skip to what can follow the expression that is missing, and stand in for it."""
-        following = _AFTER_OPERAND.union(*self._followers)
+    def _report_no_alternative(self, first: LexicalToken) -> None:
+        """Report the text from a token on that no rule of the grammar begins with."""
+        token = self._token
+        end = first.offset + len(first.text) if token.kind == "EOF" else token.offset + len(token.text)
+        if token.kind == "EOF" and first.kind == "-":
+            end = token.offset
+        self._report_syntax(f"no viable alternative at input '{self._source[first.offset : end]}'")
+
+    def _skip(self) -> None:
+        """Skip to what can follow the expressions that are being parsed."""
+        following = frozenset(_OPERATORS).union({"?"}, *self._followers)
         while self._token.kind not in following:
             self._at += 1
+
+    def _recover(self) -> Node:
+        """Skip what is no expression, and stand in for one."""
+        self._skip()
         return LiteralNode(self._token.offset, None)
 
     def _inner(self, expected: str, *followers: str) -> Node:
@@ -196,7 +203,8 @@ class _Parser:
         elif self._can_be_missing(kind):
             self._report_syntax(f"missing '{kind}' at '{self._token.text}'")
         else:
-            self._mismatch(f"'{kind}'")
+            self._report_syntax(f"mismatched input '{self._token.text}' expecting '{kind}'")
+            self._skip()
 
     def _can_be_missing(self, kind: str) -> bool:
         """Whether the next token could stand behind the missing one."""
@@ -262,8 +270,7 @@ class _Parser:
             # The grammar's loop of operators ends here; ANTLR takes the token for one too many.
             self._drop_extraneous(_EXPRESSION)
             return
-        end = self._token.offset + (0 if self._token.kind == "EOF" else len(self._token.text))
-        self._report_syntax(f"no viable alternative at input '{self._source[first.offset : end]}'")
+        self._report_no_alternative(first)
         self._is_recovering = False
 
     def _member(self, expected: str) -> Node:
@@ -296,8 +303,7 @@ class _Parser:
             return self._next()
         if token.kind in {"true", "false", "null"}:
             self._mismatch("IDENTIFIER")
-        found = "" if token.kind == "EOF" else token.text
-        self._report_syntax(f"no viable alternative at input '{dot.text}{found}'")
+        self._report_no_alternative(dot)
         return None
 
     def _index(self, operand: Node) -> Node:
@@ -345,7 +351,8 @@ class _Parser:
         dot = self._accept(".")
         token = self._accept("IDENTIFIER")
         if token is None:
-            self._mismatch("IDENTIFIER")
+            self._report_no_alternative(dot or self._token)
+            return self._recover()
         offset = dot.offset if dot else token.offset
         if token.text in _RESERVED:
             self._report(offset, f"reserved identifier: {token.text}")
@@ -390,7 +397,7 @@ class _Parser:
             items.append(self._inner(_EXPRESSION if items else _LIST_ITEM, "]", ","))
             if not self._accept(","):
                 break
-            ends_with_comma = self._token.kind == "]"
+            ends_with_comma = self._token.kind not in _STARTS | {"?"}
         self._close("]", ends_with_comma=ends_with_comma)
         return ListNode(opening.offset, items, frozenset(optionals))
 
@@ -405,7 +412,7 @@ class _Parser:
             entries.append((key, self._inner(_EXPRESSION, "}", ","), optional))
             if not self._accept(","):
                 break
-            ends_with_comma = self._token.kind == "}"
+            ends_with_comma = self._token.kind not in _STARTS | {"?"}
         self._close("}", ends_with_comma=ends_with_comma)
         return MapNode(opening.offset, entries)
 
@@ -415,10 +422,15 @@ class _Parser:
             self._expect(kind)
         elif not self._accept(kind):
             expected = f"{{'{kind}', ','}}"
-            if self._peek(1) != kind:
-                self._mismatch(expected)
+            if self._peek(1) not in {kind, ","}:
+                self._report_syntax(f"mismatched input '{self._token.text}' expecting {expected}")
+                self._skip()
+                return
             self._drop_extraneous(expected)
-            self._next()
+            if self._accept(","):
+                self._expect(kind)
+            else:
+                self._next()
 
     def _literal(self) -> Node:
         sign = self._accept("-")
@@ -478,13 +490,3 @@ def _reduce(operands: list[Node], waiting: list[tuple[str, int, int]]) -> None:
         left.args.append(right)
     else:
         operands[-1] = CallNode(offset, function, [left, right])
-
-
-def _depth(root: Node) -> int:
-    """How deep the nodes are nested, without recursion."""
-    level: list[Node] = [root]
-    depth = 0
-    while level:
-        depth += 1
-        level = [child for node in level for child in children(node)]
-    return depth
