@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
-
-import msgspec
 
 from masthead._schema.errors import quoted
 from masthead._server.resources.codec import KindDecoder
@@ -225,10 +224,10 @@ def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
     from masthead._server.resources.go_values import NumberLiteral
 
     try:
-        decoder.decode(cast("Plain", msgspec.json.Decoder(float_hook=NumberLiteral).decode(request.body)))
+        decoder.decode(cast("Plain", json.loads(request.body, parse_float=NumberLiteral)))
     except Mismatch as error:
         return str(error)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         pass
     return ""
 

@@ -8,10 +8,11 @@ from typing import Final
 
 __all__ = ["decode_base64"]
 
-_STANDARD: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_URL: Final = re.compile(rb"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3})?")
-_STANDARD_LETTERS: Final = re.compile(rb"[A-Za-z0-9+/]")
-_URL_LETTERS: Final = re.compile(rb"[A-Za-z0-9_-]")
+_STANDARD: Final = re.compile(rb"[A-Za-z0-9+/]*+={0,2}")
+_URL: Final = re.compile(rb"[A-Za-z0-9_-]*+")
+_STRANGE: Final = re.compile(rb"[^A-Za-z0-9+/\r\n]")
+_STRANGE_IN_URL: Final = re.compile(rb"[^A-Za-z0-9_\r\n-]")
+"""Characters that are in neither alphabet."""
 _NEWLINES: Final = b"\r\n"
 
 
@@ -23,7 +24,8 @@ def decode_base64(text: str, *, is_url: bool = False) -> bytes:
     """
     data = text.encode("utf-8", "surrogateescape")
     body = data.translate(None, _NEWLINES)
-    if not (_URL if is_url else _STANDARD).fullmatch(body):
+    has_end = len(body) % 4 != 1 if is_url else len(body) % 4 == 0
+    if not has_end or not (_URL if is_url else _STANDARD).fullmatch(body):
         raise ValueError(f"illegal base64 data at input byte {_error_position(data, is_url=is_url)}")
     padded = body + b"=" * (-len(body) % 4)
     return base64.b64decode(padded, altchars=b"-_" if is_url else None)
@@ -34,18 +36,14 @@ def _error_position(data: bytes, *, is_url: bool) -> int:
 
     Go reads four letters at a time. Where the data ends among them, it counts them back, and not the newlines.
     """
-    letters = _URL_LETTERS if is_url else _STANDARD_LETTERS
-    found = 0
-    for at, byte in enumerate(data):
-        if byte in _NEWLINES:
-            continue
-        if letters.match(data, at):
-            found += 1
-        elif byte != ord("=") or is_url or found % 4 < 2:
-            return at
-        else:
-            return _position_in_padding(data, at, found % 4)
-    return len(data) - found % 4
+    strange = (_STRANGE_IN_URL if is_url else _STRANGE).search(data)
+    at = len(data) if strange is None else strange.start()
+    letters = at - data.count(b"\n", 0, at) - data.count(b"\r", 0, at)
+    if strange is None:
+        return at - letters % 4
+    if strange[0] != b"=" or is_url or letters % 4 < 2:
+        return at
+    return _position_in_padding(data, at, letters % 4)
 
 
 def _position_in_padding(data: bytes, at: int, letters: int) -> int:
