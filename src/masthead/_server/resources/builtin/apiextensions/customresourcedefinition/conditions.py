@@ -21,7 +21,6 @@ __all__ = [
     "ESTABLISHED",
     "NAMES_ACCEPTED",
     "NEVER_ESTABLISHED",
-    "NON_STRUCTURAL",
     "TERMINATING",
     "approval_status",
     "condition_of",
@@ -33,7 +32,6 @@ __all__ = [
 
 NAMES_ACCEPTED: Final = "NamesAccepted"
 ESTABLISHED: Final = "Established"
-NON_STRUCTURAL: Final = "NonStructuralSchema"
 TERMINATING: Final = "Terminating"
 API_APPROVED: Final = "KubernetesAPIApprovalPolicyConformant"
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
