@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.kube_server(bootstrap=False)
+
 TIMEOUT = 30
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 WIDGETS = GroupVersionResource("example.com", "v1", "widgets")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from masthead._sync.registration import Registration
     from masthead._sync.resource import ResourceClient
 
+pytestmark = pytest.mark.kube_server(bootstrap=False)
+
 
 @pytest.fixture
 def maps(kubeconfig_file: Path) -> Iterator[ResourceClient[ConfigMap]]:

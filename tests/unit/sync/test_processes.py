@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.kube_server(bootstrap=False)
+
 PRELUDE = """
 import asyncio, os, sys, threading
 from masthead.errors import ClosedError
