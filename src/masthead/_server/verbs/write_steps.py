@@ -298,8 +298,10 @@ def _keep(field: str, new: Plain, old: Plain) -> None:
 
 def _group_kind(served: ServedResource, found: Plain) -> tuple[str, str]:
     """The group and kind of an object; only one of another kind, which is refused, has these beside its fields."""
-    group, slash, _ = text(found, "apiVersion").partition("/")
-    return group if slash else served.stored_group, text(found, "kind") or served.kind
+    group = served.stored_group
+    if version := text(found, "apiVersion"):
+        group = version.rpartition("/")[0]
+    return group, text(found, "kind") or served.kind
 
 
 def _set_or_drop(found: Plain, field: str, value: object) -> None:

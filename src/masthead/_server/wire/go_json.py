@@ -40,6 +40,7 @@ __all__ = [
     "refused_kind",
     "type_name",
     "malformed",
+    "wrong_name",
     "wrong_type",
 ]
 
@@ -162,7 +163,7 @@ def refused_kind(document: object, body: bytes, kind: str, api_version: str) -> 
         kind: The expected kind.
         api_version: Its group and version.
     """
-    if problem := wrong_type(document) or _wrong_name(cast("Plain", document or {})):
+    if problem := wrong_type(document) or wrong_name(cast("Plain", document or {})):
         return _unrecognized(body, kind, problem)
     found = cast("Plain", document or {})
     given_version = _field_value(found, "apiVersion")
@@ -272,7 +273,7 @@ def _unrecognized(body: bytes, kind: str, problem: str) -> StatusFailure:
     return bad_request(f"{expected}: {problem} ({summary or '<empty>'})")
 
 
-def _wrong_name(document: Plain) -> str:
+def wrong_name(document: Plain) -> str:
     """Return the message about a kind or version that is no string; Go finds these two case-insensitively."""
     for key, value in document.items():
         name = {"kind": "kind", "apiversion": "apiVersion"}.get(key.lower())

@@ -16,6 +16,7 @@ import msgspec
 from masthead._server.resources.codec import QUICK_ITEMS
 from masthead._server.resources.custom.object_metadata import coerce_embedded, decode_metadata
 from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.go_json import wrong_name
 from masthead._server.wire.patches import spelled
 from masthead._server.wire.plain import Plain, part
 
@@ -236,12 +237,11 @@ class SchemaCodec:
         Raises:
             Mismatch: If metadata is invalid, at the root or in an embedded object.
         """
+        meta, extra = decode_metadata(body.get("metadata"))
         found, has_nulls = _copied({key: value for key, value in body.items() if key not in _HEAD})
-        unknown: list[str] = []
         if "metadata" in body:
-            meta, extra = decode_metadata(body["metadata"])
             found["metadata"] = meta
-            unknown += [f"metadata.{each}" for each in extra]
+        unknown = [f"metadata.{each}" for each in extra]
         others = {
             name: body[name] for name, own in self._identity.items() if body.get(name) not in {"", None, own}
         }
@@ -369,8 +369,27 @@ class SchemaCodec:
         return b"{%b%b" % (self._head, _encode(found)[1:])
 
     def kind_problem(self, patched: Plain) -> str:
-        """Return the message about a patch that took the kind away; another kind is found by validation."""
-        return "" if patched.get("kind") else f"Object 'Kind' is missing in '{spelled(patched)}'"
+        """Return the message about a patch that spoilt kind or apiVersion; others of them are found by validation.
+
+        Raises:
+            StatusFailure: If it took the apiVersion away, which kube-apiserver does not expect either.
+        """
+        if problem := wrong_name(patched):
+            return problem
+        if not patched.get("kind"):
+            return f"Object 'Kind' is missing in '{spelled(patched)}'"
+        version: str = patched.get("apiVersion") or ""
+        if version.count("/") > 1:
+            return f"unexpected GroupVersion string: {version}"
+        if not version:
+            problem = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+            raise StatusFailure(
+                500,
+                "InternalError",
+                f"Internal error occurred: {problem}",
+                details={"causes": [{"message": problem}]},
+            )
+        return ""
 
     def blank(self, metadata: Plain) -> Plain:
         """Return an object that has nothing but some metadata."""
