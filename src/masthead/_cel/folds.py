@@ -58,11 +58,15 @@ class CompilesNodes(Protocol):
         ...
 
 
+def _items(container: Value) -> Iterable[Value]:
+    if is_list(container) or is_map(container):
+        return container  # type: ignore[no-any-return]
+    raise EvaluationError(f"got '{_go_type(container)}', expected iterable type")
+
+
 def _pairs(container: Value, count: int) -> Iterator[tuple[Value, ...]]:
     if count == 1:
-        if is_list(container) or is_map(container):
-            return zip(container, strict=False)
-        raise EvaluationError(f"got '{_go_type(container)}', expected iterable type")
+        return zip(_items(container), strict=False)
     if is_map(container):
         return iter([(key, find(container, key)) for key in container if find(container, key) is not MISSING])
     if is_list(container):
@@ -96,9 +100,19 @@ def compile_loop(compiler: CompilesNodes, node: ComprehensionNode, loop: Loop) -
 
 
 def _quantifier(loop: Loop, predicate: Evaluator, *, decisive: bool, cost: int) -> Evaluator:
+    over, slots, _, limit = loop
+    slot = slots[0]
+    is_single = len(slots) == 1
+
     def quantify(frame: Frame) -> Value:
         error: EvaluationError | None = None
-        for _ in loop.items(frame):
+        # One variable, as nearly always: without the detour through a generator.
+        items = _items(over(frame)) if is_single else loop.items(frame)
+        for item in items:
+            if is_single:
+                frame[slot] = item
+                if frame[0] > limit:
+                    raise CostError
             frame[0] += cost
             try:
                 value = predicate(frame)
