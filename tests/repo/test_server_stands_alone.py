@@ -20,6 +20,7 @@ MAY_IMPORT = (
     "masthead._cel",
     "masthead._meta",
     "masthead._module",
+    "masthead._version",
     "masthead._printers",
     "masthead._schema",
     "masthead._server",
