@@ -319,7 +319,7 @@ def _duplicate_keys(root: yaml.Node) -> Iterator[DuplicateKey]:
         for key, value in root.value:
             yield from _duplicate_keys(value)
             if key.tag == _STR_TAG and key.value in seen:
-                yield DuplicateKey(cast("Any", value.start_mark).line + 1, key.value)
+                yield DuplicateKey(value.start_mark.line + 1, key.value)
             seen.add(key.value if key.tag == _STR_TAG else "")
 
 

@@ -274,7 +274,7 @@ class _JSONSchemaOr:
     def clean(self, value: object, decoding: Decoding, owner: str) -> object:
         """Clean a schema, or what stands in place of it."""
         if isinstance(value, dict):
-            return self._nested(self._schema, value, decoding, owner)
+            return self._nested(self._schema, cast("object", value), decoding, owner)
         if isinstance(value, list) and self._others is not None:
             return self._nested(self._others, cast("object", value), decoding, owner) or None
         if self._others is None:

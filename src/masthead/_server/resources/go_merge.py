@@ -75,7 +75,10 @@ class _Merging:
         if isinstance(type_, GoMap) and isinstance(value, Pairs):
             return self._map(type_, value, cast("Plain", old) if isinstance(old, dict) else {}, owner)
         if isinstance(type_, GoList) and isinstance(value, list) and not isinstance(value, Pairs):
-            return self._list(type_, value, cast("list[object]", old) if isinstance(old, list) else [], owner)
+            values = cast("list[object]", value)
+            return self._list(
+                type_, values, cast("list[object]", old) if isinstance(old, list) else [], owner
+            )
         # What decodes itself, and what has the wrong type; the object is cleaned once more as a whole.
         plain = _plain(value)
         if plain is not None:

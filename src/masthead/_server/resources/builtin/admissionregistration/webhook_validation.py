@@ -15,7 +15,7 @@ from masthead._server.resources.validation.checks import (
     words,
 )
 from masthead._server.resources.validation.webhooks import webhook_service_errors, webhook_url_errors
-from masthead._server.wire.plain import part, text
+from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import Errors
@@ -153,7 +153,7 @@ def _client_errors(client: Plain, path: str) -> Errors:
 
 
 def _condition_errors(hook: Plain, path: str) -> Errors:
-    conditions = hook.get("matchConditions") or []
+    conditions = items(hook, "matchConditions")
     errors: Errors = []
     if len(conditions) > _MOST_CONDITIONS:
         errors.append(too_many(f"{path}.matchConditions", len(conditions), _MOST_CONDITIONS))
