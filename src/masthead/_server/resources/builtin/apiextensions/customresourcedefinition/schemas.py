@@ -182,9 +182,9 @@ class SchemaValidation:
         elif isinstance(listed, list):
             for index, each in enumerate(cast("list[Plain]", listed)):
                 self._check(each, f"{path}.items[{index}]", scope)
-        for name, each in part(schema, "dependencies").items():
-            if isinstance(each, dict):
-                self._check(each, f"{path}.dependencies[{name}]", scope)
+        for name in part(schema, "dependencies"):
+            # What is a list of names instead has nothing to check.
+            self._check(part(schema["dependencies"], name), f"{path}.dependencies[{name}]", scope)
 
     def _check_map_type(self, schema: Plain, path: str) -> None:
         map_type = schema.get(_MAP_TYPE)

@@ -26,6 +26,6 @@ def _add_storage_version(definition: Plain) -> None:
     versions = items(part(definition, "spec"), "versions")
     name = next((text(each, "name") for each in versions if each.get("storage")), None)
     status = part(definition, "status")
-    stored = status.get("storedVersions") or []
+    stored: list[str] = status.get("storedVersions") or []
     if name is not None and name not in stored:
         definition["status"] = status | {"storedVersions": [*stored, name]}
