@@ -179,14 +179,31 @@ class RuleSet:
             The errors.
         """
         run = _Run(budget, warnings)
-        if self._root is not None:
-            ratchet = (
-                Ratcheting(Correlated(value, old, self._schema))
-                if ratchets and old is not None
-                else Ratcheting()
-            )
-            self._root.validate(run, path, value, old, ratchet)
+        self._evaluate(run, path, value, old, ratchets=ratchets)
         return run.errors
+
+    def errors_within(self, value: Json, old: Json = None, *, cost: int) -> list[FieldError] | None:
+        """Evaluate the rules for an object, if that is cheap.
+
+        Args:
+            value: The object.
+            old: The object before an update; None if it is created.
+            cost: What all rules together may cost.
+
+        Returns:
+            The errors, as `errors` returns them; None if the rules cost more.
+        """
+        run = _Run(cost, None)
+        self._evaluate(run, "", value, old, ratchets=True)
+        return run.errors if run.budget >= 0 else None
+
+    def _evaluate(self, run: _Run, path: str, value: Json, old: Json, *, ratchets: bool) -> None:
+        if self._root is None:
+            return
+        ratchet = Ratcheting()
+        if ratchets and old is not None:
+            ratchet = Ratcheting(Correlated(value, old, self._schema))
+        self._root.validate(run, path, value, old, ratchet)
 
 
 def compile_rules(schema: Schema, *, is_root: bool = True) -> RuleSet:

@@ -129,3 +129,14 @@ def test_keywords_and_special_characters_are_escaped() -> None:
         "&& self.c__slash__d == 4 && self.e__underscores__f == 5"
     )
     assert messages(rules_of(spec, {"rule": rule}), names) == []
+
+
+def test_rules_that_cost_more_than_they_may_are_not_decided() -> None:
+    numbers = {"type": "array", "maxItems": 50, "items": {"type": "integer"}}
+    rules = rules_of(numbers, {"rule": "self.all(a, self.all(b, a + b > 0))", "message": "positive"})
+    value = {"spec": list(range(1, 50))}
+    assert rules.errors_within(value, cost=1_000) is None
+    assert rules.errors_within(value, cost=100_000) == []
+    assert rules.errors(value) == []
+    refused = rules.errors_within({"spec": [-1]}, cost=1_000)
+    assert [str(each) for each in refused or []] == ["spec: Invalid value: positive"]

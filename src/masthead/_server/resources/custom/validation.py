@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["ObjectValidator"]
 
 
+_CHEAP: Final = 100_000
+"""What rules may cost on the event loop: some ten milliseconds."""
+
 _BLOCKING: Final = frozenset(
     {
         "FieldValueNotSupported",
@@ -147,8 +150,12 @@ class ObjectValidator:
             return [invalid("<nil>", None, _NOT_CHECKED)]
         after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
         results = WorkResults.current()
-        if results is None or not is_large(after):
+        if results is None:
             return self._rules.errors(after, before)
+        if not is_large(after):
+            cheap = self._rules.errors_within(after, before, cost=_CHEAP)
+            if cheap is not None:
+                return cheap
         key = (id(self), msgspec.json.encode([after, before]))
         found = results.find(key)
         if found is None:
