@@ -265,11 +265,12 @@ def _(api: Api) -> None:
         [{"succeededIndexes": "x"}],
         [{"succeededIndexes": "7"}],
     ]
-    body = job("a")
     for each in rules:
+        body = job("a")
         body["spec"] |= {"completionMode": "Indexed", "completions": 4, "successPolicy": {"rules": each}}
         api.create("jobs", body, dryRun="All")
-    body["spec"]["completionMode"] = "NonIndexed"
+    body = job("a")
+    body["spec"] |= {"completionMode": "NonIndexed", "completions": 4, "successPolicy": {"rules": rules[-1]}}
     api.create("jobs", body)
 
 
