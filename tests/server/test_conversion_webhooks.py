@@ -10,6 +10,9 @@ from tests.server.calls import MERGE_PATCH, Caller
 from tests.server.conversion_webhook import ConversionWebhook
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
 
+from masthead.errors import InvalidValueError
+from masthead.meta import Unstructured
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -270,3 +273,16 @@ def test_the_rows_of_a_table_are_converted_in_one_call(
 
     assert [row["cells"] for row in found["rows"]] == [["a", "a!"], ["b", "b!"]]
     assert len(webhook.reviews) == 1
+
+
+def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
+    define_converted(cluster, webhook.conversion())
+    cluster.call("POST", WIDGETS, widget(spec={"color": "red"}))
+    first, second = (
+        Unstructured.from_dict(widget(version=version, metadata={"namespace": "default"}))
+        for version in ("v1", "v2")
+    )
+
+    assert [each.type for each in cluster.server.history(first)] == ["ADDED"]
+    with pytest.raises(InvalidValueError, match="webhook"):
+        cluster.server.history(second)

@@ -273,7 +273,8 @@ class Server:
 
         Raises:
             UnknownKindError: If the server does not serve the kind.
-            InvalidValueError: If the kind is namespaced, and the object has no namespace.
+            InvalidValueError: If the kind is namespaced, and the object has no namespace; or if its version is one
+                that a webhook converts to.
         """
         served = self._cluster.catalog.by_kind(obj.gvk)
         if served is None:
@@ -281,6 +282,12 @@ class Server:
         name, namespace = obj.metadata.name, obj.metadata.namespace
         if served.is_namespaced and not namespace:
             raise InvalidValueError(f"{served.kind} {name!r} has no namespace", value=obj)
+        if served.converts_by_webhook and served.stored_as.version != served.version:
+            stored = served.stored_as
+            raise InvalidValueError(
+                f"a webhook converts {served.kind} to {served.version}: ask for its history in {stored}",
+                value=obj,
+            )
         key = served.key(namespace or "", name or "")
 
         # Only the bytes are read in the loop's thread; they are decoded in the caller's.
