@@ -55,7 +55,7 @@ class Operand(NamedTuple):
         node: The operand.
         type: Its type.
         path: Where its value comes from; empty if it is computed.
-        size: How large it is; None if nobody knows.
+        size: How large it is; None if that is not known.
         cost: What it costs.
     """
 
