@@ -255,14 +255,14 @@ def converter(schema: Schema, *, is_root: bool = False) -> Converter:
         is_root: Whether it is a whole object.
     """
     if schema.int_or_string:
-        return None
+        return _to_either
     if schema.type == "object":
         return _object_converter(with_object_meta(schema) if is_root or schema.embedded_resource else schema)
     if schema.type == "array":
         return _list_converter(schema)
     if schema.type == "string":
-        return _TEXT_CONVERTERS.get(schema.format)
-    return _to_double if schema.type == "number" else None
+        return _TEXT_CONVERTERS.get(schema.format, _to_text)
+    return _SCALAR_CONVERTERS.get(schema.type)
 
 
 def _object_converter(schema: Schema) -> Converter:
@@ -313,14 +313,62 @@ def _require(raw: Json, kind: type) -> Json:
     raise EvaluationError(f"invalid data, expected {expected}")
 
 
+def _unexpected(raw: Json, expected: str) -> EvaluationError:
+    """A value that its schema does not allow: an update may leave one as it was."""
+    kind: type = raw.__class__
+    return EvaluationError(f"invalid data, expected {expected}, got {_GO_TYPES.get(kind, 'nil')}")
+
+
+_GO_TYPES: Final[dict[type, str]] = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+}
+
+
+def _to_text(raw: Json) -> str:
+    if type(raw) is str:
+        return raw
+    raise _unexpected(raw, "string")
+
+
+def _to_integer(raw: Json) -> int:
+    if type(raw) is int:
+        return raw
+    raise _unexpected(raw, "int")
+
+
+def _to_bool(raw: Json) -> bool:
+    if type(raw) is bool:
+        return raw
+    raise _unexpected(raw, "bool")
+
+
 def _to_double(raw: Json) -> float:
-    if isinstance(raw, int | float) and not isinstance(raw, bool):
+    if type(raw) in {int, float}:
         return float(raw)
-    raise EvaluationError(f"invalid data, expected float, got {type(raw).__name__}")
+    raise _unexpected(raw, "float")
+
+
+def _to_either(raw: Json) -> Value:
+    if type(raw) in {int, str}:
+        return raw
+    raise EvaluationError("invalid data, expected XIntOrString value to be either a string or integer")
+
+
+_SCALAR_CONVERTERS: Final[dict[str, Callable[[Json], Value]]] = {
+    "integer": _to_integer,
+    "number": _to_double,
+    "boolean": _to_bool,
+}
 
 
 def _to_bytes(raw: Json) -> bytes:
-    decoded = parse_base64(raw) if isinstance(raw, str) else None
+    raw = _to_text(raw)
+    decoded = parse_base64(raw)
     if decoded is None:
         raise EvaluationError(f"Invalid byte formatted string {raw}: illegal base64 data")
     return decoded
@@ -354,8 +402,9 @@ _LONG_DURATION: Final = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
 
 
 def _to_duration(raw: Json) -> Duration:
-    nanos = parse_duration(raw) if isinstance(raw, str) else None
-    if nanos is None and isinstance(raw, str):
+    raw = _to_text(raw)
+    nanos = parse_duration(raw)
+    if nanos is None:
         nanos = _parse_long_duration(raw)
     if nanos is None:
         raise EvaluationError(f"Invalid duration {raw}: unable to parse {raw} as duration")
@@ -373,18 +422,18 @@ def _parse_long_duration(text: str) -> int | None:
 
 
 def _to_date(raw: Json) -> Timestamp:
-    when = parse_timestamp(f"{raw}T00:00:00Z") if isinstance(raw, str) else None
+    raw = _to_text(raw)
+    when = parse_timestamp(f"{raw}T00:00:00Z")
     if when is None:
         raise EvaluationError(f"Invalid date formatted string {raw}")
     return when
 
 
 def _to_timestamp(raw: Json) -> Timestamp:
-    when: Timestamp | None = None
-    if isinstance(raw, str):
-        if not raw:
-            return Timestamp(0)
-        when = parse_timestamp(raw) or parse_timestamp(f"{raw}Z")
+    raw = _to_text(raw)
+    if not raw:
+        return Timestamp(0)
+    when = parse_timestamp(raw) or parse_timestamp(f"{raw}Z")
     if when is None:
         raise EvaluationError(f"Invalid date-time formatted string {raw}")
     return when

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.compiler import ProgramError
-from masthead._cel.errors import NO_OVERLOAD, CompileError, CostError
+from masthead._cel.errors import NO_OVERLOAD, CompileError, CostError, EvaluationError
 from masthead._cel.library.strings import trim_space
 from masthead._cel.program import Program
 from masthead._cel.types import optional_of
@@ -276,8 +276,13 @@ class _Level:
             if run.budget == 0:
                 run.stop(invalid(field, self._kind, _OUT_OF_BUDGET))
             return
-        bound = self._convert(value)
-        before = None if old is None else self._convert(old)
+        try:
+            bound = self._convert(value)
+            before = None if old is None else self._convert(old)
+        except EvaluationError as error:
+            for each in self._rules:
+                self._report_failure(run, path, each, str(error), is_cost=False)
+            return
         for each in self._rules:
             if each.error:
                 run.errors.append(invalid(field, self._kind, f"rule compile error: {each.error}"))

@@ -140,3 +140,25 @@ def test_rules_that_cost_more_than_they_may_are_not_decided() -> None:
     assert rules.errors(value) == []
     refused = rules.errors_within({"spec": [-1]}, cost=1_000)
     assert [str(each) for each in refused or []] == ["spec: Invalid value: positive"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"type": "integer"}, "5", "invalid data, expected int, got string"),
+        ({"type": "integer"}, 1.0, "invalid data, expected int, got float64"),
+        ({"type": "string"}, 5, "invalid data, expected string, got int64"),
+        ({"type": "boolean"}, [], "invalid data, expected bool, got []interface {}"),
+        ({"type": "number"}, True, "invalid data, expected float, got bool"),
+        ({"type": "string", "format": "duration"}, 5, "invalid data, expected string, got int64"),
+    ],
+)
+def test_a_value_that_its_schema_does_not_allow_is_an_error(schema: Any, value: Any, expected: str) -> None:
+    field = rules_of({"type": "object", "properties": {"a": schema}}, {"rule": "self.a == self.a"})
+    assert messages(field, {"a": value}) == [
+        f'spec: Invalid value: "object": {expected} evaluating rule: self.a == self.a'
+    ]
+    alone = rules_of(schema, {"rule": "self == self"})
+    assert messages(alone, value) == [
+        f'spec: Invalid value: "{schema["type"]}": {expected} evaluating rule: self == self'
+    ]
