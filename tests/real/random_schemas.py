@@ -291,16 +291,16 @@ class Generator:
         if kind in {"integer", "number"}:
             return self._limits() or {"minimum": 1}
         if kind == "array" and depth:
-            found = {"minItems": self._random.randint(0, 2)}
+            listed: Plain = {"minItems": self._random.randint(0, 2)}
             if self._chance(0.4):
-                found["items"] = self._constraint(schema["items"], depth - 1)
-            return found
+                listed["items"] = self._constraint(schema["items"], depth - 1)
+            return listed
         if kind == "object" and schema.get("properties") and depth:
             names = self._random.sample(sorted(schema["properties"]), 1)
-            found = {"required": names} if self._chance(0.7) else self._property_counts()
+            fields: Plain = {"required": names} if self._chance(0.7) else self._property_counts()
             if self._chance(0.6):
-                found["properties"] = {names[0]: self._constraint(schema["properties"][names[0]], depth - 1)}
-            return found
+                fields["properties"] = {names[0]: self._constraint(schema["properties"][names[0]], depth - 1)}
+            return fields
         return {"enum": [self.value(schema)]} if self._chance(0.3) else {}
 
     def add_defaults(self, schema: Plain, is_valid: Any) -> None:

@@ -164,7 +164,7 @@ class Server:
         except OSError as error:
             problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
             raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
-        ip, port = sockets[0].getsockname()[:2]
+        ip, port = _address_of(sockets[0])
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
         self._add_first_objects(_WILDCARDS.get(ip, ip), port)
@@ -434,6 +434,11 @@ class Server:
             return doing.result()
         except concurrent.futures.CancelledError:
             raise ClosedError("the server stopped before this was done") from None
+
+
+def _address_of(listening: socket.socket) -> tuple[str, int]:
+    ip, port, *_ = listening.getsockname()
+    return str(ip), int(port)
 
 
 def _controllers_of(settings: Settings) -> Collection[str]:
