@@ -302,6 +302,33 @@ def test_rules_of_large_objects_do_not_hold_up_other_requests(cluster: QuietClus
     assert cluster.call("GET", WIDGETS)["items"] == [made]
 
 
+def test_patterns_of_long_texts_are_matched_in_a_thread(cluster: QuietCluster) -> None:
+    spec = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a|aa)*b$"}}}
+    define(cluster, version_of(schema={"type": "object", "properties": {"spec": spec}}))
+
+    made = cluster.call("POST", WIDGETS, widget(spec={"text": "a" * 20_000 + "b"}))
+    code, _, message = cluster.caller.call(
+        "PUT", f"{WIDGETS}/a", {**made, "spec": {"text": "a" * 20_000}}
+    ).failure
+
+    assert (code, "should match '^(a|aa)*b$'" in message) == (422, True)
+    assert cluster.call("GET", WIDGETS)["items"] == [made]
+
+
+def test_defaults_that_multiply_are_refused(cluster: QuietCluster) -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(8):
+        items = {"type": "array", "default": [{}] * 30, "items": schema}
+        schema = {"type": "object", "properties": {"a": items}}
+    define(cluster, version_of(schema={"type": "object", "properties": {"spec": schema}}))
+
+    code, reason, message = cluster.caller.call("POST", WIDGETS, widget(spec={})).failure
+
+    assert (code, reason) == (413, "RequestEntityTooLarge")
+    assert message.endswith("of defaults")
+    assert cluster.call("GET", WIDGETS)["items"] == []
+
+
 def test_head_is_a_get_without_a_body(cluster: QuietCluster) -> None:
     define(cluster)
     cluster.call("POST", WIDGETS, widget())

@@ -8,10 +8,22 @@ from msgspec import UNSET
 
 from masthead._schema.schema import Json, Schema, is_list, is_object
 
-__all__ = ["apply_defaults", "copied"]
+__all__ = ["DefaultsTooLarge", "apply_defaults", "copied"]
 
 
 _SCALARS: Final = (str, int, float)
+_MOST_VALUES: Final = 60_000
+_MOST_CHARACTERS: Final = 6 * 1024 * 1024
+
+
+class DefaultsTooLarge(ValueError):  # noqa: N818 - the name says what is wrong
+    """The defaults of an object have too many values, or too much text.
+
+    Defaults within defaults multiply: with ten nested lists of ten items each, an empty object gets ten billion.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(f"limit is {_MOST_VALUES} values, and {_MOST_CHARACTERS} characters, of defaults")
 
 
 def apply_defaults(value: Json, schema: Schema | None) -> None:
@@ -23,41 +35,62 @@ def apply_defaults(value: Json, schema: Schema | None) -> None:
     Args:
         value: The value, plain JSON.
         schema: Its structural schema.
+
+    Raises:
+        DefaultsTooLarge: If there are too many of them; some are set by then.
     """
-    if schema is None:
-        return
-    if is_object(value):
-        _default_object(value, schema)
-    elif is_list(value) and schema.items is not None:
-        items = schema.items
-        for index, each in enumerate(value):
-            if each is None and not items.nullable:
-                value[index] = _default_of(items)
-            apply_defaults(value[index], items)
+    if schema is not None:
+        _Defaulter().apply(value, schema)
 
 
-def _default_object(value: dict[str, Json], schema: Schema) -> None:
-    properties = schema.properties
-    for key, field in properties.items():
-        default = field.default
-        # A default of null is none.
-        if default is UNSET or default is None:
-            continue
-        if key not in value or (value[key] is None and not field.nullable):
-            value[key] = copied(default)
-    values = schema.additional_properties if isinstance(schema.additional_properties, Schema) else None
-    for key, each in value.items():
-        declared = properties.get(key)
-        if declared is None and values is not None:
-            declared = values
-            if each is None and not values.nullable:
-                value[key] = _default_of(values)
-        if declared is not None and not isinstance(each, _SCALARS):
-            apply_defaults(value[key], declared)
+class _Defaulter:
+    """Sets the defaults of one object, up to a limit of all of them."""
 
+    def __init__(self) -> None:
+        self._values = _MOST_VALUES
+        self._characters = _MOST_CHARACTERS
 
-def _default_of(schema: Schema) -> Json:
-    return copied(schema.default) if schema.has_default else None
+    def apply(self, value: Json, schema: Schema) -> None:
+        if is_object(value):
+            self._apply_to_object(value, schema)
+        elif is_list(value) and schema.items is not None:
+            items = schema.items
+            for index, each in enumerate(value):
+                if each is None and not items.nullable:
+                    value[index] = self._default_of(items)
+                self.apply(value[index], items)
+
+    def _apply_to_object(self, value: dict[str, Json], schema: Schema) -> None:
+        properties = schema.properties
+        for key, field in properties.items():
+            default = field.default
+            # A default of null is none.
+            if default is UNSET or default is None:
+                continue
+            if key not in value or (value[key] is None and not field.nullable):
+                value[key] = self._copied(default)
+        values = schema.additional_properties if isinstance(schema.additional_properties, Schema) else None
+        for key, each in value.items():
+            declared = properties.get(key)
+            if declared is None and values is not None:
+                declared = values
+                if each is None and not values.nullable:
+                    value[key] = self._default_of(values)
+            if declared is not None and not isinstance(each, _SCALARS):
+                self.apply(value[key], declared)
+
+    def _default_of(self, schema: Schema) -> Json:
+        return self._copied(schema.default) if schema.has_default else None
+
+    def _copied(self, default: Json) -> Json:
+        self._values -= 1
+        if isinstance(default, str):
+            self._characters -= len(default)
+        if self._values < 0 or self._characters < 0:
+            raise DefaultsTooLarge
+        if is_object(default):
+            return {key: self._copied(each) for key, each in default.items()}
+        return [self._copied(each) for each in default] if is_list(default) else default
 
 
 def copied(value: Json) -> Json:

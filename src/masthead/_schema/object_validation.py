@@ -74,6 +74,7 @@ def validate_object(
 
     Raises:
         KeyError: If the schema refers to one that does not exist.
+        DefaultsTooLarge: If the defaults of the schema multiply without end.
     """
     found = _copy(value)
     before = None if old is None else _copy(old)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from tests.unit.schema.test_prune import SCHEMAS, VALUES, of
 
-from masthead._schema.defaulting import apply_defaults
+from masthead._schema.defaulting import DefaultsTooLarge, apply_defaults
 from masthead._schema.schema import Schema
 
 WITH_X = {"type": "string", "default": "x"}
@@ -63,3 +63,19 @@ def test_without_defaults_nothing_changes(value: Any, schema: dict[str, Any]) ->
     before = deepcopy(value)
     apply_defaults(value, Schema.from_plain(schema))
     assert value == before
+
+
+def test_defaults_that_multiply_are_cut() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(12):
+        items = {"type": "array", "default": [{}] * 10, "items": schema}
+        schema = {"type": "object", "properties": {"a": items}}
+    with pytest.raises(DefaultsTooLarge):
+        apply_defaults({}, Schema.from_plain(schema))
+
+
+def test_a_long_default_is_not_set_without_end() -> None:
+    items = of(a={"type": "string", "default": "x" * 100_000})
+    value: list[Any] = [{} for _ in range(10_000)]
+    with pytest.raises(DefaultsTooLarge):
+        apply_defaults(value, Schema.from_plain({"type": "array", "items": items}))

@@ -11,8 +11,8 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState, Replay
 from masthead._server.resources.catalog import Catalog
+from masthead._server.resources.custom.deferred_validation import is_large
 from masthead._server.resources.custom.installer import DEFINITIONS, DefinitionInstaller
-from masthead._server.resources.custom.rule_evaluation import is_large
 from masthead._server.resources.custom.selectable_fields import selectable_fields
 from masthead._server.storage import Storage
 
@@ -167,9 +167,11 @@ def test_a_request_that_is_handled_again_generates_the_same_again() -> None:
         ({"spec": {"items": list(range(51))}}, True),
         ({"spec": {"map": {str(number): 1 for number in range(51)}}}, True),
         ({"spec": [{"text": "x" * 10_001}]}, True),
+        ({"spec": ["x" * 1_000] * 10}, False),
+        ({"spec": ["x" * 1_001] * 10}, True),
     ],
 )
-def test_objects_with_many_items_or_long_texts_are_large(value: Plain, expected: bool) -> None:
+def test_objects_with_many_items_or_much_text_are_large(value: Plain, expected: bool) -> None:
     assert is_large(value) is expected
 
 

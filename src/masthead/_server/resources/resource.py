@@ -124,10 +124,8 @@ class ServedResource:
 
     @property
     def may_wait(self) -> bool:
-        """Whether requests may have to wait: for a webhook, or for the validation rules of a large object."""
-        return self.definition is not None and (
-            self.definition.definition.has_webhook or self.definition.has_rules
-        )
+        """Whether requests may have to wait: for a webhook, or for the validation of a large object."""
+        return self.definition is not None
 
     @property
     def registry_name(self) -> str:

@@ -9,7 +9,7 @@
 `codec`                decoding by the schema, conversion between versions, and stored text
 `scale`                the scale subresource
 `selectable_fields`    fields that field selectors may name
-`rule_evaluation`      rules of large objects, evaluated in a thread
+`deferred_validation`  large objects, validated in a thread
 `validation`           what is wrong with an object
 `behavior`             defaults, admission and validation, as the hooks of the write pipeline
 `resource`             the resources of a definition, one for each version

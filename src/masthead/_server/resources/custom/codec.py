@@ -17,6 +17,7 @@ from masthead._server.resources.codec import QUICK_ITEMS
 from masthead._server.resources.custom.object_metadata import coerce_embedded, decode_metadata
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.go_json import wrong_name
+from masthead._server.wire.limits import too_large
 from masthead._server.wire.patches import spelled
 from masthead._server.wire.plain import Plain, part
 
@@ -114,12 +115,19 @@ class NopConverter:
 
 
 def set_defaults(found: Plain, version: DefinitionVersion) -> None:
-    """Set the defaults of a version in an object, in place."""
+    """Set the defaults of a version in an object, in place.
+
+    Raises:
+        StatusFailure: If they are too large.
+    """
     if not version.has_defaults:
         return
-    from masthead._schema.defaulting import apply_defaults
+    from masthead._schema.defaulting import DefaultsTooLarge, apply_defaults
 
-    apply_defaults(found, version.schema)
+    try:
+        apply_defaults(found, version.schema)
+    except DefaultsTooLarge as problem:
+        raise too_large(str(problem)) from None
 
 
 def _prune(

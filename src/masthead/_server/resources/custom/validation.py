@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -11,11 +12,13 @@ from msgspec import UNSET
 from masthead._schema.errors import FieldError, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
+from masthead._server.resources.custom.deferred_validation import ValidationNeeded, is_large
 from masthead._server.resources.custom.deferred_work import WorkResults
 from masthead._server.resources.custom.object_metadata import embedded_errors
-from masthead._server.resources.custom.rule_evaluation import EvaluationNeeded, is_large
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from msgspec import UnsetType
 
     from masthead._schema.rules import RuleSet
@@ -44,6 +47,10 @@ _NOT_CHECKED: Final = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
+
+
+class _CostlyRules(Exception):  # noqa: N818 - nothing is wrong
+    """The rules of a small object cost much, and are left to a thread."""
 
 
 class ObjectValidator:
@@ -80,7 +87,41 @@ class ObjectValidator:
         return compile_rules(self._version.schema)
 
     def create_errors(self, found: Plain) -> list[FieldError]:
-        """Return what is wrong with a new object, besides its metadata."""
+        """Return what is wrong with a new object, besides its metadata.
+
+        Raises:
+            ValidationNeeded: If a thread has to find that out first, as by the other methods.
+        """
+        return self._errors(self._create_errors, found)
+
+    def update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
+        """Return what is wrong with a change; what was wrong before and did not change does not count."""
+        return self._errors(self._update_errors, new, old)
+
+    def status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
+        """Return what is wrong with a change of the status."""
+        return self._errors(self._status_errors, new, old)
+
+    def _errors(self, find: Callable[..., list[FieldError]], *objects: Plain) -> list[FieldError]:
+        """Find the errors of an object: at once if it is small, else in a thread."""
+        results = WorkResults.current()
+        if results is None:
+            return find(*objects)
+        if not (self._has_rules_to_compile or any(map(is_large, objects))):
+            with suppress(_CostlyRules):
+                return find(*objects)
+        key = (id(self), find.__name__, msgspec.json.encode(objects))
+        found = results.find(key)
+        if found is None:
+            raise ValidationNeeded(key, functools.partial(find, *objects))
+        return cast("list[FieldError]", found)
+
+    @property
+    def _has_rules_to_compile(self) -> bool:
+        """Whether the next object is the first one: definitions may have thousands of rules."""
+        return self._version.has_rules and "_rules" not in vars(self)
+
+    def _create_errors(self, found: Plain) -> list[FieldError]:
         if errors := self._kind_errors(found):
             return errors
         errors = [
@@ -91,8 +132,7 @@ class ObjectValidator:
         ]
         return [*errors, *self._rule_errors(errors, found)]
 
-    def update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
-        """Return what is wrong with a change; what was wrong before and did not change does not count."""
+    def _update_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         if errors := self._kind_errors(new):
             return errors
         errors = [
@@ -103,8 +143,7 @@ class ObjectValidator:
         ]
         return [*errors, *self._rule_errors(errors, new, old)]
 
-    def status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
-        """Return what is wrong with a change of the status."""
+    def _status_errors(self, new: Plain, old: Plain) -> list[FieldError]:
         errors: list[FieldError] = []
         if "status" in new and self._status_validator is not None:
             errors += self._status_validator.errors(new["status"], old.get("status"), path="status")
@@ -149,15 +188,9 @@ class ObjectValidator:
         if any(each.reason in _BLOCKING for each in errors):
             return [invalid("<nil>", None, _NOT_CHECKED)]
         after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
-        results = WorkResults.current()
-        if results is None:
+        if WorkResults.current() is None:
             return self._rules.errors(after, before)
-        if not is_large(after):
-            cheap = self._rules.errors_within(after, before, cost=_CHEAP)
-            if cheap is not None:
-                return cheap
-        key = (id(self), msgspec.json.encode([after, before]))
-        found = results.find(key)
-        if found is None:
-            raise EvaluationNeeded(key, functools.partial(self._rules.errors, after, before))
-        return cast("list[FieldError]", found)
+        cheap = self._rules.errors_within(after, before, cost=_CHEAP)
+        if cheap is None:
+            raise _CostlyRules
+        return cheap

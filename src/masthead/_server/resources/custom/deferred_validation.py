@@ -1,7 +1,7 @@
-"""Rules of large objects, which a thread evaluates: see `masthead._server.resources.custom.deferred_work`.
+"""Validation of large objects in a thread: see `masthead._server.resources.custom.deferred_work`.
 
-Rules may cost so much that they take a second. Small objects cannot make them cost that much, and are nearly all that
-there is.
+Patterns and rules may cost so much that they take a second. Small objects cannot make them cost that much, and are
+nearly all that there is.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ if TYPE_CHECKING:
     from masthead._schema.errors import FieldError
     from masthead._server.resources.custom.deferred_work import WorkResults
 
-__all__ = ["EvaluationNeeded", "is_large"]
+__all__ = ["ValidationNeeded", "is_large"]
 
 _MANY_ITEMS: Final = 50
-_LONG_TEXT: Final = 10_000
+_MUCH_TEXT: Final = 10_000
 
 
-class EvaluationNeeded(WorkNeeded):
-    """The rules of an object have to be evaluated in a thread first.
+class ValidationNeeded(WorkNeeded):
+    """An object has to be validated in a thread first.
 
     Args:
-        key: Identifies the evaluation.
+        key: Identifies the object.
         evaluate: Returns the errors; any thread may call it.
     """
 
     def __init__(self, key: Hashable, evaluate: Callable[[], list[FieldError]]) -> None:
-        super().__init__("rules are to be evaluated")
+        super().__init__("an object is to be validated")
         self._key = key
         self._evaluate = evaluate
 
     async def perform(self, results: WorkResults) -> None:
-        """Evaluate the rules."""
+        """Validate the object."""
         results.set(self._key, await asyncio.to_thread(self._evaluate))
 
 
 def is_large(value: object) -> bool:
-    """Tell whether an object has a list or map of many items, or a long text, anywhere."""
-    waiting = [value]
+    """Tell whether an object has a list or map of many items anywhere, or much text in all."""
+    waiting, text = [value], 0
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):
-            if len(each) > _LONG_TEXT:
+            text += len(each)
+            if text > _MUCH_TEXT:
                 return True
         elif isinstance(each, dict | list):
             inner = cast("list[object]", list(each.values()) if isinstance(each, dict) else each)
