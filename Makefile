@@ -36,7 +36,7 @@ test-alone: $(READY) ## Run every test file alone in a fresh process, in random 
 	$(BIN)/python -m tests.alone
 
 test-real: $(READY) ## Run the tests against a real kube-apiserver, found by KUBEBUILDER_ASSETS
-	$(BIN)/python -m pytest -q -m real
+	MASTHEAD_ALL_CASES=1 $(BIN)/python -m pytest -q -m real
 
 coverage: $(READY) ## Measure branch coverage of hand-written code by the unit and integration tests, and check its floor
 	$(BIN)/coverage erase

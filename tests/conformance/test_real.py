@@ -1,7 +1,13 @@
-"""The real server still responds as recorded, where there is one."""
+"""The real server still responds as recorded, where there is one.
+
+The cases of custom resources wait for it, so that all of them take many minutes: a seventh is put to it, and all of them with
+``MASTHEAD_ALL_CASES=1``.
+"""
 
 from __future__ import annotations
 
+import os
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +22,14 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.title)
+def chosen_cases() -> list[Case]:
+    cases = all_cases()
+    if os.environ.get("MASTHEAD_ALL_CASES"):
+        return cases
+    return [case for case in cases if zlib.crc32(case.title.encode()) % 7 == 0]
+
+
+@pytest.mark.parametrize("case", chosen_cases(), ids=lambda case: case.title)
 def test_the_real_server_responds_as_recorded(case: Case, real: Target) -> None:
     found = differences(recorded(case) or [], responses(case, real))
 
