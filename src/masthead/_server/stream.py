@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final
 
 from aiohttp.web_response import StreamResponse
@@ -111,6 +112,8 @@ async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, 
         sent = spoiler.truncate(piece) if spoiler else piece
         if sent:
             await response.write(sent)
+            # Writing does not wait for a client that reads fast enough, and long initial events are many pieces.
+            await asyncio.sleep(0)
     if fault and spoiler and spoiler.is_due:
         await _inject(incoming, response, watch, fault.effect)
 
