@@ -9,8 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead._meta.quoting import quoted
 from masthead._regexp.pattern import MatchLimitError, PatternError, compile_pattern
-from masthead._schema.errors import FieldError, float_text, json_text, quoted, sorted_keys
+from masthead._schema.errors import (
+    FieldError,
+    float_text,
+    json_text,
+    sorted_keys,
+)
 from masthead._schema.formats import checked_format, is_known, string_format
 from masthead._schema.schema import is_list, is_object
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._cel.checker import RESERVED_FIELDS
 from masthead._cel.errors import EvaluationError
 from masthead._cel.library.formats import parse_base64
 from masthead._cel.library.times import parse_duration, parse_timestamp
@@ -38,31 +39,6 @@ __all__ = ["MAX_REQUEST", "DeclaredType", "declare", "escape", "with_object_meta
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """The bytes of the largest request: no value can be larger."""
 
-_RESERVED: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_./\-]")
 _ESCAPED: Final = re.compile(r"__|[-./]")
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -73,7 +49,7 @@ def escape(name: str) -> str | None:
     """Return the name that a field has in expressions; None if it can have none."""
     if not name or name[0].isdigit() or _UNSAFE.search(name):
         return None
-    if name in _RESERVED:
+    if name in RESERVED_FIELDS:
         return f"__{name}__"
     return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], name)
 

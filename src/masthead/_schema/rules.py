@@ -13,8 +13,16 @@ from masthead._cel.library.strings import trim_space
 from masthead._cel.program import Program
 from masthead._cel.types import optional_of
 from masthead._cel.values import NONE, OptionalValue
+from masthead._meta.quoting import quoted
 from masthead._schema.correlation import Correlated, Ratcheting
-from masthead._schema.errors import OMITTED, FieldError, duplicate, forbidden, invalid, quoted, required
+from masthead._schema.errors import (
+    OMITTED,
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
 from masthead._schema.rule_paths import FieldPathError, resolve_field_path
 from masthead._schema.rule_types import DeclaredType, converter, declare, escape
 from masthead._schema.schema import Json, Schema

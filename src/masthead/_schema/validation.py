@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import UNSET
 
+from masthead._meta.quoting import quoted
 from masthead._schema.constraints import (
     Finding,
     enum_finding,
@@ -25,7 +26,7 @@ from masthead._schema.constraints import (
     type_names,
 )
 from masthead._schema.correlation import Correlated
-from masthead._schema.errors import MOST_FINDINGS, FieldError, quoted
+from masthead._schema.errors import MOST_FINDINGS, FieldError
 from masthead._schema.formats import checked_format, is_known, string_format
 from masthead._schema.schema import Schema, is_list, is_object
 

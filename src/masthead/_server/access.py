@@ -7,7 +7,7 @@ import secrets
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.wire.failures import StatusFailure, details_of, qualified
 
 if TYPE_CHECKING:

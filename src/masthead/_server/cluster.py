@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.clock import stamp
 from masthead._server.resources.allocator import Allocator
 from masthead._server.wire.failures import StatusFailure, details_of, not_found, qualified

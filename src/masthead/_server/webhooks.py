@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.builtin import RESOURCES, strategy_of
 
-from masthead._schema.errors import quoted, shown
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import shown
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 
 if TYPE_CHECKING:

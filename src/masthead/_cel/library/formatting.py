@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cel.errors import CostError, EvaluationError
 from masthead._cel.library.operators import MAX_TEXT
-from masthead._cel.quoting import quoted
 from masthead._cel.values import (
     Duration,
     ListLike,
@@ -22,6 +21,7 @@ from masthead._cel.values import (
     is_map,
     type_name,
 )
+from masthead._meta.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._cel.declarations import Function, function, method, overload
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
-from masthead._cel.quoting import quoted
 from masthead._cel.types import BOOL, CIDR, INT, IP, STRING
 from masthead._cel.values import Opaque, Value
+from masthead._meta.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._cel.declarations import Function, function, method, overload
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
-from masthead._cel.quoting import quoted
 from masthead._cel.types import BOOL, DOUBLE, INT, QUANTITY, SEMVER, STRING
 from masthead._cel.values import MAX_INT, MAX_UINT, MIN_INT, Opaque, Value
 from masthead._meta.quantity import Quantity
+from masthead._meta.quoting import quoted
 from masthead.errors import QuantityError
 
 if TYPE_CHECKING:

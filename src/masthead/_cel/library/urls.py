@@ -9,9 +9,9 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from masthead._cel.declarations import Function, function, method, overload
 from masthead._cel.errors import NO_OVERLOAD, EvaluationError
 from masthead._cel.library.network import parse_address
-from masthead._cel.quoting import quoted
 from masthead._cel.types import BOOL, STRING, URL, list_of, map_of
 from masthead._cel.values import Opaque, Value
+from masthead._meta.quoting import quoted
 
 __all__ = ["FUNCTIONS", "UrlValue", "parse_request_uri"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:

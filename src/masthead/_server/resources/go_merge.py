@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.go_decoder import GoList, GoMap, GoStruct
 from masthead._server.resources.go_values import Decoding, Mismatch
 from masthead._server.wire.go_duplicates import MOST_STRICT_ERRORS, Pairs

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.wire.plain import Plain, part, text
 
 Rule: TypeAlias = Callable[[str], list[str]]

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server import scheme
 from masthead._server.resources.behavior import NO_SUBRESOURCE
 from masthead._server.resources.codec import GoCodec

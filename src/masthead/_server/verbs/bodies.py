@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.codec import KindDecoder
 from masthead._server.resources.go_decoder import Mismatch
 from masthead._server.wire import go_json

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.clock import stamp
 from masthead._server.wire.failures import StatusFailure, conflict, details_of
 from masthead._server.wire.plain import Plain, metadata, part

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.labels import from_label_selector
+from masthead._meta.quoting import quoted
 from masthead._meta.v1 import LabelSelector
-from masthead._schema.errors import invalid, quoted
+from masthead._schema.errors import invalid
 from masthead._server.verbs import delete, write
 from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of, refused_fields

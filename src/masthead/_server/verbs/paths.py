@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server import scheme
 from masthead._server.resources.catalog import unknown_resource
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of, qualified

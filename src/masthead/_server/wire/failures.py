@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT, quoted
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

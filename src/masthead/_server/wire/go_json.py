@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._schema.errors import quoted, shown
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import shown
 from masthead._server import scheme
 from masthead._server.wire.failures import bad_request
 from masthead._server.wire.go_scanner import JsonError, problem_with

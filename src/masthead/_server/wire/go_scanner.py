@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 import msgspec
 
 from masthead._meta import typeinfo
-from masthead._schema.errors import OMITTED, invalid, quoted
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import OMITTED, invalid
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_duplicates import duplicate_keys
 from masthead._server.wire.go_json import JsonError, decode, type_name, wrong_type

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from masthead._schema.errors import FieldError, forbidden, invalid, not_supported, quoted
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+)
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_numbers import parse_int, parse_uint
 

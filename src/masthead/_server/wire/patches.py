@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 
-from masthead._schema.errors import invalid, quoted, shown
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import invalid, shown
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_duplicates import duplicate_keys
 from masthead._server.wire.go_json import (

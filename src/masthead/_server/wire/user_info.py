@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.wire.failures import bad_request
 
 if TYPE_CHECKING:

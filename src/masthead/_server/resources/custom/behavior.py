@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.behavior import Behavior, StrategyHooks
 from masthead._server.resources.custom.codec import set_defaults
 from masthead._server.resources.custom.scale import PathScale

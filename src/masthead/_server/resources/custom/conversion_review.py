@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.strategy import Strategy
 from masthead._server.resources.validation.metadata import create_errors
 from masthead._server.wire import go_json

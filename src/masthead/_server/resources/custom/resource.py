@@ -6,8 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersion, GroupVersionKind
+from masthead._meta.quoting import quoted
 from masthead._meta.resource import Resource, Subresource
-from masthead._schema.errors import quoted
 from masthead._server.resources.behavior import no_behavior
 from masthead._server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
 from masthead._server.resources.custom.selectable_fields import selectable_fields

@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._meta.quantity import Quantity
-from masthead._schema.errors import FieldError, duplicate, forbidden, invalid, quoted, required
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
 from masthead._server.resources import names
 from masthead._server.wire.plain import Plain, part
 

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._schema.errors import FieldError, forbidden, invalid, quoted, required, too_long
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    FieldError,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from masthead._server.resources import names
 from masthead._server.resources.strategy import UPDATE, WHOLE
 from masthead._server.wire.plain import Plain, items, metadata, part, text

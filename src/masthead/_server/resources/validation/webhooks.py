@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import invalid, quoted, required
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import invalid, required
 from masthead._server.resources import names
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 
 _SLOPPY: Final = re.compile(r"0*\d{1,3}(\.0*\d{1,3}){3}", re.ASCII)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.names import label
 from masthead._server.resources.warnings.addresses import address_warnings
 from masthead._server.resources.warnings.container_ports import port_warnings

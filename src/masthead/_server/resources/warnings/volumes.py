@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.warnings.headers import MOST_PAIRS
 from masthead._server.resources.warnings.quantities import claim_warnings
 from masthead._server.wire.plain import part, text

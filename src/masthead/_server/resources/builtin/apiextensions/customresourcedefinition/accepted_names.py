@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
     ESTABLISHED,
     NAMES_ACCEPTED,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from masthead._schema.errors import invalid, quoted, required
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import invalid, required
 from masthead._server.wire.plain import Plain, part, text
 
 if TYPE_CHECKING:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import OMITTED, duplicate, invalid, quoted, required, too_long, too_many
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    OMITTED,
+    duplicate,
+    invalid,
+    required,
+    too_long,
+    too_many,
+)
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import each_of, follows, not_negative, unsupported
 from masthead._server.wire.plain import items, part, text

@@ -6,7 +6,14 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import duplicate, forbidden, invalid, quoted, required, too_long
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from masthead._server.resources import names
 from masthead._server.resources.validation.checks import each_of, unique, unsupported, words
 from masthead._server.wire.plain import items, part, text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import forbidden, quoted
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import forbidden
 from masthead._server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
 from masthead._server.resources.builtin.core.pod.warnings import pod_status_warnings
 from masthead._server.wire.plain import items, part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.errors import quoted
+from masthead._meta.quoting import quoted
 from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:
