@@ -197,3 +197,13 @@ def test_objects_are_written_as_they_are_until_the_schema_changes() -> None:
     narrower = version_of("v1", {"type": "object"}, storage=True)
     made.write(widget_definition(narrower, **accepted))
     assert not is_copied()
+
+
+@pytest.mark.parametrize(("number", "expected"), [(50, False), (51, True)])
+def test_alternatives_of_a_schema_count_at_any_depth(number: int, expected: bool) -> None:
+    some = [{"required": [str(each)]} for each in range(number - 4)]
+    spec = {"type": "object", "anyOf": some[2:], "allOf": [{"oneOf": some[:2]}], "not": {"allOf": [{}, {}]}}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    definition = definition_of("example.com", "Widget", version_of("v1", schema))
+
+    assert definition.versions["v1"].has_many_alternatives is expected

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Definition", "DefinitionVersion", "ScalePaths"]
 
 _NAMESPACED: Final = "Namespaced"
+_MANY_ALTERNATIVES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,11 @@ class DefinitionVersion:
     def has_unique_lists(self) -> bool:
         """Whether the schema has lists of type ``set`` or ``map``."""
         return _any(self.schema, lambda each: each.list_type in {"set", "map"})
+
+    @functools.cached_property
+    def has_many_alternatives(self) -> bool:
+        """Whether a value may have to be checked against many schemas, each of which may have a pattern."""
+        return _alternatives(self.schema) > _MANY_ALTERNATIVES
 
     @property
     def deprecation_warning(self) -> str:
@@ -181,6 +187,14 @@ def _digest(plain: object) -> bytes:
 def _any(schema: Schema, holds: Callable[[Schema], bool]) -> bool:
     """Whether something holds for a schema, or for any within it."""
     return holds(schema) or any(_any(each, holds) for each in (*schema.children(), *schema.all_of))
+
+
+def _alternatives(schema: Schema) -> int:
+    """Return the number of schemas in ``allOf``, ``anyOf``, ``oneOf`` and ``not``, at any depth."""
+    own = [*schema.all_of, *schema.any_of, *schema.one_of]
+    if schema.not_ is not None:
+        own.append(schema.not_)
+    return len(own) + sum(map(_alternatives, (*own, *schema.children())))
 
 
 def _scale_paths(plain: Plain) -> ScalePaths | None:

@@ -103,11 +103,12 @@ class ObjectValidator:
         return self._errors(self._status_errors, new, old)
 
     def _errors(self, find: Callable[..., list[FieldError]], *objects: Plain) -> list[FieldError]:
-        """Find the errors of an object: at once if it is small, else in a thread."""
+        """Find the errors of an object: at once if that is fast, else in a thread."""
         results = WorkResults.current()
         if results is None:
             return find(*objects)
-        if not (self._has_rules_to_compile or any(map(is_large, objects))):
+        is_slow = self._version.has_many_alternatives or self._has_rules_to_compile
+        if not is_slow and not any(map(is_large, objects)):
             with suppress(_CostlyRules):
                 return find(*objects)
         key = (id(self), find.__name__, msgspec.json.encode(objects))
