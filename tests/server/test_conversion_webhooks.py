@@ -48,6 +48,14 @@ def test_an_object_is_converted_when_it_is_read(cluster: QuietCluster, webhook: 
     assert "resourceVersion" not in request["objects"][0]["metadata"]
 
 
+def test_a_large_object_is_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
+    define_converted(cluster, webhook.conversion())
+    color = "x" * 300_000
+    cluster.call("POST", WIDGETS, widget(spec={"color": color}))
+
+    assert cluster.call("GET", f"{SECOND}/a")["spec"] == {"color": f"{color}!"}
+
+
 def test_an_object_is_converted_when_it_is_written(cluster: QuietCluster, webhook: ConversionWebhook) -> None:
     define_converted(cluster, webhook.conversion())
 

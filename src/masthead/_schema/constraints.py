@@ -223,6 +223,8 @@ def _length_and_pattern(schema: Schema, value: str, path: str) -> Iterator[Findi
 
 
 def _too_long_text(limit: int) -> str:
+    if limit < 0:
+        return "value is too long"
     return f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}"
 
 

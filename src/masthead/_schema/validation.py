@@ -335,6 +335,8 @@ def _at_root(text: str) -> Finding:
 
 def _too_many(text: str, path: str, count: int, limit: int) -> Finding:
     detail = f"must have at most {limit} {'item' if limit == 1 else 'items'}"
+    if limit < 0:
+        detail = "has too many items"
     return Finding(text, path, "FieldValueTooMany", count, detail)
 
 

@@ -53,6 +53,12 @@ def errors(schema: dict[str, Any], value: Any, **options: Any) -> list[str]:
             ['a: Invalid value: "boolean": a in body must be of type integer,string: "boolean"'],
         ),
         ({**STRING, "maxLength": 2}, "abc", ["a: Too long: may not be more than 2 bytes"]),
+        ({**STRING, "maxLength": -1}, "", ["a: Too long: value is too long"]),
+        (
+            {"type": "array", "items": STRING, "maxItems": -1},
+            [""],
+            ["a: Too many: 1: has too many items"],
+        ),
         (
             {**STRING, "minLength": 2},
             "ä",

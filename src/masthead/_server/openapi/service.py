@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import threading
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -52,9 +53,12 @@ class OpenApiDocument:
 
 @dataclass(frozen=True, slots=True)
 class _CustomDocument:
-    """The document of custom resources: of which, and its hash."""
+    """The document of custom resources: of which, and its hash.
 
-    resources: tuple[ServedResource, ...]
+    The references are weak, so that definitions that are gone do not stay until the index is next requested.
+    """
+
+    resources: tuple[weakref.ref[ServedResource], ...]
     hash: str
 
 
@@ -172,7 +176,9 @@ class OpenApiService:
     def _known_custom(self, group_version: GroupVersion) -> _CustomDocument | None:
         """Return what is known of the document of custom resources, if it describes them as they are."""
         known = self._custom.get(group_version)
-        return known if known is not None and known.resources == self._resources(group_version) else None
+        return (
+            known if known is not None and known.resources == _weak(self._resources(group_version)) else None
+        )
 
     def _resources(self, group_version: GroupVersion) -> tuple[ServedResource, ...]:
         return tuple(self._catalog.resources(group_version.group, group_version.version))
@@ -196,7 +202,7 @@ class OpenApiService:
             return made
         body = document_of(paths, CustomDefinitions(resources), _scheme_versions(), info=CUSTOM_INFO)
         made = OpenApiDocument.of(body)
-        self._custom[group_version] = _CustomDocument(resources, made.hash)
+        self._custom[group_version] = _CustomDocument(_weak(resources), made.hash)
         self._kept[made.hash] = made
         self._kept.move_to_end(made.hash)
         while len(self._kept) > _MOST_KEPT:
@@ -224,6 +230,10 @@ class OpenApiService:
 
 _builtin_documents: Final[dict[str, OpenApiDocument]] = {}
 """The documents of the scheme's group-versions and of discovery, which are the same for every server."""
+
+
+def _weak(resources: tuple[ServedResource, ...]) -> tuple[weakref.ref[ServedResource], ...]:
+    return tuple(map(weakref.ref, resources))
 
 
 def _group_version(name: str) -> GroupVersion | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import uuid
@@ -29,6 +30,8 @@ __all__ = ["ConversionNeeded", "ServiceResolver", "WebhookConverter"]
 ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
 """Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
 
+_LARGE: Final = 256 * 1024
+"""Bytes above which a response is decoded in a thread."""
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _MOST_OBJECTS: Final = 500
 """How many objects are sent in one review."""
@@ -123,6 +126,8 @@ class WebhookConverter:
             body = await call_webhook(self._webhook(), request.encode())
         except WebhookError as error:
             raise request.failure(str(error)) from None
+        if len(body) > _LARGE:
+            return await asyncio.to_thread(request.read, body)
         return request.read(body)
 
     def _webhook(self) -> Webhook:
