@@ -6,7 +6,7 @@
 | `typeinfo`, `apitype`, `shape`, `slots`, `extended_types`, `list_splitter`, `list_reader`, `wire`, `walk`, `redacted_repr`, `model` | how types are built, decoded, compared, encoded and printed |
 | `kinds`, `field_decoder`, `object`, `unstructured` | objects and lists, typed and unstructured |
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; merge rules of fields |
-| `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml` | the small grammars |
+| `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting` | the small grammars |
 | `secret`, `locks` | values that reprs and tracebacks do not show; locks that survive a fork |
 | `conditions`, `owners`, `finalizers` | helpers for controllers |
 """
