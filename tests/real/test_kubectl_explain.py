@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -128,11 +129,12 @@ def fields(text: str) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-def test_every_kind_is_explained_alike(servers: Servers) -> None:
+def test_kinds_are_explained_alike(servers: Servers) -> None:
     names = servers[0].run("api-resources -o name").stdout.split()
     assert len(names) > 60
 
-    for name in names:
+    # kubectl takes a second for each, so that all of them are for `make test-real`.
+    for name in names if os.environ.get("MASTHEAD_ALL_CASES") else names[::8]:
         for option in ("", "--recursive"):
             wanted, made = (each.run(f"explain {name} {option}") for each in servers)
             assert (made.returncode, fields(made.stdout)) == (wanted.returncode, fields(wanted.stdout)), name

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
-SCHEMAS = int(os.environ.get("MASTHEAD_RANDOM_SCHEMAS", "200"))
+SCHEMAS = int(os.environ.get("MASTHEAD_RANDOM_SCHEMAS", "80"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 SCHEMAS_OF_A_DEFINITION = 40
 GROUP = "documents.example.com"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
-ROWS = int(os.environ.get("MASTHEAD_RANDOM_ROWS") or 8)
+ROWS = int(os.environ.get("MASTHEAD_RANDOM_ROWS") or 4)
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED") or 1)
 NAMESPACE = "rows"
 

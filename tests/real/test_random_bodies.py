@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(3600)]
 
-BODIES = int(os.environ.get("MASTHEAD_RANDOM_BODIES", "8"))
+BODIES = int(os.environ.get("MASTHEAD_RANDOM_BODIES", "4"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 NAMESPACE = "random-bodies"
 MERGE_PATCH = "application/merge-patch+json"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.real.random_definitions import Plain
     from tests.real_server import RealServer
 
-DEFINITIONS = int(os.environ.get("MASTHEAD_RANDOM_DEFINITIONS", "150"))
+DEFINITIONS = int(os.environ.get("MASTHEAD_RANDOM_DEFINITIONS", "60"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All"
 MOST_DIFFERENCES = 20

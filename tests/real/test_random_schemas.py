@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tests.real_server import RealServer
 
-SCHEMAS = int(os.environ.get("MASTHEAD_RANDOM_SCHEMAS", "200"))
+SCHEMAS = int(os.environ.get("MASTHEAD_RANDOM_SCHEMAS", "80"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 SCHEMAS_OF_A_DEFINITION = 50
 BROKEN = (0.0, 0.03, 0.1, 0.3)

@@ -23,7 +23,7 @@ Plain = dict[str, Any]
 
 DATA = Path(__file__).parents[1] / "data" / "rules"
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
-COUNT = int(os.environ.get("MASTHEAD_RANDOM_RULES", "40"))
+COUNT = int(os.environ.get("MASTHEAD_RANDOM_RULES", "20"))
 GROUP = "rules.example.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ATTEMPTS = 20_000

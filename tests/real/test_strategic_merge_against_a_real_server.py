@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
 
 Plain = dict[str, Any]
-COUNT = int(os.environ.get("MASTHEAD_STRATEGIC_PATCHES", "300"))
+COUNT = int(os.environ.get("MASTHEAD_STRATEGIC_PATCHES", "120"))
 SEED = int(os.environ.get("MASTHEAD_STRATEGIC_SEED", "12"))
 NAMESPACE = "strategic"
 TRIES = 16
