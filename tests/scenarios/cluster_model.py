@@ -163,6 +163,7 @@ class ClusterModel:
             port=self._port,
             token=None,
             controllers=False,
+            bootstrap=False,
             clock=self.clock,
             data=self._data,
             seed=self._seed * 100 + self._lives,

@@ -239,7 +239,9 @@ class _NotSynced:
 
 def hammer(seconds: float) -> Hammer:
     """Run all of it for some seconds."""
-    with masthead.server.run(controllers=False, token=None, bookmark_every=0.5, history=2000) as server:
+    with masthead.server.run(
+        controllers=False, bootstrap=False, token=None, bookmark_every=0.5, history=2000
+    ) as server:
         with masthead.Client(Config(server=server.url)) as client:
             found = Hammer(server, client)
             found.strike(seconds)

@@ -24,7 +24,7 @@ def source() -> FakeListWatch:
 @pytest.fixture
 async def embedded() -> AsyncIterator[EmbeddedCluster]:
     """The embedded server, in a thread of its own, and a client of it, which has the event loop for itself."""
-    with masthead.server.run(controllers=False) as server:
+    with masthead.server.run(controllers=False, bootstrap=False) as server:
         async with masthead.aio.Client(from_kubeconfig(server.kubeconfig())) as client:
             yield EmbeddedCluster(server, client)
 

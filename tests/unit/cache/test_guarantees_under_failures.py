@@ -103,7 +103,7 @@ def at(server: Server) -> Config:
 @pytest.mark.guarantee(6)
 @pytest.mark.parametrize("keeps_its_data", [True, False])
 async def test_an_informer_survives_a_restart_of_the_server(tmp_path: Path, keeps_its_data: bool) -> None:
-    options: Any = {"token": "let-me-in", "controllers": False}
+    options: Any = {"token": "let-me-in", "controllers": False, "bootstrap": False}
     if keeps_its_data:
         options["data"] = tmp_path / "server.db"
     recorder = RecordingHandler()
@@ -242,7 +242,9 @@ async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: E
 
 @pytest.mark.guarantee(8)
 async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_remembered() -> None:
-    with masthead.server.run(controllers=False, watch_list=False, token="let-me-in") as server:
+    with masthead.server.run(
+        controllers=False, bootstrap=False, watch_list=False, token="let-me-in"
+    ) as server:
         async with masthead.aio.Client(at(server)) as client:
             cluster = EmbeddedCluster(server, client)
             server.faults.expire_watch(after=1, **MAPS)

@@ -20,6 +20,7 @@ from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, to
 from masthead._server.resources.allocator import Allocator, Spent, Taken
 from masthead._server.resources.behavior import NO_HOOKS
 from masthead._server.wire.failures import StatusFailure, refused_fields
+from masthead._server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
     from masthead._server.resources.behavior import StrategyHooks
@@ -110,6 +111,7 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
         raise failure
     if obj["kind"] not in {"Node", "CustomResourceDefinition"}:
         obj.pop("status", None)
+    hooks.record_user(obj, ADMIN)
     hooks.prepare_create(obj, allocate)
     refuse(obj, hooks.validate_create(obj))
     hooks.finish_create(obj)
