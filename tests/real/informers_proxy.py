@@ -56,10 +56,15 @@ class Proxy:
         for wire in self._wires:
             wire.cut()
 
-    def shut(self) -> None:
-        """Break all connections, and every new one as soon as it is made, until `open`."""
+    async def shut(self) -> None:
+        """Break all connections, and every new one as soon as it is made, until `open`.
+
+        When it returns, nothing passes any more: what the server sends next does not reach the client.
+        """
         self._passes = False
+        broken = set(self._wires)
         self.cut()
+        await self.until(lambda: not broken & self._wires)
 
     def open(self) -> None:
         """Let new connections through again."""

@@ -129,7 +129,7 @@ async def test_objects_are_kept_while_their_state_is_unknown(real_server: RealSe
         recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
-            proxy.shut()
+            await proxy.shut()
             await undefine(client, group)
             proxy.open()
             await recorder.until(lambda: is_missed(recorder))

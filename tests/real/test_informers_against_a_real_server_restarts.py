@@ -137,7 +137,7 @@ async def test_a_server_that_lost_its_data_is_relisted(
             await informer.wait_synced(PATIENCE)
             reached = int(informer.last_sync_resource_version)
             await informer.save(tmp_path / "snapshot")
-            proxy.shut()
+            await proxy.shut()
             await asyncio.to_thread(restartable.lose_everything, revisions=reached * is_ahead)
             await prepare(client)
             await fill(configs, [0, 1, "new"])
@@ -177,7 +177,7 @@ async def test_missed_deletes_are_dispatched_when_the_version_has_expired(
         recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
-            proxy.shut()
+            await proxy.shut()
             await fill(configs, ["new"])
             await change(configs, 0, "changed")
             for number in (1, 2, 3):
@@ -209,7 +209,7 @@ async def test_missed_deletes_are_dispatched_when_etcd_has_compacted(
         recorder = recorded(informer)
         async with informer:
             await informer.wait_synced(PATIENCE)
-            proxy.shut()
+            await proxy.shut()
             await configs.delete("c-1")
             await fill(configs, ["new"])
             await asyncio.to_thread(forgetful.compact)
