@@ -98,7 +98,7 @@ def index_value(value: Value, key: Value) -> Value:
     """Return the item of a list, or the value of a map.
 
     Raises:
-        EvaluationError: If there is none, or the key has the wrong type.
+        EvaluationError: If it is missing, or the key has the wrong type.
     """
     if is_list(value):
         position = _position(key)
@@ -119,7 +119,7 @@ def _shown(key: Value) -> str:
 
 
 def present(value: Value, key: Value) -> OptionalValue:
-    """Return an item or value as an optional one; none if there is none.
+    """Return an item or value as an optional one; empty if it is missing.
 
     Raises:
         EvaluationError: If the key has the wrong type.

@@ -72,7 +72,7 @@ def tokenize(source: str) -> tuple[list[LexicalToken], list[Issue]]:
     """Split an expression into tokens; the last one is ``EOF``.
 
     Returns:
-        The tokens, and an error for each text that is none.
+        The tokens, and an error for each text that is not a token.
     """
     tokens: list[LexicalToken] = []
     issues: list[Issue] = []

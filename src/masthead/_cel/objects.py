@@ -122,7 +122,7 @@ class MapValue(MapLike):
         return iter(self.raw)
 
     def find(self, key: Value) -> Value:
-        """Return the value of a key; `MISSING` if there is none.
+        """Return the value of a key; `MISSING` if the map lacks it.
 
         Raises:
             EvaluationError: If the key is no string, or the value is not what the schema says.

@@ -365,7 +365,7 @@ class _Parser:
         return IdentNode(token.offset, name)
 
     def _message_brace(self) -> int:
-        """How far the brace of a message is away; 0 if there is none."""
+        """How far the brace of a message is away; 0 if it is missing."""
         distance = 0
         while self._peek(distance) == "." and self._peek(distance + 1) == "IDENTIFIER":
             distance += 2

@@ -230,7 +230,7 @@ class MapLike:
         raise NotImplementedError
 
     def find(self, key: Value) -> Value:
-        """Return the value of a key; `MISSING` if there is none."""
+        """Return the value of a key; `MISSING` if the map lacks it."""
         raise NotImplementedError
 
     def equals(self, other: Value) -> bool:
@@ -305,7 +305,7 @@ def is_number(value: Value) -> bool:
 
 
 def find(container: Value, key: Value) -> Value:
-    """Return the value of a key in a map; `MISSING` if there is none."""
+    """Return the value of a key in a map; `MISSING` if the map lacks it."""
     if container.__class__ is not dict:
         return container.find(key)
     entries: dict[Value, Value] = container

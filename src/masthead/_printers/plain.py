@@ -18,7 +18,7 @@ _LARGEST: Final = 2**63
 
 
 def part(owner: Plain, *path: str) -> Plain:
-    """Return a nested object; an empty one if there is none."""
+    """Return a nested object; an empty one if it is missing."""
     for name in path:
         found = owner.get(name)
         if not isinstance(found, dict):
@@ -38,7 +38,7 @@ def entries(owner: Plain, name: str) -> list[Plain]:
 
 
 def text(owner: Plain, name: str) -> str:
-    """Return a string; an empty one if there is none."""
+    """Return a string; an empty one if it is missing."""
     found = owner.get(name)
     return found if isinstance(found, str) else ""
 
@@ -52,7 +52,7 @@ def texts(owner: Plain, name: str) -> list[str]:
 
 
 def integer(owner: Plain, name: str) -> int:
-    """Return a whole number; 0 if there is none, or if it is longer than any of the API."""
+    """Return a whole number; 0 if it is missing, or if it is longer than any of the API."""
     found = owner.get(name)
     return found if is_integer(found) else 0
 

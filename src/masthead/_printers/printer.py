@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AGE", "CREATED_AT", "NAME", "Cell", "Column", "Printer", "age_of", "name_of", "wide"]
 
 Cell: TypeAlias = str | int | float | bool | None
-"""The value of a column for one object; None if there is none."""
+"""The value of a column for one object; None if it is not set."""
 
 
 @set_module("masthead.printers")

@@ -68,7 +68,7 @@ class Pattern:
         return state.accepts_at_end()
 
     def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
-        r"""Return where the first match begins and ends, as Perl would find it; None if there is none.
+        r"""Return where the first match begins and ends, as Perl would find it; None if nothing matches.
 
         Args:
             text: The text.

@@ -256,7 +256,7 @@ class _Parser:
         return least, most
 
     def _read_number(self) -> int | None:
-        """Read a number; -1 if it is too large, None if there is none."""
+        """Read a number; -1 if it is too large, None if no digit follows."""
         start = self._at
         while self._at < len(self._text) and self._text[self._at] in "0123456789":
             self._at += 1
@@ -316,7 +316,7 @@ class _Parser:
             self._push_literal(self._read_escape(start))
 
     def _read_class_escape(self, start: int) -> CharSet | None:
-        r"""Read ``\d``, ``\pL`` and the like behind a backslash; None if there is none of them."""
+        r"""Read ``\d``, ``\pL`` and the like behind a backslash; None if something else follows."""
         sign = self._text[self._at : self._at + 1]
         if sign in {"p", "P"}:
             return self._read_unicode_class(start)
@@ -406,7 +406,7 @@ class _Parser:
         self._push_set(CharSet(tuple(ranges), tuple(subsets), is_negated=is_negated, folds_case=folds_case))
 
     def _read_subset(self) -> CharSet | None:
-        r"""Read ``[:alnum:]``, ``\d`` or ``\pL`` within a class; None if there is none of them."""
+        r"""Read ``[:alnum:]``, ``\d`` or ``\pL`` within a class; None if something else follows."""
         if self._text.startswith("[:", self._at):
             end = self._text.find(":]", self._at + 2)
             if end >= 0:

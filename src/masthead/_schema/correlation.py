@@ -65,7 +65,7 @@ class Correlated:
         return None if old is None else Correlated(self._value[index], old, self._schema.items)
 
     def old_item(self, item: Json) -> Json:
-        """Return the item before with the same keys; None if there is none, or the list has no keys."""
+        """Return the item before with the same keys; None if it is new, or the list has no keys."""
         if self._schema.list_type != "map":
             return None
         if self._by_key is None:

@@ -64,7 +64,7 @@ class _Defaulter:
         properties = schema.properties
         for key, field in properties.items():
             default = field.default
-            # A default of null is none.
+            # A default of null does not count.
             if default is UNSET or default is None:
                 continue
             if key not in value or (value[key] is None and not field.nullable):

@@ -128,5 +128,5 @@ def _schema_of_field(schema: Schema, key: str) -> Schema | None:
 
 def _drops_null(schema: Schema, key: str) -> bool:
     field = _schema_of_field(schema, key)
-    # A default of null is none.
+    # A default of null does not count.
     return field is not None and not field.nullable and (not field.has_default or field.default is None)

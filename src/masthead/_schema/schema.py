@@ -100,7 +100,7 @@ class Schema(msgspec.Struct, frozen=True, omit_defaults=True, rename=_WIRE_NAMES
         format: The format of a string or number: ``byte``, ``date-time``, ``int32``.
         title: A short description.
         description: The documentation.
-        default: The value that the server sets; UNSET if there is none.
+        default: The value that the server sets; UNSET if it is not declared.
         nullable: Whether null is a value of it.
         properties: The fields of an object.
         required: The fields that an object must have.
@@ -225,7 +225,7 @@ class Definitions:
         self._schemas = schemas or {}
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; None if there is none."""
+        """Return the schema of a full name; None if it does not exist."""
         return self._schemas.get(name)
 
     def resolve(self, schema: Schema) -> Schema:

@@ -56,7 +56,7 @@ def three_way_patch(
     """Compute the strategic merge patch that applies a configuration; none of the states is changed.
 
     Args:
-        original: The configuration that was applied last; empty if there is none.
+        original: The configuration that was applied last; empty if it was never applied.
         modified: The configuration to apply.
         current: The object as the server has it.
         rules: How the fields of the object are merged.

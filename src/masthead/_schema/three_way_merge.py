@@ -23,7 +23,7 @@ def three_way_merge_patch(
     """Compute the merge patch that applies a configuration; none of the states is changed.
 
     Args:
-        original: The configuration that was applied last; empty if there is none.
+        original: The configuration that was applied last; empty if it was never applied.
         modified: The configuration to apply.
         current: The object as the server has it.
 

@@ -47,29 +47,29 @@ def _(api: Api) -> None:
     api.create("services", service("a", spec={"type": 1, "sessionAffinity": 2}))
 
 
-@case("a string that is none")
+@case("a string of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(nodeName=value))
 
 
-@case("a boolean that is none")
+@case("a boolean of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(hostNetwork=value))
 
 
-@case("a pointer to a boolean that is none")
+@case("a pointer to a boolean of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(enableServiceLinks=value))
 
 
-@case("an integer of 32 bits that is none")
+@case("an integer of 32 bits of the wrong type")
 def _(api: Api) -> None:
     send_each(
         api, "pods", lambda value: pod_with(priority=value), (*WRONG, 2**31, -(2**31), -(2**31) - 1, 2**63)
     )
 
 
-@case("an integer of 64 bits that is none")
+@case("an integer of 64 bits of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(activeDeadlineSeconds=value), (*WRONG, 2**31, 2**63, -1.25))
 
@@ -81,20 +81,20 @@ def _(api: Api) -> None:
         api.create("pods", body % number)
 
 
-@case("a struct that is none")
+@case("a struct of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(securityContext=value))
     send_each(api, "deployments", lambda value: {**deployment("a"), "spec": value})
     send_each(api, "configmaps", lambda value: {**config_map("a"), "metadata": value})
 
 
-@case("a list of structs that is none")
+@case("a list of structs of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(containers=value))
     send_each(api, "pods", lambda value: pod_with(tolerations=value))
 
 
-@case("a list of strings that is none")
+@case("a list of strings of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: container(args=value))
 
@@ -106,7 +106,7 @@ def _(api: Api) -> None:
     api.create("pods", pod_with(securityContext={"supplementalGroups": [1.5]}))
 
 
-@case("a map of strings that is none")
+@case("a map of strings of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: pod_with(nodeSelector=value))
     send_each(api, "configmaps", lambda value: {**config_map("a"), "data": {"key": value}})
@@ -118,7 +118,7 @@ def _(api: Api) -> None:
     send_each(api, "configmaps", lambda value: config_map("a", annotations={"key": value}))
 
 
-@case("a list of resources that is none")
+@case("a list of resources of the wrong type")
 def _(api: Api) -> None:
     send_each(api, "pods", lambda value: container(resources={"limits": value}))
     send_each(
@@ -400,7 +400,7 @@ def _(api: Api) -> None:
     api.create("pods", pod_with(nodeSelector={"key": None}), dryRun="All")
 
 
-@case("null in a list of resources is none at all")
+@case("null in a list of resources is the empty list")
 def _(api: Api) -> None:
     quota = named("v1", "ResourceQuota", "a", spec={"hard": {"limits.cpu": None, "pods": "1"}})
     api.create("resourcequotas", quota)

@@ -60,7 +60,7 @@ def to_int(value: Value) -> int:
     """Convert to a signed number.
 
     Raises:
-        EvaluationError: If it is none, or overflows.
+        EvaluationError: If it cannot be converted, or overflows.
     """
     kind: type = value.__class__
     if kind is int or kind is Uint:
@@ -84,7 +84,7 @@ def to_uint(value: Value) -> Uint:
     """Convert to an unsigned number.
 
     Raises:
-        EvaluationError: If it is none, or overflows.
+        EvaluationError: If it cannot be converted, or overflows.
     """
     kind: type = value.__class__
     if kind is int or kind is Uint:
@@ -104,7 +104,7 @@ def to_double(value: Value) -> float:
     """Convert to a floating-point number.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If it cannot be converted.
     """
     kind: type = value.__class__
     if kind in {int, Uint, float}:
@@ -196,7 +196,7 @@ def to_bool(value: Value) -> bool:
     """Convert to a truth value.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If it cannot be converted.
     """
     if type(value) is bool:
         return value
@@ -222,7 +222,7 @@ def to_duration(value: Value) -> Duration:
     """Convert to a span of time. The server declares it for numbers, too, and fails.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If it cannot be converted.
     """
     if type(value) is Duration:
         return value
@@ -237,7 +237,7 @@ def to_timestamp(value: Value) -> Timestamp:
     """Convert to a point in time; numbers are seconds since 1970.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If it cannot be converted.
     """
     if type(value) is Timestamp:
         return value

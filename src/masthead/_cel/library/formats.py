@@ -163,7 +163,7 @@ def _unless(is_valid: Callable[[str], bool], problem: str) -> Callable[[str], li
 
 
 def parse_base64(text: str) -> bytes | None:
-    """Decode base64 as Go does: line breaks do not count. None if it is none."""
+    """Decode base64 as Go does: line breaks do not count. None if the text is invalid."""
     packed = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64decode(packed, validate=True)

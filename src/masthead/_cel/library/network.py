@@ -101,7 +101,7 @@ def parse_address(text: str) -> tuple[_Address, str]:
         The address, and its zone.
 
     Raises:
-        ValueError: If it is none, with Go's message.
+        ValueError: If the text is invalid, with Go's message.
     """
     for character in text:
         if character == ".":
@@ -219,7 +219,7 @@ def to_ip(text: str) -> IpValue:
     """Read an IP address.
 
     Raises:
-        EvaluationError: If it is none, has a zone, or is an IPv4 address in IPv6.
+        EvaluationError: If the text is invalid, has a zone, or is an IPv4 address in IPv6.
     """
     try:
         address, zone = parse_address(text)
@@ -252,7 +252,7 @@ def to_cidr(text: str) -> CidrValue:
     """Read a network.
 
     Raises:
-        EvaluationError: If it is none, or an IPv4 network in IPv6.
+        EvaluationError: If the text is invalid, or an IPv4 network in IPv6.
     """
     context = "network address parse error during conversion from string: "
     try:

@@ -88,7 +88,7 @@ def to_quantity(text: str) -> QuantityValue:
     """Read a quantity.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If the text is invalid.
     """
     match = _QUANTITY.match(text)
     if not text or match is None:
@@ -247,7 +247,7 @@ def to_semver(text: str, normalize: bool = False) -> SemverValue:
     """Read a semantic version; a normalized one may begin with v, have leading zeros, and lack minor and patch.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If the text is invalid.
     """
     if normalize:
         text = _normalized(text)

@@ -39,7 +39,7 @@ def parse_duration(text: str) -> int | None:
     """Read a span of time as Go writes it, such as ``1h30m``.
 
     Returns:
-        Its nanoseconds; None if it is none, or too long.
+        Its nanoseconds; None if the text is invalid, or too long.
     """
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in {"-", "+"} else text
@@ -67,7 +67,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     """Read a point in time of RFC 3339.
 
     Returns:
-        The point in time; None if it is none.
+        The point in time; None if the text is invalid.
 
     Raises:
         EvaluationError: If the year in UTC is not one of 1 to 9999.

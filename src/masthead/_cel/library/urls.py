@@ -170,7 +170,7 @@ def to_url(text: str) -> UrlValue:
     """Read a URL.
 
     Raises:
-        EvaluationError: If it is none.
+        EvaluationError: If the text is invalid.
     """
     try:
         url = parse_request_uri(text)

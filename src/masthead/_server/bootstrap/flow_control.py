@@ -28,6 +28,49 @@ _CONTROLLERS: Final = (
 )
 _ALL_RESOURCES: Final = "* | * | * | cluster"
 _ALL_URLS: Final = "* | *"
+_WORKLOAD_HIGH: Final = ("workload-high", "ByNamespace")
+_FLOW_SCHEMAS: Final = (
+    ("catch-all", 10000, ("catch-all", "ByUser"), _EVERYONE, (_ALL_RESOURCES,), _ALL_URLS),
+    ("exempt", 1, ("exempt", ""), ("Group system:masters",), (_ALL_RESOURCES,), _ALL_URLS),
+    ("global-default", 9900, ("global-default", "ByUser"), _EVERYONE, (_ALL_RESOURCES,), _ALL_URLS),
+    ("kube-controller-manager", 800, _WORKLOAD_HIGH, _CONTROLLERS[:1], (_ALL_RESOURCES,), _ALL_URLS),
+    ("kube-scheduler", 800, _WORKLOAD_HIGH, _CONTROLLERS[1:2], (_ALL_RESOURCES,), _ALL_URLS),
+    ("kube-system-service-accounts", 900, _WORKLOAD_HIGH, _CONTROLLERS[2:], (_ALL_RESOURCES,), _ALL_URLS),
+    ("probes", 2, ("exempt", ""), _EVERYONE, (), "get | /healthz /readyz /livez"),
+    (
+        "service-accounts",
+        9000,
+        ("workload-low", "ByUser"),
+        ("Group system:serviceaccounts",),
+        (_ALL_RESOURCES,),
+        _ALL_URLS,
+    ),
+    (
+        "system-leader-election",
+        100,
+        ("leader-election", "ByUser"),
+        _CONTROLLERS,
+        ("get create update | coordination.k8s.io | leases",),
+        "",
+    ),
+    (
+        "system-node-high",
+        400,
+        ("node-high", "ByUser"),
+        ("Group system:nodes",),
+        ("* | core | nodes nodes/status | cluster", "* | coordination.k8s.io | leases"),
+        "",
+    ),
+    (
+        "system-nodes",
+        500,
+        ("system", "ByUser"),
+        ("Group system:nodes",),
+        (_ALL_RESOURCES,),
+        _ALL_URLS,
+    ),
+)
+"""Name, precedence, priority level with the distinguisher, subjects, resource rules and URLs of each."""
 
 
 def priority_levels() -> Iterator[Plain]:
@@ -61,48 +104,7 @@ def flow_schemas(now: str) -> Iterator[Plain]:
     Args:
         now: The time at which their conditions became what they are.
     """
-    workload_high = ("workload-high", "ByNamespace")
-    for name, precedence, (level, method), subjects, resources, urls in (
-        ("catch-all", 10000, ("catch-all", "ByUser"), _EVERYONE, (_ALL_RESOURCES,), _ALL_URLS),
-        ("exempt", 1, ("exempt", ""), ("Group system:masters",), (_ALL_RESOURCES,), _ALL_URLS),
-        ("global-default", 9900, ("global-default", "ByUser"), _EVERYONE, (_ALL_RESOURCES,), _ALL_URLS),
-        ("kube-controller-manager", 800, workload_high, _CONTROLLERS[:1], (_ALL_RESOURCES,), _ALL_URLS),
-        ("kube-scheduler", 800, workload_high, _CONTROLLERS[1:2], (_ALL_RESOURCES,), _ALL_URLS),
-        ("kube-system-service-accounts", 900, workload_high, _CONTROLLERS[2:], (_ALL_RESOURCES,), _ALL_URLS),
-        ("probes", 2, ("exempt", ""), _EVERYONE, (), "get | /healthz /readyz /livez"),
-        (
-            "service-accounts",
-            9000,
-            ("workload-low", "ByUser"),
-            ("Group system:serviceaccounts",),
-            (_ALL_RESOURCES,),
-            _ALL_URLS,
-        ),
-        (
-            "system-leader-election",
-            100,
-            ("leader-election", "ByUser"),
-            _CONTROLLERS,
-            ("get create update | coordination.k8s.io | leases",),
-            "",
-        ),
-        (
-            "system-node-high",
-            400,
-            ("node-high", "ByUser"),
-            ("Group system:nodes",),
-            ("* | core | nodes nodes/status | cluster", "* | coordination.k8s.io | leases"),
-            "",
-        ),
-        (
-            "system-nodes",
-            500,
-            ("system", "ByUser"),
-            ("Group system:nodes",),
-            (_ALL_RESOURCES,),
-            _ALL_URLS,
-        ),
-    ):
+    for name, precedence, (level, method), subjects, resources, urls in _FLOW_SCHEMAS:
         spec: Plain = {"priorityLevelConfiguration": {"name": level}, "matchingPrecedence": precedence}
         if method:
             spec["distinguisherMethod"] = {"type": method}

@@ -112,7 +112,7 @@ class ControllerManager:
         self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
 
     def add(self, name: str, controller: Controller) -> None:
-        """Run one more controller, which is none of `CONTROLLERS`; before `start`."""
+        """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
         self.controllers[name] = controller
 
     @property

@@ -100,7 +100,7 @@ class BuiltinDefinitions(Definitions):
         self._made: dict[str, Schema | None] = dict(_VALUES)
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; None if there is none. The module of its class is imported on demand."""
+        """Return the schema of a full name; None if it does not exist. The module of its class is imported on demand."""
         try:
             return self._made[name]
         except KeyError:
@@ -115,7 +115,7 @@ class BuiltinDefinitions(Definitions):
         """Return the schema of a full name.
 
         Raises:
-            KeyError: If there is none.
+            KeyError: If it does not exist.
         """
         found = self.get(name)
         if found is None:

@@ -52,7 +52,7 @@ class CustomDefinitions(Definitions):
         super().__init__(own)
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; None if there is none."""
+        """Return the schema of a full name; None if it does not exist."""
         return super().get(name) or DOCUMENTED.get(name)
 
     def definition(self, name: str, schema: Schema) -> Schema:

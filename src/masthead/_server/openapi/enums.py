@@ -139,7 +139,7 @@ class DocumentedDefinitions(Definitions):
         self._made: dict[str, Schema] = {}
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; None if there is none."""
+        """Return the schema of a full name; None if it does not exist."""
         found = self._made.get(name)
         if found is None and (plain := DEFINITIONS.get(name)) is not None:
             found = self._made[name] = _with_values(name, plain)

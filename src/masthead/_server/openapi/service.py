@@ -107,11 +107,11 @@ class OpenApiService:
             return made
 
     def has(self, name: str) -> bool:
-        """Whether a document is at hand, or there is none of this name."""
+        """Whether a document is at hand, or does not exist."""
         return self._at_hand(name) is not None or not self._is_served(name)
 
     def get(self, name: str) -> OpenApiDocument | None:
-        """Return a document by its name, such as ``apis/apps/v1``; None if there is none."""
+        """Return a document by its name, such as ``apis/apps/v1``; None if it does not exist."""
         found = self._at_hand(name)
         # Without the lock, so that a wrong name does not wait for documents of others.
         if found is not None or not self._is_served(name):

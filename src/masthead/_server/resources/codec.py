@@ -95,7 +95,7 @@ class ObjectCodec(Decoder, Protocol):
         ...
 
     def kind_problem(self, patched: Plain) -> str:
-        """Return the message about a patch that made an object of another kind; empty if there is none."""
+        """Return the message about a patch that made an object of another kind; empty if the kind is right."""
         ...
 
     def blank(self, metadata: Plain) -> Plain:

@@ -171,7 +171,7 @@ class Watcher:
         return chunk
 
     async def _produce(self) -> bytes:
-        """The next chunk; empty if there is none."""
+        """The next chunk; empty if nothing is left."""
         if not self._selection.served.converts_by_webhook:
             return self._first() or self._next()
         results = await self._convert()

@@ -100,7 +100,7 @@ class ReplicaSetView:
         return (text(metadata(self.content), "creationTimestamp"), self.name)
 
     def annotated(self, annotation: str) -> int:
-        """Return the number in an annotation; 0 if there is none."""
+        """Return the number in an annotation; 0 if it is missing."""
         written = text(part(metadata(self.content), "annotations"), annotation)
         return int(written) if written.isascii() and written.isdigit() else 0
 

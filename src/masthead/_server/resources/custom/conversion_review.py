@@ -41,7 +41,7 @@ def choose_version(versions: Sequence[str]) -> str:
     """Return the first version of ConversionReviews that a webhook understands and the server knows.
 
     Raises:
-        ConversionError: If there is none.
+        ConversionError: If it is missing.
     """
     for each in versions:
         if each in _SUPPORTED:

@@ -48,7 +48,7 @@ class WorkResults:
             _current.reset(token)
 
     def find(self, key: Hashable) -> object | None:
-        """Return a result; None if there is none yet."""
+        """Return a result; None if it is not there yet."""
         return self._results.get(key)
 
     def set(self, key: Hashable, result: object) -> None:

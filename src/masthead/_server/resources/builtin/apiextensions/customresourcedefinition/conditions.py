@@ -65,7 +65,7 @@ NEVER_ESTABLISHED: Final = condition_of(
 
 
 def find_condition(definition: Plain, kind: str) -> Plain | None:
-    """Return a condition by its type; None if there is none."""
+    """Return a condition by its type; None if it is not set."""
     found = items(part(definition, "status"), "conditions")
     return next((each for each in found if text(each, "type") == kind), None)
 

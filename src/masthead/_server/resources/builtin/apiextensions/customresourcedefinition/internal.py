@@ -220,7 +220,7 @@ def tree_of(schema: Plain) -> Schema:
     try:
         return Schema.from_plain(schema)
     except msgspec.ValidationError:
-        # An empty list of schemas for the items is none, and all that the tree cannot hold.
+        # An empty list of schemas for the items counts as unset, as does all that the tree cannot hold.
         return Schema.from_plain(cast("Plain", _without_empty_items(schema)))
 
 

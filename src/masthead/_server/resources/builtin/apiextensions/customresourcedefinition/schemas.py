@@ -390,7 +390,7 @@ _FORMATS: Final = {
 
 
 def unknown_format(schema: Plain) -> str:
-    """Return the format of a schema if it means nothing; empty if it does, or there is none."""
+    """Return the format of a schema if it means nothing; empty if it does, or is not set."""
     name = text(schema, "format")
     if not name:
         return ""
