@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from masthead._server.storage import Record, Storage
     from masthead._server.wire.plain import Plain
 
-__all__ = ["FIRST_NAMESPACES", "ClusterState", "Replay"]
+__all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState", "Replay"]
 
 FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that every cluster has."""
-_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names consist of: neither vowels nor digits that look like letters, and so no words."""
 _SUFFIX_LENGTH: Final = 5
 _LONGEST_PREFIX: Final = 58
 
@@ -167,7 +168,7 @@ class ClusterState:
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def _random_name(self, prefix: str) -> str:
-        suffix = "".join(self._random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
+        suffix = "".join(self._random.choices(SAFE_ALPHABET, k=_SUFFIX_LENGTH))
         return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
 
     def check_namespace(self, served: ServedResource, namespace: str, name: str) -> None:

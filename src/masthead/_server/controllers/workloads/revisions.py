@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from masthead._server.cluster import SAFE_ALPHABET
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.ownership import controller_reference
 from masthead._server.wire.plain import Plain, metadata, part, text
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["REVISIONS", "Revision", "RevisionHistory", "safe_hash"]
 
 REVISIONS: Final = "apps/controllerrevisions"
-_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _HASH: Final = "controller.kubernetes.io/hash"
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _REPLACE: Final = {"$patch": "replace"}
@@ -136,4 +136,4 @@ class RevisionHistory:
 def safe_hash(value: object) -> str:
     """Return a short text that differs where the value does, and that names may contain."""
     digits = str(zlib.crc32(msgspec.json.encode(value, order="sorted")))
-    return "".join(_ALPHABET[int(digit)] for digit in digits)
+    return "".join(SAFE_ALPHABET[int(digit)] for digit in digits)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.intstr import scaled_value
 from masthead._server.wire.plain import Plain, metadata, part, text
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Rollout:
         if strategy.get("type") == "Recreate":
             return cls(replicas, 0, 0, is_rolling=False)
         rolling = part(strategy, "rollingUpdate")
-        surge = _scaled(rolling.get("maxSurge", 0), replicas, math.ceil)
-        unavailable = _scaled(rolling.get("maxUnavailable", 0), replicas, math.floor)
+        surge = scaled_value(rolling.get("maxSurge", 0), replicas, round_up=True)
+        unavailable = scaled_value(rolling.get("maxUnavailable", 0), replicas, round_up=False)
         # Both may be rounded down to nothing, which would never get anywhere.
         if not surge and not unavailable:
             unavailable = 1
@@ -191,16 +192,3 @@ def _share(rollout: Rollout, found: ReplicaSetView, before: int) -> int:
         return 0
     # Halves are rounded up, where Python's round would look at the digit before.
     return math.floor(found.replicas * rollout.most / most_before + 0.5) - found.replicas
-
-
-def _scaled(value: object, total: int, rounded: type[int] | _Rounding) -> int:
-    """Read a number, or a percentage of a total."""
-    if isinstance(value, str):
-        return int(rounded(int(value.removesuffix("%")) * total / 100))
-    return int(value) if isinstance(value, int) else 0
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Rounding = Callable[[float], int]
