@@ -144,6 +144,16 @@ def resident_bytes(process: int) -> int | None:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
+def cpu_seconds(process: int) -> float | None:
+    """The CPU time that a process has taken so far; None where it is not reported."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+    user, system = stat.rpartition(")")[2].split()[11:13]  # behind the name, which may have blanks
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def parser(description: str | None, *, repeat: int, quick: bool = False) -> argparse.ArgumentParser:
     """The command line that all benchmarks have; some have quick runs, too."""
     made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])

@@ -48,13 +48,13 @@ class Address:
     url: str
     token: str = ""
 
-    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
-        """Write a request, ready to be sent."""
+    def request(self, method: str, path: str, body: bytes = b"", media: str = "application/json") -> bytes:
+        """Write a request, ready to be sent, with a body of a media type."""
         lines = [
             f"{method} {path} HTTP/1.1",
             f"Host: {urlsplit(self.url).netloc}",
             f"Content-Length: {len(body)}",
-            "Content-Type: application/json",
+            f"Content-Type: {media}",
             "Accept: application/json",
             "User-Agent: benchmark/1",
         ]

@@ -10,28 +10,35 @@ disk, which favours it. Ours runs without controllers, as the real one does.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import socket
-import statistics
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from tests.real_server import ASSETS, missing_programs, real_server_in
-
 from benchmarks.harness import measure
 from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from benchmarks.harness.wire import Address, Connection, RefusedError
+from benchmarks.server.apply import apply_report
+from benchmarks.server.contenders import (
+    PROGRAM,
+    REAL,
+    Contender,
+    at_least,
+    contenders,
+    middle,
+    ours,
+    rate,
+    remark,
+    times_the_real,
+)
 from benchmarks.server.custom_resources import custom_resources_table
 from benchmarks.server.load import CONNECTIONS
 from benchmarks.server.openapi import openapi_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.harness.measure import Figures, Lab
 
@@ -42,8 +49,6 @@ WRITES: Final = 3.0
 MEMORY: Final = 2.0
 """Bytes of memory per byte of a stored object's JSON."""
 
-REAL: Final = "real"
-_PROGRAM: Final = ("-m", "masthead.server", "--no-auth")
 _START_WITHIN: Final = 30.0
 _POLL_EVERY: Final = 0.001
 
@@ -72,69 +77,6 @@ class Size:
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
         return cls(repeat=1, tenths=1, watchers=10, updates=16, pods=200, definitions=40)
-
-
-@dataclasses.dataclass(frozen=True)
-class Contender:
-    """A server to be loaded.
-
-    Attributes:
-        title: What the report calls it.
-        start: Runs it for the length of a block.
-        limit: How many times the real server's writes it should take at least.
-    """
-
-    title: str
-    start: Callable[[], AbstractContextManager[Address]]
-    limit: float | None = None
-
-
-# -- Servers -----------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def ours(lab: Lab, *options: str | Path) -> Generator[tuple[Address, int]]:
-    """Run our server, as kube-apiserver behaves alone; gives its address and process id."""
-    with lab.running(*_PROGRAM, "--no-controllers", *options) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield Address(line.rpartition(" ")[2].strip()), process.pid
-
-
-@contextlib.contextmanager
-def _ours_for_load(lab: Lab, *, tls: bool, keeps: bool) -> Generator[Address]:
-    options: list[str | Path] = ["--tls"] if tls else []
-    if keeps:
-        data = lab.folder / f"{time.monotonic_ns()}.db"  # a fresh one in each round
-        options += ["--data", data]
-    with ours(lab, *options) as (address, _):
-        yield address
-
-
-@contextlib.contextmanager
-def contenders(lab: Lab) -> Generator[dict[str, Contender]]:
-    """All servers to load; the real one, where there is one, runs until the end of the block."""
-    start = functools.partial(_ours_for_load, lab)
-    found = {
-        "memory": Contender("masthead, in memory", functools.partial(start, tls=False, keeps=False)),
-        "memory_tls": Contender(
-            "masthead, in memory, TLS", functools.partial(start, tls=True, keeps=False), WRITES
-        ),
-        "file_tls": Contender(
-            "masthead, in a file (SQLite), TLS", functools.partial(start, tls=True, keeps=True), WRITES
-        ),
-    }
-    if missing_programs():
-        yield found
-        return
-    state = lab.folder / "real-server"
-    state.mkdir()
-    with real_server_in(state) as real:
-        address = Address(real.url, real.token)
-        yield {
-            **found,
-            REAL: Contender("kube-apiserver and etcd, TLS", lambda: contextlib.nullcontext(address)),
-        }
 
 
 # -- Start -------------------------------------------------------------------------------------------------
@@ -169,7 +111,7 @@ def _first_answers(lab: Lab) -> Figures:
 def _first_answer_of_a_program(lab: Lab) -> Figures:
     address = Address(f"http://127.0.0.1:{_free_port()}")
     start = time.perf_counter()
-    with lab.running(*_PROGRAM, "--port", address.url.rpartition(":")[2]) as process:
+    with lab.running(*PROGRAM, "--port", address.url.rpartition(":")[2]) as process:
         pause = threading.Event()
         while not _answers(address):
             if process.poll() is not None or time.perf_counter() - start > _START_WITHIN:
@@ -233,7 +175,14 @@ def load_table(
             1e6 * middle(each[name]["client"] for each in rounds),
             ratio,
         )
-        rows.append(Row(name, server.title, figures, _at_least(f"writes_{name}", ratio, server.limit)))
+        rows.append(
+            Row(
+                name,
+                server.title,
+                figures,
+                at_least(f"writes_{name}", ratio, WRITES if server.is_judged else None),
+            )
+        )
     title = (
         f"{CONNECTIONS} connections kept alive, a pod of 3 KB, {size.tenths / 10:g} s of each kind of request: "
         f"median of {size.repeat}"
@@ -260,37 +209,6 @@ def watch_table(
         "all rounds' mistakes"
     )
     return Table("watch", title, columns, tuple(rows))
-
-
-def rate(rounds: Iterable[Mapping[str, Figures]], name: str, what: str) -> float:
-    """How many things a server got done in a second."""
-    return 1 / middle(each[name][what] for each in rounds)
-
-
-def times_the_real(
-    rounds: Sequence[Mapping[str, Figures]], name: str, kinds: tuple[str, ...]
-) -> float | None:
-    """How many times a server's rate is that of the real one, as much of each kind as of the others.
-
-    Returns:
-        The median of what the rounds say; None without a real server.
-    """
-    if REAL not in rounds[0]:
-        return None
-    return middle(_seconds(each[REAL], kinds) / _seconds(each[name], kinds) for each in rounds)
-
-
-def middle(figures: Iterable[float | None]) -> float:
-    """The median of the figures that were measured."""
-    return statistics.median(each for each in figures if each is not None)
-
-
-def _seconds(figures: Figures, kinds: tuple[str, ...]) -> float:
-    return sum(figures[kind] or 0 for kind in kinds)
-
-
-def _at_least(name: str, value: float | None, limit: float | None) -> Target | None:
-    return None if value is None or limit is None else Target(name, value, limit, is_least=True)
 
 
 # -- Memory ------------------------------------------------------------------------------------------------
@@ -370,20 +288,19 @@ def _notes(servers: Mapping[str, Contender]) -> tuple[str, ...]:
         "The server's process also remembers the last requests, up to 10,000, and 8 MiB of their bodies.",
     ]
     if REAL in servers:
-        notes.append(
-            "kube-apiserver does more for a write than ours: it tracks managedFields, and answers with them. "
-            "Its etcd does not wait for the disk (unsafe-no-fsync), which favours it."
-        )
-    else:
-        missing = ", ".join(missing_programs())
-        notes.append(f"Not in {ASSETS}, so nothing to compare with: {missing} (see KUBEBUILDER_ASSETS).")
+        notes.append("kube-apiserver does more for a write than ours.")
+    notes.append(remark(servers))
     return tuple(notes)
 
 
 def main() -> None:
     """Run the benchmark."""
     parser = measure.parser(__doc__, repeat=5, quick=True)
+    parser.add_argument("--apply", action="store_true", help="measure server-side apply, and nothing else")
     options = parser.parse_args()
     size = Size.quick() if options.quick else Size(options.repeat)
     with measure.lab() as lab:
-        show(run(lab, size))
+        if options.apply:
+            show(apply_report(lab, size.repeat, is_quick=options.quick))
+        else:
+            show(run(lab, size))

@@ -12,8 +12,7 @@ from benchmarks.harness import measure, pods, report, wire
 from benchmarks.harness.measure import Figures
 from benchmarks.harness.report import Column, Report, Row, Table, Target
 from benchmarks.harness.wire import Address
-from benchmarks.server import benchmark as server
-from benchmarks.server import load
+from benchmarks.server import contenders, load
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,18 +133,18 @@ ROUNDS: list[dict[str, Figures]] = [
 
 
 def test_a_rate_is_that_of_the_round_in_the_middle() -> None:
-    assert server.rate(ROUNDS, "ours", "update") == pytest.approx(1000 / 3)
+    assert contenders.rate(ROUNDS, "ours", "update") == pytest.approx(1000 / 3)
 
 
 def test_servers_are_compared_within_each_round_and_the_middle_one_counts() -> None:
-    assert server.times_the_real(ROUNDS, "ours", ("create", "update")) == pytest.approx(3)
-    assert server.times_the_real(ROUNDS, "real", ("create",)) == 1
+    assert contenders.times_the_real(ROUNDS, "ours", ("create", "update")) == pytest.approx(3)
+    assert contenders.times_the_real(ROUNDS, "real", ("create",)) == 1
 
 
 def test_without_a_real_server_there_is_nothing_to_compare_with() -> None:
     alone = [{"ours": each["ours"]} for each in ROUNDS]
 
-    assert server.times_the_real(alone, "ours", ("create",)) is None
+    assert contenders.times_the_real(alone, "ours", ("create",)) is None
 
 
 def test_a_target_may_be_the_least(capsys: pytest.CaptureFixture[str]) -> None:
