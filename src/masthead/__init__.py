@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from masthead._sync.typed import TypedResource as TypedResource
     from masthead._sync.watch import Watch as Watch
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
     from masthead.errors import DeadlineError as DeadlineError
@@ -130,6 +131,7 @@ _HOMES = {
     "Config": "masthead._config.model",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",
+    "ApplyConflictError": "masthead.errors",
     "ConflictError": "masthead.errors",
     "DeadlineError": "masthead.errors",
     "ExpiredError": "masthead.errors",

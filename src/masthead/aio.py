@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._schema.extraction import extract as extract
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
+    from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
     from masthead.errors import DeadlineError as DeadlineError
@@ -119,6 +120,7 @@ _HOMES = {
     "RestMapper": "masthead._discovery.rest_mapper",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",
+    "ApplyConflictError": "masthead.errors",
     "ConflictError": "masthead.errors",
     "DeadlineError": "masthead.errors",
     "ExpiredError": "masthead.errors",

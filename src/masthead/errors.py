@@ -29,7 +29,9 @@
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ManifestError                manifests could not be read, applied or deleted
      └─ StatusError                  the server returned a failure: one subclass per reason
-         ├─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
+         ├─ ConflictError            the object has changed since it was read
+         │   └─ ApplyConflictError   other field managers own what was applied
+         └─ BadRequestError, UnauthorizedError, ForbiddenError, NotFoundError, ...
 
 A message names the operation, the object, the problem and the next step.
 """
@@ -64,10 +66,12 @@ from masthead._errors.base import (
     UnknownIndexError,
     UnknownKindError,
 )
+from masthead._errors.field_manager_conflicts import FieldManagerConflict
 from masthead._errors.status import (
     BY_CODE,
     BY_REASON,
     AlreadyExistsError,
+    ApplyConflictError,
     BadRequestError,
     ConflictError,
     ExpiredError,
@@ -97,6 +101,7 @@ __all__ = [
     "BY_REASON",
     "AlreadyControlledError",
     "AlreadyExistsError",
+    "ApplyConflictError",
     "AuthError",
     "BadRequestError",
     "CertificateError",
@@ -107,6 +112,7 @@ __all__ = [
     "DeadlineError",
     "DecodeError",
     "ExpiredError",
+    "FieldManagerConflict",
     "ForbiddenError",
     "GatewayTimeoutError",
     "GenerateError",

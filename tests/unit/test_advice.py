@@ -180,8 +180,8 @@ CASES = [
         409,
         "apply",
         "configmaps",
-        "Apply failed with 1 conflict",
-        "Leave out the fields that error.details",
+        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes',
+        "Leave out metadata.resource_version to apply",
     ),
     (
         "Conflict",
@@ -222,6 +222,22 @@ CASES = [
         "deployments.apps",
         "failed to create typed patch object (/dd; apps/v1, Kind=Deployment): .spec.replcas: field not declared in schema",
         "The kind has no field of that name: fix the spelling",
+    ),
+    (
+        "InternalError",
+        500,
+        "apply",
+        "deployments.apps",
+        'failed to create typed patch object (/web; v1, Kind=Pod): .spec.containers: duplicate entries for key [name="a"]',
+        "Two items of that list have the same key",
+    ),
+    (
+        "InternalError",
+        500,
+        "apply",
+        "deployments.apps",
+        "failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.replicas: expected numeric",
+        "Fix the field that the message names",
     ),
     (
         "InternalError",

@@ -15,6 +15,7 @@ from masthead._client.create_verbs import CreateVerbs
 from masthead._client.mutations import (
     apply_mutation,
     deleted_conflict,
+    is_retried,
     overlay,
     prepare_create,
     retry_schedule,
@@ -43,6 +44,8 @@ T = TypeVar("T", bound=Object)
 async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises `ConflictError`.
 
+    An `ApplyConflictError` is raised at once: the same apply conflicts with the same managers again.
+
     Args:
         fn: Reads the object, changes it and writes it. A function that writes an object read earlier can only
             conflict again; for the usual case, see `update_with_retry`.
@@ -50,6 +53,7 @@ async def retry_on_conflict(fn: Callable[[], Awaitable[R]], *, attempts: int | A
 
     Raises:
         ConflictError: If the last attempt conflicts as well.
+        ApplyConflictError: If other managers own fields that it applies.
         InvalidValueError: If `attempts` allows no attempt.
     """
     return await retry_on(fn, ConflictError, attempts=attempts)
@@ -65,7 +69,8 @@ async def retry_on(
 
     Args:
         fn: The function.
-        errors: The errors to retry on.
+        errors: The errors to retry on. An `ApplyConflictError`, which a retry does not help, is among them only if
+            it is named itself.
         attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:
@@ -76,8 +81,8 @@ async def retry_on(
     while True:
         try:
             return await fn()
-        except errors:
-            delay = next(delays, None)
+        except errors as error:
+            delay = next(delays, None) if is_retried(error, errors) else None
             if delay is None:
                 raise
         # Outside the except block: a cancellation here must not have the error as its context.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from masthead._meta.object import Object
 from masthead._sansio.backoff import DEFAULT_RETRY
-from masthead.errors import ConflictError, InvalidValueError
+from masthead.errors import ApplyConflictError, ConflictError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ __all__ = [
     "overlay",
     "update_result",
     "retry_schedule",
+    "is_retried",
     "prepare_create",
     "deleted_conflict",
 ]
@@ -51,6 +52,15 @@ def retry_schedule(attempts: int | Attempts) -> Attempts:
     if wanted.count < 1:
         raise InvalidValueError(f"attempts is {wanted.count}; it must be at least 1", value=wanted.count)
     return wanted
+
+
+def is_retried(error: Exception, errors: tuple[type[Exception], ...]) -> bool:
+    """Whether `retry_on` retries after an error of these classes.
+
+    An apply that conflicts with other managers conflicts again: it is retried only if its own class is among them.
+    """
+    # differs from client-go: its RetryOnConflict retries such an apply as well.
+    return not isinstance(error, ApplyConflictError) or ApplyConflictError in errors
 
 
 def apply_mutation(found: T, mutate: Mutate[T]) -> T | None:

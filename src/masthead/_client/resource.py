@@ -73,8 +73,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
-            ConflictError: If another manager owns a field; ``details.causes`` lists them, and `force` takes
-                them over.
+            ApplyConflictError: If other managers own some of the fields with other values; its ``conflicts`` lists
+                them, and `force` takes them over.
         """
         return await self._apply(
             obj,

@@ -113,7 +113,7 @@ class Scales:
         """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: If another manager owns it.
+            ApplyConflictError: If other managers own it with another value, and not `force`.
         """
         return await self._of(resource).apply_scale(
             name,

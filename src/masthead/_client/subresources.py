@@ -90,7 +90,7 @@ class StatusVerbs(WriteBase[T], Generic[T]):
         """Apply an object's status with server-side apply, and own its fields.
 
         Raises:
-            ConflictError: If another manager owns a field.
+            ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
         return await self._apply(
             obj,
@@ -241,7 +241,7 @@ class ScaleVerbs(SubresourceBase[T], Generic[T]):
         """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: If another manager owns it.
+            ApplyConflictError: If other managers own it with another value, and not `force`.
         """
         given = scale if isinstance(scale, Object) else (await self._kind_of("scale")).from_dict(scale)
         return await self.patch_scale(

@@ -158,8 +158,8 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
             frozenset({"create"}),
         ),
         _Case(
-            ("",),
-            "Leave out the fields that error.details.causes names, or take them over with force=True.",
+            ("the object has been modified",),
+            "Leave out metadata.resource_version to apply to whatever version is there, or give the newest.",
             frozenset({"apply"}),
         ),
     ),
@@ -182,7 +182,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
     "UnsupportedMediaType": (
         _Case(
             ("",),
-            "The server has no server-side apply (nor has the embedded one yet): update, or patch by merge.",
+            "The server has no server-side apply: update, or patch by merge.",
             frozenset({"apply"}),
         ),
         _Case(("",), "Send JSON: content_type application/json.", frozenset({"create", "update"})),
@@ -197,6 +197,10 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         _Case(
             ("field not declared in schema",),
             "The kind has no field of that name: fix the spelling, or leave it out. Sending it again will not help.",
+        ),
+        _Case(
+            ("failed to create typed patch object", "duplicate entries for key"),
+            "Two items of that list have the same key: leave out one of them. Sending it again will not help.",
         ),
         _Case(
             ("failed to create typed patch object",),

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from masthead._errors.advice import FailedRequest, advice_for, names_another
 from masthead._errors.base import MastheadError, printable
+from masthead._errors.field_manager_conflicts import field_manager_conflicts, has_field_manager_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._errors.field_manager_conflicts import FieldManagerConflict
     from masthead._meta.v1 import Status, StatusDetails
 
 _SHOWN = 10_000
@@ -171,11 +173,30 @@ class AlreadyExistsError(StatusError):
 
 
 class ConflictError(StatusError):
-    """The object was changed concurrently, or another field manager owns the field."""
+    """The object was changed concurrently, or, as an `ApplyConflictError`, other field managers own some of its fields."""
 
     reason_name: ClassVar[str] = "Conflict"
     usual_code: ClassVar[int] = 409
     advice = "Read the object again, repeat the change on the new version, and retry."
+
+
+class ApplyConflictError(ConflictError):
+    """Other field managers own fields of an object that was applied with other values; nothing was changed.
+
+    The same apply conflicts again, however often it is retried, so `retry_on_conflict` does not. For each field there are
+    three ways out: take it over with ``force=True``, leave it out and so to its manager, or apply the value that it
+    has and share it.
+    """
+
+    advice = (
+        "For each of these fields: take it over with force=True; or leave it out, and so to its manager; or apply the "
+        "value that it has, to share it. error.conflicts lists them."
+    )
+
+    @property
+    def conflicts(self) -> tuple[FieldManagerConflict, ...]:
+        """Each field that another manager owns, with that manager; a field of several managers stands there for each."""
+        return field_manager_conflicts(self.details)
 
 
 class GoneError(StatusError):
@@ -336,7 +357,10 @@ def error_from_status(
     code, reason = status.code or 0, status.reason or ""
     if not 0 <= code <= _HIGHEST_CODE:  # not an HTTP status code
         code = 0
-    return status_error_class(reason=reason, code=code, verb=verb)(
+    cls = status_error_class(reason=reason, code=code, verb=verb)
+    if cls is ConflictError and has_field_manager_conflicts(details):
+        cls = ApplyConflictError
+    return cls(
         status.message or "",
         verb=verb,
         resource=resource,

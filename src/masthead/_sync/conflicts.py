@@ -14,6 +14,7 @@ from masthead._client.conflicts import read_again, read_live
 from masthead._client.mutations import (
     apply_mutation,
     deleted_conflict,
+    is_retried,
     overlay,
     prepare_create,
     retry_schedule,
@@ -46,7 +47,8 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
 
     Args:
         fn: The function.
-        errors: The errors to retry on.
+        errors: The errors to retry on. An `ApplyConflictError`, which a retry does not help, is among them only if
+            it is named itself.
         attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:
@@ -57,8 +59,8 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
     while True:
         try:
             return fn()
-        except errors:
-            delay = next(delays, None)
+        except errors as error:
+            delay = next(delays, None) if is_retried(error, errors) else None
             if delay is None:
                 raise
         threading.Event().wait(delay)
@@ -68,6 +70,8 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
 def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT_RETRY) -> R:
     """Call a function, and retry it while it raises `ConflictError`.
 
+    An `ApplyConflictError` is raised at once: the same apply conflicts with the same managers again.
+
     Args:
         fn: Reads the object, changes it and writes it. A function that writes an object read earlier can only
             conflict again; for the usual case, see `update_with_retry`.
@@ -75,6 +79,7 @@ def retry_on_conflict(fn: Callable[[], R], *, attempts: int | Attempts = DEFAULT
 
     Raises:
         ConflictError: If the last attempt conflicts as well.
+        ApplyConflictError: If other managers own fields that it applies.
         InvalidValueError: If `attempts` allows no attempt.
     """
     return retry_on(fn, ConflictError, attempts=attempts)

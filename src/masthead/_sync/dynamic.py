@@ -128,7 +128,7 @@ class DynamicResource(ResourceClient[Unstructured]):
         """Apply an object, or a subresource of it, with server-side apply.
 
         Raises:
-            ConflictError: If another manager owns a field.
+            ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
         return self._portal.call(
             self._async.apply(

@@ -103,7 +103,7 @@ class Scales(Facade[AsyncScales]):
         """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: If another manager owns it.
+            ApplyConflictError: If other managers own it with another value, and not `force`.
         """
         return self._portal.call(
             self._async.apply(

@@ -88,7 +88,7 @@ class StatusVerbs(BaseResource[T], Generic[T]):
         """Apply an object's status with server-side apply, and own its fields.
 
         Raises:
-            ConflictError: If another manager owns a field.
+            ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
         """
         return self._portal.call(
             self._async.apply_status(
@@ -175,7 +175,7 @@ class ScaleVerbs(BaseResource[T], Generic[T]):
         """Apply the desired number of replicas with server-side apply, and own the field.
 
         Raises:
-            ConflictError: If another manager owns it.
+            ApplyConflictError: If other managers own it with another value, and not `force`.
         """
         return self._portal.call(
             self._async.apply_scale(

@@ -24,6 +24,7 @@ from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap, Namespace, Service
 from masthead.errors import (
     AlreadyExistsError,
+    ApplyConflictError,
     ConflictError,
     InvalidValueError,
     NotFoundError,
@@ -68,6 +69,16 @@ class Flaky:
 async def test_a_conflict_is_retried() -> None:
     assert await retry_on_conflict(Flaky(ConflictError("taken"), 2), attempts=AT_ONCE) == 3
     assert await retry_on_conflict(Flaky(ConflictError("taken"), 4)) == 5
+
+
+async def test_an_apply_that_conflicts_with_other_managers_is_not_retried() -> None:
+    flaky = Flaky(ApplyConflictError("owned"), 1)
+    with pytest.raises(ApplyConflictError):
+        await retry_on_conflict(flaky, attempts=AT_ONCE)
+    with pytest.raises(ApplyConflictError):
+        await retry_on(Flaky(ApplyConflictError("owned"), 1), ConflictError, Exception, attempts=AT_ONCE)
+    assert flaky.calls == 1
+    assert await retry_on(Flaky(ApplyConflictError("owned"), 1), ApplyConflictError, attempts=AT_ONCE) == 2
 
 
 async def test_the_last_conflict_is_raised() -> None:

@@ -19,7 +19,7 @@ from masthead._sync.conflicts import RetryVerbs, retry_on, retry_on_conflict
 from masthead._sync.portal import Portal
 from masthead._transport.http import HttpTransport
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import AlreadyExistsError, ConflictError, NotFoundError
+from masthead.errors import AlreadyExistsError, ApplyConflictError, ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,13 @@ class Flaky:
         if self.calls <= self.times:
             raise self.error
         return self.calls
+
+
+def test_an_apply_that_conflicts_with_other_managers_is_not_retried() -> None:
+    flaky = Flaky(ApplyConflictError("owned"), 1)
+    with pytest.raises(ApplyConflictError):
+        retry_on_conflict(flaky, attempts=AT_ONCE)
+    assert flaky.calls == 1
 
 
 def test_only_conflicts_are_retried_and_the_last_is_raised() -> None:

@@ -1,0 +1,104 @@
+"""The conflicts of a refused server-side apply, decoded from the causes of its Status.
+
+The server has no fields for the other manager; it says everything in one sentence::
+
+    conflict with "kubectl" with subresource "status" using apps/v1 at 2026-01-02T15:04:05Z
+                  manager                subresource        version    time of the update
+
+Only a manager that has updated the object, instead of applying it, is followed by a version.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from masthead._meta.v1 import StatusDetails
+
+__all__ = ["FieldManagerConflict", "field_manager_conflicts", "has_field_manager_conflicts"]
+
+_CAUSE: Final = "FieldManagerConflict"
+"""The type of the causes of a refused apply."""
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_MESSAGE: Final = re.compile(
+    rf"conflict with (?P<manager>{_QUOTED})(?: with subresource (?P<subresource>{_QUOTED}))?"
+    r"(?: using (?P<version>\S+)(?: at (?P<time>\S+))?)?",
+)
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
+_LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_HIGHEST: Final = 0x10FFFF
+
+Operation: TypeAlias = Literal["Apply", "Update"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldManagerConflict:
+    """A field that was applied with another value than that of a manager who owns it.
+
+    Attributes:
+        field: The path of the field, such as ``.spec.template.spec.containers[name="web"].image``.
+        manager: The manager who owns it; empty if the server did not name one.
+        operation: How the manager has come to own it: ``Apply`` for server-side apply, ``Update`` for any other write.
+        subresource: The subresource through which it has, such as ``status``; empty for the object itself.
+        api_version: The API version of an ``Update``; empty for an ``Apply``.
+        time: The time of an ``Update``, if the server said so.
+        message: What the server said.
+    """
+
+    field: str
+    manager: str
+    operation: Operation = "Apply"
+    subresource: str = ""
+    api_version: str = ""
+    time: datetime | None = None
+    message: str = ""
+
+
+def has_field_manager_conflicts(details: StatusDetails | None) -> bool:
+    """Whether a Status refuses an apply because other managers own some of its fields."""
+    return details is not None and any(each.reason == _CAUSE for each in details.causes)
+
+
+def field_manager_conflicts(details: StatusDetails | None) -> tuple[FieldManagerConflict, ...]:
+    """Decode the conflicts in the details of a Status, in the server's order."""
+    causes = details.causes if details is not None else ()
+    return tuple(_conflict(each.field or "", each.message or "") for each in causes if each.reason == _CAUSE)
+
+
+def _conflict(field: str, message: str) -> FieldManagerConflict:
+    found = _MESSAGE.fullmatch(message)
+    if found is None:  # another server's words
+        return FieldManagerConflict(field, "", message=message)
+    version = found["version"] or ""
+    return FieldManagerConflict(
+        field,
+        _unquoted(found["manager"]),
+        "Update" if version else "Apply",
+        _unquoted(found["subresource"] or '""'),
+        version,
+        _time(found["time"]),
+        message,
+    )
+
+
+def _unquoted(text: str) -> str:
+    """Read a string that Go has quoted."""
+    return _ESCAPE.sub(_unescaped, text[1:-1])
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    byte, short, long, letter = escape.groups()
+    if letter is not None:
+        return _LETTERS.get(letter, letter)
+    code = int(byte or short or long, 16)
+    return chr(code) if code <= _HIGHEST else escape[0]
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
