@@ -1,30 +1,272 @@
-"""Field sets in the FieldsV1 format of ``managedFields``.
+"""Field sets: the fields that a manager owns, or that a write has changed, in the FieldsV1 format of ``managedFields``.
 
-====================  ================================================================
-``f:name``            a field of a struct, or an entry of a map
-``k:{"name":"web"}``  the list item with these key values
-``v:"a"``             the list item with this value
-``i:0``               the list item at this index
-``.``                 the value itself, apart from its fields and items
-====================  ================================================================
+A set is a tree of path elements (`masthead._schema.path_elements`). A node without children is a member; one with children is
+a member only if it contains ``.``, the element for the value itself::
 
-An empty set stands for the value as a whole.
+    {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}   # .metadata.labels and .metadata.labels.app
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import msgspec
 
 from masthead._meta.walk import same
+from masthead._schema.path_elements import element_order, invalid_element, read_element
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["OwnedFields", "read_fields_v1"]
+    from masthead._schema.path_elements import Path
+
+__all__ = [
+    "LEAF",
+    "SELF",
+    "FieldSet",
+    "Node",
+    "OwnedFields",
+    "has_children",
+    "is_member",
+    "read_fields_v1",
+    "united",
+    "with_self",
+]
+
+Node: TypeAlias = "dict[str, Node]"
+"""A node of a field set; it is never changed once it is part of one."""
+SELF: Final = "."
+"""The element that makes a node with children a member."""
+LEAF: Final[Node] = {}
+"""A member without children."""
+
+
+class FieldSet:
+    """An immutable set of field paths.
+
+    Args:
+        root: The tree, in the form that `to_fields_v1` returns, and never changed afterwards.
+    """
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Node | None = None) -> None:
+        self.root: Final[Node] = root or {}
+
+    @classmethod
+    def of(cls, *paths: Path) -> FieldSet:
+        """Return the set of some paths; the empty path is no member of any set."""
+        found = cls()
+        for path in paths:
+            node: Node = LEAF
+            for element in reversed(path):
+                node = {element: node}
+            found |= cls(node)
+        return found
+
+    @classmethod
+    def from_fields_v1(cls, plain: Mapping[str, object]) -> FieldSet:
+        """Read a set that a client sent. Elements of unknown types are ignored, as kube-apiserver does.
+
+        Raises:
+            DecodeError: If it is invalid.
+        """
+        try:
+            return cls(_children_of(plain))
+        except RecursionError:
+            raise DecodeError("managed fields are nested too deeply", path="metadata.managedFields") from None
+
+    def to_fields_v1(self) -> Node:
+        """Return it as FieldsV1, with the elements in kube-apiserver's order."""
+        return _sorted(self.root)
+
+    def __bool__(self) -> bool:
+        """Whether it has a member."""
+        return bool(self.root)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it has the same members as another set."""
+        return isinstance(other, FieldSet) and self.root == other.root
+
+    def __hash__(self) -> int:
+        """The hash of its paths."""
+        return hash(frozenset(self.paths()))
+
+    def __repr__(self) -> str:
+        """The tree."""
+        return f"FieldSet({self.root!r})"
+
+    def __contains__(self, path: Path) -> bool:
+        """Whether a path is a member."""
+        node = self.below(path)
+        return bool(path) and node is not None and is_member(node)
+
+    def below(self, path: Path) -> Node | None:
+        """Return the node at a path; None if there is none."""
+        node = self.root
+        for element in path:
+            if element not in node:
+                return None
+            node = node[element]
+        return node
+
+    def __or__(self, other: FieldSet) -> FieldSet:
+        """The members of either."""
+        if not other.root or self.root is other.root:
+            return self
+        return FieldSet(_united(self.root, other.root)) if self.root else other
+
+    def __and__(self, other: FieldSet) -> FieldSet:
+        """The members of both."""
+        return FieldSet(_common(self.root, other.root))
+
+    def __sub__(self, other: FieldSet) -> FieldSet:
+        """The members that are not in the other set; what lies below a member of it stays."""
+        return FieldSet(_rest(self.root, other.root)) if other.root else self
+
+    def without_trees(self, other: FieldSet) -> FieldSet:
+        """Return the members that are not in the other set, nor below a member of it."""
+        return FieldSet(_outside(self.root, other.root)) if other.root else self
+
+    def paths(self) -> Iterator[Path]:
+        """Yield the paths in kube-apiserver's order: of each node first its own members, then those below."""
+        yield from _paths(self.root, ())
+
+
+def is_member(node: Node) -> bool:
+    """Tell whether a node, other than a root, is itself a member."""
+    return not node or SELF in node
+
+
+def has_children(node: Node) -> bool:
+    """Tell whether there are members below a node."""
+    return len(node) > (SELF in node)
+
+
+def with_self(node: Node | None) -> Node:
+    """Return a node as a member."""
+    return node if node is not None and is_member(node) else {SELF: LEAF, **(node or LEAF)} if node else LEAF
+
+
+def _united(one: Node, other: Node) -> Node:
+    found = dict(one)
+    for element, node in other.items():
+        present = found.get(element)
+        found[element] = node if present is None else _united_nodes(present, node)
+    return found
+
+
+def united(one: Node | None, other: Node | None) -> Node | None:
+    """Return the node with the members of both; None stands for a node without any."""
+    if one is None or other is None:
+        return other if one is None else one
+    return _united_nodes(one, other)
+
+
+def _united_nodes(one: Node, other: Node) -> Node:
+    if one is other:
+        return one
+    if not one or not other:
+        return with_self(one or other)
+    return _united(one, other)
+
+
+def _node(children: Node, *, member: bool) -> Node | None:
+    """A node from its children, of which it may have none; None if it is not needed."""
+    if not children:
+        return LEAF if member else None
+    return {SELF: LEAF, **children} if member else children
+
+
+def _common(one: Node, other: Node) -> Node:
+    small, large = (one, other) if len(one) <= len(other) else (other, one)
+    found: Node = {}
+    for element, node in small.items():
+        match = large.get(element)
+        if match is None or element == SELF:
+            continue
+        both = (
+            node
+            if node is match
+            else _node(_common(node, match), member=is_member(node) and is_member(match))
+        )
+        if both is not None:
+            found[element] = both
+    return found
+
+
+def _rest(one: Node, other: Node) -> Node:
+    found: Node = {}
+    for element, node in one.items():
+        if element == SELF:
+            continue
+        taken = other.get(element)
+        left = (
+            node
+            if taken is None
+            else _node(_rest(node, taken), member=is_member(node) and not is_member(taken))
+        )
+        if left is not None:
+            found[element] = left
+    return found
+
+
+def _outside(one: Node, other: Node) -> Node:
+    found: Node = {}
+    for element, node in one.items():
+        taken = other.get(element)
+        if element == SELF or (taken is not None and is_member(taken)):
+            continue
+        left = node if taken is None else _node(_outside(node, taken), member=is_member(node))
+        if left is not None:
+            found[element] = left
+    return found
+
+
+def _paths(node: Node, prefix: Path) -> Iterator[Path]:
+    elements = sorted((each for each in node if each != SELF), key=element_order)
+    yield from ((*prefix, each) for each in elements if is_member(node[each]))
+    for each in elements:
+        yield from _paths(node[each], (*prefix, each))
+
+
+def _sorted(node: Node) -> Node:
+    if len(node) == 1:
+        [(element, below)] = node.items()
+        return {element: _sorted(below)} if below else node
+    # Most elements are fields, which sort by their text; "." comes before them all.
+    if all(element[0] == "f" or element == SELF for element in node):
+        elements = sorted(node)
+    else:
+        elements = sorted((each for each in node if each != SELF), key=element_order)
+        if SELF in node:
+            elements.insert(0, SELF)
+    return {each: _sorted(below) if (below := node[each]) else LEAF for each in elements}
+
+
+def _children_of(plain: Mapping[str, object]) -> Node:
+    found: Node = {}
+    for text, below in plain.items():
+        # Other than its fields and items, the value itself needs no element.
+        if text == SELF or (element := read_element(text)) is None:
+            continue
+        node = _read_node(text, below)
+        # Two texts of one element may follow each other.
+        found[element] = _united_nodes(found[element], node) if element in found else node
+    return found
+
+
+def _read_node(text: str, below: object) -> Node:
+    if below is None:
+        return LEAF
+    if not isinstance(below, dict):
+        raise invalid_element(text)
+    plain = cast("dict[str, object]", below)
+    children = _children_of(plain)
+    return {SELF: LEAF, **children} if children and SELF in plain else children
+
 
 _INDEX_DIGITS: Final = 10
 """An index of so many digits is rejected: no list is that long."""

@@ -1,0 +1,187 @@
+"""Comparison: the fields that a write adds, modifies and removes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from masthead._schema.field_sets import LEAF, FieldSet, united, with_self
+from masthead._schema.path_elements import field_element
+from masthead._schema.structured_merge.items import items_by_element
+from masthead._schema.structured_merge.types import MapType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._schema.field_sets import Node
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import Form, ListType, MergeType
+
+__all__ = ["Comparison", "compare", "equal"]
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Comparison(NamedTuple):
+    """How two values of one type differ; no path is in two of the sets.
+
+    Attributes:
+        added: What only the new value has, with the values that are new as a whole.
+        modified: What both have, with different values.
+        removed: What only the old value has, with the values that are gone as a whole.
+    """
+
+    added: FieldSet = FieldSet()
+    modified: FieldSet = FieldSet()
+    removed: FieldSet = FieldSet()
+
+    def filtered(self, keep: Callable[[FieldSet], FieldSet]) -> Comparison:
+        """Return what a filter keeps of each set."""
+        return Comparison(keep(self.added), keep(self.modified), keep(self.removed))
+
+
+def equal(one: Json, other: Json) -> bool:
+    """Tell whether two values are equal; unlike in Python, a boolean never equals a number."""
+    if one != other:
+        return False
+    kind = one.__class__
+    if kind is dict or kind is list:
+        # Encoding is several times faster than a walk, and few equal values have different encodings.
+        return _encode(one) == _encode(other) or _same_booleans(one, other)
+    return (kind is bool) == (other.__class__ is bool)
+
+
+def _same_booleans(one: Json, other: Json) -> bool:
+    if isinstance(one, dict):
+        return all(_same_booleans(each, other[name]) for name, each in one.items())
+    if isinstance(one, list):
+        return all(map(_same_booleans, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
+
+
+def compare(old: Json, new: Json, of: MergeType) -> Comparison:
+    """Compare two values of one type.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    found = _compare(old, new, of)
+    return Comparison(FieldSet(found.added), FieldSet(found.modified), FieldSet(found.removed))
+
+
+class _Nodes:
+    """The nodes of a value and of what lies below it; None where nothing is a member."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(
+        self, added: Node | None = None, modified: Node | None = None, removed: Node | None = None
+    ) -> None:
+        self.added = added
+        self.modified = modified
+        self.removed = removed
+
+    def put(self, element: str, below: _Nodes) -> None:
+        """Take over what was found below an element."""
+        if below.added is not None:
+            self.added = _with(self.added, element, below.added)
+        if below.modified is not None:
+            self.modified = _with(self.modified, element, below.modified)
+        if below.removed is not None:
+            self.removed = _with(self.removed, element, below.removed)
+
+
+def _with(node: Node | None, element: str, below: Node) -> Node:
+    if node is None:
+        return {element: below}
+    node[element] = below
+    return node
+
+
+_EQUAL: Final = _Nodes()
+_MODIFIED: Final = _Nodes(modified=LEAF)
+
+
+def _compare(old: Json, new: Json, of: MergeType | None) -> _Nodes:
+    if of is None:
+        return _EQUAL if equal(old, new) else _MODIFIED
+    before, after = of.form(old), of.form(new)
+    found = _compare_as(after, old, new)
+    # A value that had another form has lost what was in it.
+    return found if before is after else _both(_compare_as(before, old, new), found)
+
+
+def _both(one: _Nodes, other: _Nodes) -> _Nodes:
+    return _Nodes(
+        united(one.added, other.added),
+        united(one.modified, other.modified),
+        united(one.removed, other.removed),
+    )
+
+
+def _compare_as(form: Form, old: Json, new: Json) -> _Nodes:
+    if form is None or form.is_atomic:
+        return _EQUAL if equal(old, new) else _MODIFIED
+    kind = dict if isinstance(form, MapType) else list
+    before: Json = old if isinstance(old, kind) else kind()
+    after: Json = new if isinstance(new, kind) else kind()
+    if not before and not after:
+        # Null and empty differ.
+        return _EQUAL if equal(old, new) else _MODIFIED
+    if isinstance(form, MapType):
+        return _compare_maps(before, after, form)
+    return _compare_lists(before, after, form)
+
+
+def _compare_maps(old: dict[str, Json], new: dict[str, Json], of: MapType) -> _Nodes:
+    found = _Nodes()
+    for name, after in new.items():
+        if name not in old:
+            found.put(field_element(name), _Nodes(added=_whole(after, of.type_of(name))))
+        elif (before := old[name]) is not after and not equal(before, after):
+            found.put(field_element(name), _compare(before, after, of.type_of(name)))
+    if len(old) != len(new) or old.keys() != new.keys():
+        for name, before in old.items():
+            if name not in new:
+                found.put(field_element(name), _Nodes(removed=_whole(before, of.type_of(name))))
+    return found
+
+
+def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
+    found = _Nodes()
+    before, after = items_by_element(old, of), items_by_element(new, of)
+    for element in {**before, **after}:
+        found.put(element, _compare_items(before.get(element, []), after.get(element, []), of.items))
+    return found
+
+
+def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
+    """Compare the items with one element, which may stand in a list several times."""
+    if len(old) > 1 and len(new) > 1:
+        return _EQUAL if equal(old, new) else _MODIFIED
+    if len(old) > 1:
+        return _Nodes(added=_whole(new[0], of) if new else None, removed=LEAF)
+    if len(new) > 1:
+        return _Nodes(added=LEAF, removed=_whole(old[0], of) if old else None)
+    if not old:
+        return _Nodes(added=_whole(new[0], of))
+    if not new:
+        return _Nodes(removed=_whole(old[0], of))
+    return _EQUAL if equal(old[0], new[0]) else _compare(old[0], new[0], of)
+
+
+def _whole(value: Json, of: MergeType | None) -> Node:
+    """The node of a value that only one side has: it is a member with all that is in it."""
+    form = None if of is None else of.form(value)
+    if form is None or form.is_atomic or not value or not isinstance(value, dict | list):
+        return LEAF
+    found: Node = {}
+    if isinstance(form, MapType):
+        if isinstance(value, dict):
+            for name, each in value.items():
+                found[field_element(name)] = _whole(each, form.type_of(name))
+    elif isinstance(value, list):
+        for element, items in items_by_element(value, form).items():
+            found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF
+    return with_self(found)

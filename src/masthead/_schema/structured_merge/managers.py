@@ -1,0 +1,304 @@
+"""Managers: who owns which fields after an update or an apply, and which conflicts there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+
+from masthead._schema.field_sets import FieldSet
+from masthead._schema.structured_merge.comparison import Comparison, compare, equal
+from masthead._schema.structured_merge.merging import merge
+from masthead._schema.structured_merge.ownership import field_set_of, named_fields
+from masthead._schema.structured_merge.reconciliation import reconcile
+from masthead._schema.structured_merge.removal import remove_items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead._schema.path_elements import Path
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import MergeType
+
+__all__ = [
+    "ApplyConflicts",
+    "Conflict",
+    "Filter",
+    "ManagedSet",
+    "ManagerKey",
+    "Managers",
+    "Versions",
+    "apply",
+    "update",
+]
+
+
+class ManagerKey(NamedTuple):
+    """What tells the entries of ``managedFields`` apart.
+
+    Attributes:
+        manager: The manager's name.
+        operation: ``Apply`` or ``Update``.
+        api_version: The version of an update; empty for apply, so that a manager has one entry whatever version it applies.
+        subresource: The subresource that was written; empty for the object itself.
+    """
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+
+class ManagedSet(NamedTuple):
+    """The fields of one entry.
+
+    Attributes:
+        fields: The fields, in their version.
+        api_version: The version.
+    """
+
+    fields: FieldSet
+    api_version: str
+
+
+Managers: TypeAlias = dict[ManagerKey, ManagedSet]
+"""The entries of an object."""
+SYSTEM_FIELDS: Final = FieldSet.of(
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata",),
+    *(
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+"""What says which object it is, and what the server alone decides: no manager owns it."""
+Filter: TypeAlias = "Callable[[FieldSet], FieldSet]"
+"""Keeps of a set what a write can own."""
+
+
+class Versions(Protocol):
+    """The versions of a kind: objects are whole, with apiVersion and kind."""
+
+    def convert(self, value: Json, to: str) -> Json | None:
+        """Convert an object to an apiVersion, which may be its own; None if there is no such version any more."""
+        ...
+
+    def type_of(self, api_version: str) -> MergeType:
+        """Return the merge type of an apiVersion that `convert` knows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A field that another manager owns with another value.
+
+    Attributes:
+        key: The other manager.
+        path: The field.
+    """
+
+    key: ManagerKey
+    path: Path
+
+
+class ApplyConflicts(Exception):  # noqa: N818 - client-go's word
+    """An apply would change fields that other managers own.
+
+    Attributes:
+        conflicts: All of them, by manager and path.
+    """
+
+    def __init__(self, conflicts: list[Conflict]) -> None:
+        super().__init__(f"{len(conflicts)} conflicts")
+        self.conflicts: Final = conflicts
+
+
+def _keep_all(fields: FieldSet) -> FieldSet:
+    return fields
+
+
+class _Write:
+    """One write: the object in the version of the request, and what it takes to see it in others."""
+
+    def __init__(self, api_version: str, versions: Versions, filters: Mapping[str, Filter]) -> None:
+        self.api_version = api_version
+        self._versions = versions
+        self._filters = filters
+
+    def owned(self, fields: FieldSet) -> FieldSet:
+        """What of these fields the writer comes to own."""
+        return self.filter_of(self.api_version)(fields) - SYSTEM_FIELDS
+
+    def filter_of(self, api_version: str) -> Filter:
+        return self._filters.get(api_version, _keep_all)
+
+    def type_of(self, api_version: str) -> MergeType:
+        return self._versions.type_of(api_version)
+
+    def convert(self, value: Json, to: str) -> Json | None:
+        return value if value["apiVersion"] == to else self._versions.convert(value, to)
+
+    def reconcile(self, managers: Managers, live: Json) -> Managers:
+        """The managers after changes of the schema, without those of versions that no longer exist."""
+        found: Managers = {}
+        for key, managed in managers.items():
+            if self.convert(live, managed.api_version) is not None:
+                fields = reconcile(managed.fields, self.type_of(managed.api_version))
+                found[key] = managed._replace(fields=fields)
+        return found
+
+    def compare(self, old: Json, new: Json, api_version: str) -> Comparison | None:
+        """Compare two objects in a version; None if it does not exist."""
+        before, after = self.convert(old, api_version), self.convert(new, api_version)
+        if before is None or after is None:
+            return None
+        found = compare(before, after, self.type_of(api_version))
+        return found.filtered(self.filter_of(api_version))
+
+    def take(
+        self, old: Json, new: Json, managers: Managers, writer: ManagerKey, *, force: bool
+    ) -> tuple[Managers, Comparison]:
+        """Take from all other managers what a write changes or removes.
+
+        Raises:
+            ApplyConflicts: Unless `force`, if it changes what they own.
+        """
+        own = compare(old, new, self.type_of(self.api_version)).filtered(self.filter_of(self.api_version))
+        compared: dict[str, Comparison | None] = {self.api_version: own}
+        left: Managers = {}
+        conflicts: list[Conflict] = []
+        for key in sorted(managers):
+            managed = managers[key]
+            if key == writer:
+                left[key] = managed
+                continue
+            version = managed.api_version
+            if version not in compared:
+                compared[version] = self.compare(old, new, version)
+            if (change := compared[version]) is None:
+                continue
+            changed = managed.fields & (change.modified | change.added)
+            conflicts += (Conflict(key, path) for path in changed.paths())
+            left[key] = managed._replace(fields=managed.fields - changed - change.removed)
+        if conflicts and not force:
+            raise ApplyConflicts(conflicts)
+        return {key: managed for key, managed in left.items() if managed.fields}, own
+
+
+def update(
+    live: Json,
+    new: Json,
+    api_version: str,
+    managers: Managers,
+    key: ManagerKey,
+    versions: Versions,
+    filters: Mapping[str, Filter],
+) -> Managers:
+    """Return who owns what after an update: the writer what it has changed, all others the rest.
+
+    Args:
+        live: The object before, in the version of the request.
+        new: The object after, in that version.
+        api_version: That version.
+        managers: The entries before.
+        key: The writer.
+        versions: The versions of the kind.
+        filters: What a write to this resource or subresource can own, by version.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    write = _Write(api_version, versions, filters)
+    left, change = write.take(live, new, write.reconcile(managers, live), key, force=True)
+    before = left.pop(key).fields if key in left else FieldSet()
+    fields = write.owned((before - change.removed) | change.modified | change.added)
+    return {**left, key: ManagedSet(fields, api_version)} if fields else left
+
+
+def apply(
+    live: Json,
+    config: Json,
+    api_version: str,
+    managers: Managers,
+    key: ManagerKey,
+    versions: Versions,
+    filters: Mapping[str, Filter],
+    *,
+    force: bool,
+) -> tuple[Json | None, Managers]:
+    """Merge a configuration into an object, and remove what its manager applied before and does not apply any more.
+
+    Args:
+        live: The object, in the version of the configuration.
+        config: The configuration.
+        api_version: That version.
+        managers: The entries before.
+        key: The manager that applies.
+        versions: The versions of the kind.
+        filters: What a write to this resource or subresource can own, by version.
+        force: Take over what other managers own.
+
+    Returns:
+        The new object, None if it is equal to the live one; and the entries.
+
+    Raises:
+        ApplyConflicts: If other managers own fields that would change.
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    write = _Write(api_version, versions, filters)
+    managers = write.reconcile(managers, live)
+    type_ = write.type_of(api_version)
+    merged = merge(live, config, type_)
+    last = managers.get(key)
+    managers[key] = ManagedSet(write.owned(field_set_of(config, type_)), api_version)
+    # What was applied last time and is applied again needs no removal, and that is the most frequent case.
+    if last is not None and last != managers[key]:
+        merged = _remove_abandoned(write, merged, managers, last)
+    managers, _ = write.take(live, merged, managers, key, force=force)
+    return (None if equal(live, merged) else merged), managers
+
+
+def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: ManagedSet) -> Json:
+    """Remove what the manager applied last, unless it, or another manager, owns it now."""
+    at_last = write.convert(merged, last.api_version)
+    if not last.fields or at_last is None:
+        return merged
+    last_type = write.type_of(last.api_version)
+    last_fields = named_fields(last.fields, last_type)
+    pruned = remove_items(at_last, last_fields, last_type)
+    pruned = write.convert(_keep_owned(write, at_last, pruned, managers, last.api_version), last.api_version)
+    if pruned is None:
+        return merged
+    gone = _fields(at_last, last_type) - _fields(pruned, last_type)
+    return write.convert(remove_items(at_last, gone & last_fields, last_type), write.api_version)
+
+
+def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
+    """Put back what any manager owns, in all their versions; the one in which it was removed comes first."""
+    owned: dict[str, FieldSet] = {}
+    for managed in managers.values():
+        owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields
+    for version in sorted(owned, key=lambda each: (each != first, each)):
+        full, part = write.convert(merged, version), write.convert(pruned, version)
+        if full is None or part is None:
+            continue
+        type_ = write.type_of(version)
+        kept = _fields(part, type_) | named_fields(owned[version], type_)
+        pruned = remove_items(full, _fields(full, type_) - kept, type_)
+        merged = full
+    return pruned
+
+
+def _fields(value: Json, of: MergeType) -> FieldSet:
+    """All fields of a value, structs included."""
+    return named_fields(field_set_of(value, of), of)

@@ -1,0 +1,92 @@
+"""Merging: an object with the fields of an applied configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._schema.structured_merge.items import item_element, items_by_element
+from masthead._schema.structured_merge.types import MapType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import ListType, MergeType
+
+__all__ = ["merge"]
+
+
+def merge(live: Json, config: Json, of: MergeType) -> Json:
+    """Merge a configuration into a live value. Nothing is removed; where both have a value, the configuration's counts.
+
+    Neither is changed; the result shares parts with both.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    form = of.form(config)
+    if form is None or form.is_atomic:
+        return config
+    if isinstance(form, MapType):
+        fields = config if isinstance(config, dict) else {}
+        if not isinstance(live, dict) or not live:
+            return config
+        return _merge_maps(live, fields, form)
+    items = config if isinstance(config, list) else []
+    if not isinstance(live, list) or not live:
+        return config
+    return _merge_lists(live, items, form) if items else live
+
+
+def _merge_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> dict[str, Json]:
+    merged = dict(live)
+    for name, value in config.items():
+        type_ = of.type_of(name)
+        merged[name] = merge(live[name], value, type_) if name in live and type_ is not None else value
+    return merged
+
+
+def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Json]:
+    present, applied = items_by_element(live, of), items_by_element(config, of)
+    merged: list[Json] = []
+    for element, item in _order([item_element(each, of) for each in live], live, list(applied)):
+        if element not in applied:
+            merged.append(item)
+            continue
+        # What stands twice in the live list cannot be told apart: the applied item replaces it.
+        same = present.get(element, [])
+        value = applied[element][0]
+        merged.append(merge(same[0], value, of.items) if len(same) == 1 else value)
+    return merged
+
+
+def _order(elements: list[str], live: list[Json], applied: list[str]) -> Iterator[tuple[str, Json]]:
+    """Yield each element of the merged list, with its item if it is only in the live one.
+
+    Items of the configuration come in its order. Between them stand the other items: each after those that precede it in the
+    live list, as far as the order of the configuration allows it.
+    """
+    is_live, is_applied = set(elements), set(applied)
+    shared = [each for each in applied if each in is_live]
+    done: set[str] = set()
+    left = right = turn = 0
+    while left < len(elements) or right < len(applied):
+        if left < len(elements):
+            element = elements[left]
+            if element not in is_applied:
+                yield element, live[left]
+                left += 1
+                continue
+            is_match = right < len(applied) and element == applied[right]
+            if right < len(applied) and not is_match and turn < len(shared) and shared[turn] != element:
+                # The configuration has another order: this one comes later, or came already.
+                left += 1
+                continue
+            if is_match or element in done:
+                left += 1
+        if right < len(applied):
+            element = applied[right]
+            yield element, None
+            done.add(element)
+            turn += turn < len(shared) and shared[turn] == element
+            right += 1

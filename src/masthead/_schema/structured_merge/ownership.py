@@ -1,0 +1,87 @@
+"""Ownership: the field set of a value, which is what a manager owns that applies it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._schema.field_sets import LEAF, FieldSet, with_self
+from masthead._schema.path_elements import field_element
+from masthead._schema.structured_merge.items import items_by_element
+from masthead._schema.structured_merge.types import ListType, MapType
+
+if TYPE_CHECKING:
+    from masthead._schema.field_sets import Node
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import MergeType
+
+__all__ = ["field_set_of", "named_fields"]
+
+
+def field_set_of(value: Json, of: MergeType) -> FieldSet:
+    """Return the fields and items of a value.
+
+    Scalars and what is atomic are members. So are the items of lists, the entries of maps, and fields that are null or an empty
+    map; but not structs and lists with anything in them.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    return FieldSet(_node_of(value, of))
+
+
+def _node_of(value: Json, of: MergeType | None) -> Node | None:
+    """The node of a value; None if neither it nor anything below is a member."""
+    form = None if of is None else of.form(value)
+    if form is None or form.is_atomic:
+        return LEAF
+    if isinstance(form, MapType):
+        return _node_of_map(value, form) if isinstance(value, dict) else None
+    return _node_of_list(value, form) if isinstance(value, list) else None
+
+
+def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:
+    found: Node = {}
+    for name, each in value.items():
+        node = _node_of(each, of.type_of(name))
+        if each is None or each == {} or not of.declares(name):
+            node = with_self(node)
+        if node is not None:
+            found[field_element(name)] = node
+    return found or None
+
+
+def _node_of_list(value: list[Json], of: ListType) -> Node | None:
+    found: Node = {}
+    for element, items in items_by_element(value, of).items():
+        # What stands there twice is owned together, without its fields.
+        found[element] = with_self(_node_of(items[0], of.items)) if len(items) == 1 else LEAF
+    return found or None
+
+
+def named_fields(fields: FieldSet, of: MergeType) -> FieldSet:
+    """Return a set with the structs, too, that its members lie in; they are no members by themselves."""
+    return FieldSet(_named(fields.root, of))
+
+
+def _named(node: Node, of: MergeType | None) -> Node:
+    if not node:
+        return node
+    found: Node = {}
+    for element, below in node.items():
+        found[element] = below
+        if not below:
+            continue
+        type_, is_named = _type_below(element, of)
+        inner = _named(below, type_)
+        found[element] = with_self(inner) if is_named else inner
+    return found
+
+
+def _type_below(element: str, of: MergeType | None) -> tuple[MergeType | None, bool]:
+    """The type below an element, and whether it is a declared field."""
+    if of is not None and element.startswith("f:") and of.map_type is not None:
+        name = element[2:]
+        return of.map_type.type_of(name), of.map_type.declares(name)
+    if of is not None and element.startswith("k:") and of.list_type is not None:
+        return of.list_type.items, False
+    return None, False
