@@ -47,16 +47,18 @@ def _merge_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> 
 
 
 def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Json]:
-    present, applied = items_by_element(live, of), items_by_element(config, of)
+    elements, applied = [item_element(each, of) for each in live], items_by_element(config, of)
+    present: dict[str, Json] = {}
+    for element, item in zip(elements, live, strict=True):
+        # What stands twice in the live list cannot be told apart: an applied item replaces it.
+        present[element] = None if element in present else item
     merged: list[Json] = []
-    for element, item in _order([item_element(each, of) for each in live], live, list(applied)):
+    for element, item in _order(elements, live, list(applied)):
         if element not in applied:
             merged.append(item)
-            continue
-        # What stands twice in the live list cannot be told apart: the applied item replaces it.
-        same = present.get(element, [])
-        value = applied[element][0]
-        merged.append(merge(same[0], value, of.items) if len(same) == 1 else value)
+        else:
+            value = applied[element][0]
+            merged.append(value if (same := present.get(element)) is None else merge(same, value, of.items))
     return merged
 
 

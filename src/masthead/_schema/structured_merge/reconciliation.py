@@ -19,31 +19,30 @@ def reconcile(fields: FieldSet, of: MergeType) -> FieldSet:
 
     The other way, from atomic to granular, nothing changes: who owned the whole still owns only that.
     """
-    root = _reconcile(fields.root, of, is_whole=False)
+    root = _reconcile(fields.root, of)
     return fields if root is fields.root else FieldSet(root)
 
 
-def _reconcile(node: Node, of: MergeType, *, is_whole: bool) -> Node:
-    """Reconcile a node; `is_whole` if it is a member without children."""
+def _reconcile(node: Node, of: MergeType) -> Node:
+    """Reconcile a node with children."""
     form = of.map_type or (None if of.scalar is not None else of.list_type)
-    if form is None or is_whole or (isinstance(form, MapType) and form.is_deduced):
+    if form is None or (isinstance(form, MapType) and form.is_deduced):
         return node
     if form.is_atomic:
         return LEAF
     found = node
     for element, below in node.items():
-        type_ = _type_below(element, form)
-        if type_ is None or (after := _reconcile(below, type_, is_whole=not below)) is below:
+        # What is owned as a whole stays so.
+        if not below or (type_ := _type_below(element, form)) is None:
             continue
-        if found is node:
-            found = dict(node)
-        found[element] = after
+        if (after := _reconcile(below, type_)) is not below:
+            if found is node:
+                found = dict(node)
+            found[element] = after
     return found
 
 
 def _type_below(element: str, form: MapType | ListType) -> MergeType | None:
-    if element == ".":
-        return None
     if isinstance(form, ListType):
         return form.items
     return form.type_of(element[2:]) if element.startswith("f:") else form.values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._meta.quoting import quoted
 from masthead._schema.go_format import go_type, go_value
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["errors_text", "type_errors"]
 
+_Error: TypeAlias = tuple[str, str]
+"""A path and what is wrong with the value there."""
+
 
 def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -> list[str]:
     """Return what is wrong with the types of a value, in kube-apiserver's words: ``.spec.replicas: expected …``.
@@ -27,9 +30,9 @@ def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -
         of: Its type.
         allow_duplicates: Whether items of sets and lists with keys may stand there twice.
     """
-    found: list[str] = []
-    _check(value, of, "", found, allow_duplicates=allow_duplicates)
-    return found
+    return [
+        f"{path}: {problem}" if path else problem for path, problem in _errors(value, of, allow_duplicates)
+    ]
 
 
 def errors_text(errors: list[str]) -> str:
@@ -37,57 +40,58 @@ def errors_text(errors: list[str]) -> str:
     return errors[0] if len(errors) == 1 else "\n  ".join(["errors:", *errors])
 
 
-def _check(value: Json, of: MergeType, path: str, found: list[str], *, allow_duplicates: bool) -> None:
-    form = of.form(value)
+def _errors(value: Json, of: MergeType, allow_duplicates: bool) -> list[_Error]:
+    """The errors of a value, with paths that begin below it."""
     if value is None:
-        return
+        return []
+    form = of.form(value)
     if isinstance(form, MapType):
-        if value.__class__ is dict:
-            _check_map(value, form, path, found, allow_duplicates=allow_duplicates)
-        else:
-            found.append(_error(path, f"expected map, got {_shown(value)}"))
-    elif isinstance(form, ListType):
-        if value.__class__ is list:
-            _check_list(value, form, path, found, allow_duplicates=allow_duplicates)
-        else:
-            found.append(_error(path, f"expected list, got {_shown(value)}"))
-    elif of.scalar is not None:
-        fits, expected = _SCALARS[of.scalar]
-        if not fits(value):
-            found.append(_error(path, expected(value)))
+        if isinstance(value, dict):
+            return _errors_of_map(value, form, allow_duplicates)
+        return [("", f"expected map, got {_shown(value)}")]
+    if isinstance(form, ListType):
+        if isinstance(value, list):
+            return _errors_of_list(value, form, allow_duplicates)
+        return [("", f"expected list, got {_shown(value)}")]
+    if of.scalar is None or (check := _SCALARS[of.scalar])[0](value):
+        return []
+    return [("", check[1](value))]
 
 
-def _check_map(value: Json, of: MapType, path: str, found: list[str], *, allow_duplicates: bool) -> None:
+def _errors_of_map(value: dict[str, Json], of: MapType, allow_duplicates: bool) -> list[_Error]:
+    found: list[_Error] = []
     for name, each in value.items():
-        below = f"{path}{path_text((field_element(name),))}"
         type_ = of.type_of(name)
         if type_ is None:
-            found.append(_error(below, "field not declared in schema"))
-            return
-        _check(each, type_, below, found, allow_duplicates=allow_duplicates)
+            return [*found, (path_text((field_element(name),)), "field not declared in schema")]
+        if errors := _errors(each, type_, allow_duplicates):
+            found += _below(field_element(name), errors)
+    return found
 
 
-def _check_list(value: Json, of: ListType, path: str, found: list[str], *, allow_duplicates: bool) -> None:
+def _errors_of_list(value: list[Json], of: ListType, allow_duplicates: bool) -> list[_Error]:
+    found: list[_Error] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
-        if of.is_atomic:
-            element = f"i:{index}"
-        else:
+        element = f"i:{index}"
+        if not of.is_atomic:
             try:
                 element = item_element(item, of)
             except UnidentifiedItemError as error:
                 # Without an element, nothing in the rest of the list could be named.
-                found.append(_error(path, f"element {index}: {error}"))
-                return
+                return [*found, ("", f"element {index}: {error}")]
             if element in seen and not allow_duplicates:
-                found.append(_error(path, f"duplicate entries for key {path_text((element,))}"))
+                found.append(("", f"duplicate entries for key {path_text((element,))}"))
             seen.add(element)
-        if of.items is not None:
-            _check(item, of.items, f"{path}{path_text((element,))}", found, allow_duplicates=allow_duplicates)
+        if errors := _errors(item, of.items, allow_duplicates):
+            found += _below(element, errors)
+    return found
 
 
-def _error(path: str, problem: str) -> str:
-    return f"{path}: {problem}" if path else problem
+def _below(element: str, errors: list[_Error]) -> list[_Error]:
+    """The errors below an element, with paths that begin with it."""
+    prefix = path_text((element,))
+    return [(f"{prefix}{path}", problem) for path, problem in errors]
 
 
 def _shown(value: Json) -> str:
