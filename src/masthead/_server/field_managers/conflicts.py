@@ -1,0 +1,62 @@
+"""Conflicts of a server-side apply, as the Status that kube-apiserver answers with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT
+from masthead._schema.path_elements import path_text
+from masthead._server.wire.failures import StatusFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._schema.structured_merge.managers import Conflict, ManagerKey
+    from masthead._server.wire.plain import Plain
+
+__all__ = ["refused_conflicts"]
+
+_UPDATE: Final = "Update"
+
+
+def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
+    """Other managers own fields that a configuration sets to other values: 409 with a cause for each, up to a limit.
+
+    Args:
+        conflicts: At least one. Those of one manager keep their order.
+    """
+    # kube-apiserver lists the managers in the order of what identifies them, and the causes in any.
+    ordered = sorted(conflicts, key=lambda each: _identifier(each.key))
+    causes: list[Plain] = []
+    lines: list[str] = []
+    left, last = MOST_TEXT, None
+    for each in ordered[:MOST_FINDINGS]:
+        manager, path = _shown(each.key), path_text(each.path)
+        left -= len(manager) + len(path)
+        if left < 0 and causes:
+            break
+        causes.append(
+            {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}
+        )
+        if each.key != last:
+            lines.append(f"conflicts with {manager}:")
+            last = each.key
+        lines.append(f"- {path}")
+    if len(ordered) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+    else:
+        message = f"Apply failed with {len(ordered)} conflicts: " + "\n".join(lines)
+    return StatusFailure(409, "Conflict", message, details={"causes": causes})
+
+
+def _identifier(key: ManagerKey) -> tuple[str, ...]:
+    return (key.manager, key.operation, key.api_version, key.subresource)
+
+
+def _shown(key: ManagerKey) -> str:
+    """A manager in messages: ``"kubectl" with subresource "scale" using apps/v1``."""
+    manager = quoted(key.manager)
+    if key.subresource:
+        manager = f"{manager} with subresource {quoted(key.subresource)}"
+    return f"{manager} using {key.api_version}" if key.operation == _UPDATE else manager

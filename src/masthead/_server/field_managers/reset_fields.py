@@ -1,0 +1,154 @@
+"""Reset fields: what a write through a resource or subresource leaves as it is, so that no manager comes to own it.
+
+Most kinds follow one rule: a write of the object resets the status, and a write of the status resets the spec. The
+tables here have what kube-apiserver's registry strategies declare beyond that.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from masthead._meta.gvk import GroupVersion
+from masthead._schema.field_sets import FieldSet, is_member, with_self
+from masthead._server import scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead._schema.field_sets import Node
+    from masthead._schema.path_elements import Path
+    from masthead._server.resources.resource import ServedResource
+
+__all__ = ["FieldFilter", "reset_filters"]
+
+FieldFilter: TypeAlias = "Callable[[FieldSet], FieldSet]"
+"""Returns the fields of a set that a write does not reset."""
+
+_ANY: Final = "*"
+_SPEC: Final[Path] = ("f:spec",)
+_STATUS: Final[Path] = ("f:status",)
+_METADATA: Final[Path] = ("f:metadata",)
+
+_KEEPS_METADATA: Final = frozenset(
+    {
+        "admissionregistration.k8s.io/validatingadmissionpolicies",
+        "apiextensions.k8s.io/customresourcedefinitions",
+        "apiregistration.k8s.io/apiservices",
+        "flowcontrol.apiserver.k8s.io/flowschemas",
+        "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",
+        "internal.apiserver.k8s.io/storageversions",
+        "networking.k8s.io/servicecidrs",
+        "resource.k8s.io/devicetaintrules",
+        "resource.k8s.io/resourceclaims",
+        "resource.k8s.io/resourcepoolstatusrequests",
+        "scheduling.k8s.io/podgroups",
+        "storage.k8s.io/volumeattachments",
+        "storagemigration.k8s.io/storageversionmigrations",
+    }
+)
+"""The resources with a status whose writes reset the metadata, too."""
+
+_RESET: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
+    # These declare nothing for the object itself, though they do reset its status.
+    ("certificates.k8s.io/podcertificaterequests", ""): (),
+    ("networking.k8s.io/servicecidrs", ""): (),
+    ("scheduling.k8s.io/podgroups", ""): (),
+    ("certificates.k8s.io/certificatesigningrequests", ""): (_SPEC, _STATUS),
+    ("certificates.k8s.io/certificatesigningrequests", "status"): (_SPEC, ("f:status", "f:conditions")),
+    ("certificates.k8s.io/certificatesigningrequests", "approval"): (_SPEC, ("f:status", "f:certificate")),
+    ("namespaces", "finalize"): (_STATUS,),
+    ("pods", "status"): (
+        _SPEC,
+        ("f:metadata", "f:deletionTimestamp"),
+        ("f:metadata", "f:ownerReferences"),
+    ),
+    ("apps/deployments", "status"): (_SPEC, ("f:metadata", "f:labels")),
+}
+"""The fields that writes reset, by resource and subresource, where the rule does not hold."""
+
+_KEPT: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
+    ("pods", "ephemeralcontainers"): (("f:spec", "f:ephemeralContainers"),),
+    ("pods", "resize"): tuple(
+        ("f:spec", containers, _ANY, field)
+        for containers in ("f:containers", "f:initContainers")
+        for field in ("f:resources", "f:resizePolicy")
+    ),
+}
+"""The only fields that writes do not reset, by resource and subresource; ``*`` is any item."""
+
+
+def reset_filters(served: ServedResource, subresource: str) -> Mapping[str, FieldFilter]:
+    """Return what writes to a resource or subresource leave of a manager's fields, by apiVersion.
+
+    Args:
+        served: The resource.
+        subresource: The subresource; empty for the object itself.
+
+    Returns:
+        The filters. In a version without one, every field that is written is owned.
+    """
+    if served.is_custom:
+        return _custom_filters(served, subresource)
+    return _builtin_filters(served.group, served.name, subresource, has_status=served.strategy.has_status)
+
+
+def _custom_filters(served: ServedResource, subresource: str) -> Mapping[str, FieldFilter]:
+    # Of a custom resource, kube-apiserver knows the reset fields in the version of the request alone.
+    if subresource == "status":
+        return {served.api_version: _without(_METADATA, _SPEC)}
+    return {served.api_version: _without(_STATUS)} if served.strategy.has_status and not subresource else {}
+
+
+@functools.cache
+def _builtin_filters(
+    group: str, name: str, subresource: str, *, has_status: bool
+) -> Mapping[str, FieldFilter]:
+    resource = f"{group}/{name}" if group else name
+    kept = _KEPT.get((resource, subresource))
+    if kept is not None:
+        keep: FieldFilter = functools.partial(_matching, patterns=kept)
+    elif paths := _reset_paths(resource, subresource, has_status=has_status):
+        keep = _without(*paths)
+    else:
+        return {}
+    return {
+        str(GroupVersion(group, version)): keep
+        for version in scheme.VERSIONS[group]
+        if name in scheme.kinds_in(group, version).values()
+    }
+
+
+def _reset_paths(resource: str, subresource: str, *, has_status: bool) -> tuple[Path, ...]:
+    declared = _RESET.get((resource, subresource))
+    if declared is not None:
+        return declared
+    if subresource == "status":
+        return (_METADATA, _SPEC) if resource in _KEEPS_METADATA else (_SPEC,)
+    return (_STATUS,) if has_status and not subresource else ()
+
+
+def _without(*paths: Path) -> FieldFilter:
+    reset = FieldSet.of(*paths)
+    return lambda fields: fields.without_trees(reset)
+
+
+def _matching(fields: FieldSet, patterns: tuple[Path, ...]) -> FieldSet:
+    return FieldSet(_matching_nodes(fields.root, patterns))
+
+
+def _matching_nodes(node: Node, patterns: tuple[Path, ...]) -> Node:
+    """The children of a node that lie on the way to a pattern, or below one."""
+    kept: Node = {}
+    for element, below in node.items():
+        inner = tuple(pattern[1:] for pattern in patterns if pattern[0] in {element, _ANY})
+        if () in inner:
+            kept[element] = below
+        elif inner:
+            rest = _matching_nodes(below, inner)
+            # A member on the way stays, even if nothing below it does.
+            if is_member(below):
+                kept[element] = with_self(rest)
+            elif rest:
+                kept[element] = rest
+    return kept
