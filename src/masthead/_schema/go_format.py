@@ -6,10 +6,12 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._meta.quoting import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["go_string", "go_type", "go_value"]
+__all__ = ["go_literal", "go_string", "go_type", "go_value"]
 
 _INT64: Final = range(-(2**63), 2**63)
 _SMALLEST_PLAIN: Final = 1e-4
@@ -68,6 +70,22 @@ def go_string(value: object) -> str:
             return f"[{' '.join(map(go_string, cast('list[object]', value)))}]"
         case _:
             return f"%!s({go_type(value)}={go_value(value)})"
+
+
+def go_literal(value: object) -> str:
+    """Write a value as ``%#v`` does: ``map[string]interface {}{"a":[]interface {}{1, interface {}(nil)}}``."""
+    match value:
+        case None:
+            return "interface {}(nil)"
+        case str():
+            return quoted(value)
+        case dict():
+            items = sorted(cast("dict[str, object]", value).items())
+            return f"{go_type({})}{{{', '.join(f'{quoted(key)}:{go_literal(each)}' for key, each in items)}}}"
+        case list():
+            return f"{go_type([])}{{{', '.join(map(go_literal, cast('list[object]', value)))}}}"
+        case _:
+            return go_value(value)
 
 
 def _float(value: float) -> str:

@@ -181,6 +181,15 @@ def _element_text(text: str) -> str:
 
 
 def _value_text(value: Json) -> str:
-    if value is None:
-        return "null"
-    return quoted(value) if isinstance(value, str) else go_value(value)
+    match value:
+        case None:
+            return "null"
+        case str():
+            return quoted(value)
+        case list():
+            return f"[{','.join(map(_value_text, value))}]"
+        case dict():
+            fields = sorted(cast("dict[str, Json]", value).items())
+            return "".join(f"{name}={_value_text(each)}" for name, each in fields)
+        case _:
+            return go_value(value)

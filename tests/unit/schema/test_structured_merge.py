@@ -37,7 +37,14 @@ KIND = {
     "properties": {
         "apiVersion": STRING,
         "kind": STRING,
-        "metadata": {"type": "object", "properties": {"name": STRING}},
+        "metadata": {
+            "type": "object",
+            "properties": {
+                "name": STRING,
+                "uid": STRING,
+                "finalizers": {"type": "array", "items": STRING, "x-kubernetes-list-type": "set"},
+            },
+        },
         "replicas": {"type": "integer"},
         "labels": {"type": "object", "additionalProperties": STRING},
         "selector": {"type": "object", "additionalProperties": STRING, "x-kubernetes-map-type": "atomic"},
@@ -258,6 +265,15 @@ def test_the_owner_of_a_part_of_what_becomes_atomic_owns_the_whole() -> None:
     [
         ({"replica": 1}, ".replica: field not declared in schema"),
         ({"replicas": "1"}, ".replicas: expected numeric (int or float), got string"),
+        (
+            {"metadata": {"name": [None, {"a": 1}]}},
+            ".metadata.name: expected string, got &value.valueUnstructured{Value:"
+            + '[]interface {}{interface {}(nil), map[string]interface {}{"a":1}}}',
+        ),
+        (
+            {"ports": [{"port": [1, "a"], "protocol": "x"}]},
+            '.ports[port=[1,"a"],protocol="x"].port: expected numeric (int or float), got []interface {}',
+        ),
         ({"finalizers": ["a", "a"]}, '.finalizers: duplicate entries for key [="a"]'),
         (
             {"ports": [{"name": "x"}, {"protocol": "TCP"}]},
@@ -304,6 +320,13 @@ def test_what_is_no_longer_applied_is_removed() -> None:
         ("one", {"ports": [{"port": 81}]}),
     )
     assert without_head(live) == {"labels": {"kept": "x"}, "ports": [{"port": 81}]}
+
+
+def test_metadata_stays_when_its_last_owned_field_is_removed() -> None:
+    first, managers = apply_all(HEAD, {}, ("one", {"metadata": {"name": "a", "finalizers": ["x"]}}))
+    stored = {**first, "metadata": {**first["metadata"], "uid": "1"}}
+    live, _ = apply_all(stored, managers, ("one", {}))
+    assert live["metadata"] == {"name": "a", "uid": "1"}
 
 
 def test_what_another_manager_owns_stays() -> None:

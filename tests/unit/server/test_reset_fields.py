@@ -12,14 +12,7 @@ from masthead._server.resources.catalog import Catalog
 _WRITTEN = {
     "f:metadata": {"f:labels": {"f:app": {}}, "f:ownerReferences": {'k:{"uid":"1"}': {}}},
     "f:spec": {
-        "f:containers": {
-            'k:{"name":"web"}': {
-                ".": {},
-                "f:image": {},
-                "f:resizePolicy": {},
-                "f:resources": {"f:limits": {"f:cpu": {}}},
-            }
-        },
+        "f:containers": {'k:{"name":"web"}': {".": {}, "f:image": {}}},
         "f:ephemeralContainers": {'k:{"name":"debug"}': {".": {}, "f:name": {}}},
     },
     "f:status": {"f:certificate": {}, "f:conditions": {'k:{"type":"Ready"}': {}}},
@@ -75,24 +68,9 @@ def test_what_a_kind_does_not_declare_as_reset_is_owned() -> None:
     assert _kept("networking.k8s.io", "v1", "servicecidrs") == _WRITTEN
 
 
-def test_containers_for_debugging_are_all_that_their_subresource_owns() -> None:
-    assert _kept("", "v1", "pods", "ephemeralcontainers") == {
-        "f:spec": {"f:ephemeralContainers": {'k:{"name":"debug"}': {".": {}, "f:name": {}}}}
-    }
-
-
-def test_a_resize_owns_the_resources_of_containers_and_the_containers_that_have_them() -> None:
-    assert _kept("", "v1", "pods", "resize") == {
-        "f:spec": {
-            "f:containers": {
-                'k:{"name":"web"}': {
-                    ".": {},
-                    "f:resizePolicy": {},
-                    "f:resources": {"f:limits": {"f:cpu": {}}},
-                }
-            }
-        }
-    }
+@pytest.mark.parametrize("subresource", ["ephemeralcontainers", "resize"])
+def test_writes_through_other_subresources_of_pods_own_even_what_they_cannot_change(subresource: str) -> None:
+    assert _kept("", "v1", "pods", subresource) == _WRITTEN
 
 
 def test_every_version_of_a_kind_has_its_filter() -> None:

@@ -260,10 +260,13 @@ def apply(
     type_ = write.type_of(api_version)
     merged = merge(live, config, type_)
     last = managers.get(key)
-    managers[key] = ManagedSet(write.owned(field_set_of(config, type_)), api_version)
+    applied = field_set_of(config, type_)
+    managers[key] = ManagedSet(write.owned(applied), api_version)
     # What was applied last time and is applied again needs no removal, and that is the most frequent case.
     if last is not None and last != managers[key]:
-        merged = _remove_abandoned(write, merged, managers, last)
+        # Nobody owns the name, but who applies it does not give up the metadata.
+        kept = ManagedSet(write.filter_of(api_version)(applied), api_version)
+        merged = _remove_abandoned(write, merged, {**managers, key: kept}, last)
     managers, _ = write.take(live, merged, managers, key, force=force)
     return (None if equal(live, merged) else merged), managers
 

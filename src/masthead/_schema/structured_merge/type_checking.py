@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead._meta.quoting import quoted
-from masthead._schema.go_format import go_type, go_value
+from masthead._schema.go_format import go_literal, go_type, go_value
 from masthead._schema.path_elements import field_element, path_text
 from masthead._schema.structured_merge.items import UnidentifiedItemError, item_element
 from masthead._schema.structured_merge.types import ListType, MapType
@@ -116,8 +115,7 @@ def _is_scalar(value: Json) -> bool:
 
 
 def _no_string(value: Json) -> str:
-    literal = quoted(value) if isinstance(value, str) else go_value(value)
-    return f"expected string, got &value.valueUnstructured{{Value:{literal}}}"
+    return f"expected string, got &value.valueUnstructured{{Value:{go_literal(value)}}}"
 
 
 _SCALARS: Final[Mapping[Scalar, tuple[Callable[[Json], bool], Callable[[Json], str]]]] = {

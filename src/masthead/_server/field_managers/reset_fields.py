@@ -1,7 +1,8 @@
 """Reset fields: what a write through a resource or subresource leaves as it is, so that no manager comes to own it.
 
 Most kinds follow one rule: a write of the object resets the status, and a write of the status resets the spec. The
-tables here have what kube-apiserver's registry strategies declare beyond that.
+tables here have what kube-apiserver's registries declare beyond that. What a kind does not declare, its writers own, though
+their writes do not change it: so with the containers that ``pods/resize`` leaves alone.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ import functools
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._meta.gvk import GroupVersion
-from masthead._schema.field_sets import FieldSet, is_member, with_self
+from masthead._schema.field_sets import FieldSet
 from masthead._server import scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from masthead._schema.field_sets import Node
     from masthead._schema.path_elements import Path
+    from masthead._server.resources.custom.definition import DefinitionVersion
     from masthead._server.resources.resource import ServedResource
 
 __all__ = ["FieldFilter", "reset_filters"]
 
 FieldFilter: TypeAlias = "Callable[[FieldSet], FieldSet]"
 """Returns the fields of a set that a write does not reset."""
+Filters: TypeAlias = "Mapping[str, FieldFilter]"
+"""Filters by apiVersion."""
 
-_ANY: Final = "*"
 _SPEC: Final[Path] = ("f:spec",)
 _STATUS: Final[Path] = ("f:status",)
 _METADATA: Final[Path] = ("f:metadata",)
@@ -67,18 +69,8 @@ _RESET: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
 }
 """The fields that writes reset, by resource and subresource, where the rule does not hold."""
 
-_KEPT: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
-    ("pods", "ephemeralcontainers"): (("f:spec", "f:ephemeralContainers"),),
-    ("pods", "resize"): tuple(
-        ("f:spec", containers, _ANY, field)
-        for containers in ("f:containers", "f:initContainers")
-        for field in ("f:resources", "f:resizePolicy")
-    ),
-}
-"""The only fields that writes do not reset, by resource and subresource; ``*`` is any item."""
 
-
-def reset_filters(served: ServedResource, subresource: str) -> Mapping[str, FieldFilter]:
+def reset_filters(served: ServedResource, subresource: str) -> Filters:
     """Return what writes to a resource or subresource leave of a manager's fields, by apiVersion.
 
     Args:
@@ -88,30 +80,28 @@ def reset_filters(served: ServedResource, subresource: str) -> Mapping[str, Fiel
     Returns:
         The filters. In a version without one, every field that is written is owned.
     """
-    if served.is_custom:
-        return _custom_filters(served, subresource)
+    if served.definition is not None:
+        return _custom_filters(served, served.definition, subresource)
     return _builtin_filters(served.group, served.name, subresource, has_status=served.strategy.has_status)
 
 
-def _custom_filters(served: ServedResource, subresource: str) -> Mapping[str, FieldFilter]:
-    # Of a custom resource, kube-apiserver knows the reset fields in the version of the request alone.
+def _custom_filters(served: ServedResource, version: DefinitionVersion, subresource: str) -> Filters:
     if subresource == "status":
-        return {served.api_version: _without(_METADATA, _SPEC)}
-    return {served.api_version: _without(_STATUS)} if served.strategy.has_status and not subresource else {}
+        keep = _without(_METADATA, _SPEC)
+        return {
+            each.gvk.api_version: keep for each in version.definition.versions.values() if each.has_status
+        }
+    # Of the object itself, kube-apiserver knows what is reset in the version of the request alone.
+    return {served.api_version: _without(_STATUS)} if version.has_status and not subresource else {}
 
 
 @functools.cache
-def _builtin_filters(
-    group: str, name: str, subresource: str, *, has_status: bool
-) -> Mapping[str, FieldFilter]:
+def _builtin_filters(group: str, name: str, subresource: str, *, has_status: bool) -> Filters:
     resource = f"{group}/{name}" if group else name
-    kept = _KEPT.get((resource, subresource))
-    if kept is not None:
-        keep: FieldFilter = functools.partial(_matching, patterns=kept)
-    elif paths := _reset_paths(resource, subresource, has_status=has_status):
-        keep = _without(*paths)
-    else:
+    paths = _reset_paths(resource, subresource, has_status=has_status)
+    if not paths:
         return {}
+    keep = _without(*paths)
     return {
         str(GroupVersion(group, version)): keep
         for version in scheme.VERSIONS[group]
@@ -131,24 +121,3 @@ def _reset_paths(resource: str, subresource: str, *, has_status: bool) -> tuple[
 def _without(*paths: Path) -> FieldFilter:
     reset = FieldSet.of(*paths)
     return lambda fields: fields.without_trees(reset)
-
-
-def _matching(fields: FieldSet, patterns: tuple[Path, ...]) -> FieldSet:
-    return FieldSet(_matching_nodes(fields.root, patterns))
-
-
-def _matching_nodes(node: Node, patterns: tuple[Path, ...]) -> Node:
-    """The children of a node that lie on the way to a pattern, or below one."""
-    kept: Node = {}
-    for element, below in node.items():
-        inner = tuple(pattern[1:] for pattern in patterns if pattern[0] in {element, _ANY})
-        if () in inner:
-            kept[element] = below
-        elif inner:
-            rest = _matching_nodes(below, inner)
-            # A member on the way stays, even if nothing below it does.
-            if is_member(below):
-                kept[element] = with_self(rest)
-            elif rest:
-                kept[element] = rest
-    return kept
