@@ -60,6 +60,11 @@ if TYPE_CHECKING:
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._schema.extraction import extract as extract
+    from masthead._schema.managed_fields_upgrade import find_fields_owners as find_fields_owners
+    from masthead._schema.managed_fields_upgrade import upgrade_managed_fields as upgrade_managed_fields
+    from masthead._schema.managed_fields_upgrade import (
+        upgrade_managed_fields_patch as upgrade_managed_fields_patch,
+    )
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
@@ -128,6 +133,9 @@ _HOMES = {
     "validate": "masthead._client.validation",
     "EventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
+    "find_fields_owners": "masthead._schema.managed_fields_upgrade",
+    "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
+    "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "Config": "masthead._config.model",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",

@@ -63,6 +63,11 @@ if TYPE_CHECKING:
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._schema.extraction import extract as extract
+    from masthead._schema.managed_fields_upgrade import find_fields_owners as find_fields_owners
+    from masthead._schema.managed_fields_upgrade import upgrade_managed_fields as upgrade_managed_fields
+    from masthead._schema.managed_fields_upgrade import (
+        upgrade_managed_fields_patch as upgrade_managed_fields_patch,
+    )
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
@@ -107,6 +112,9 @@ _HOMES = {
     "WatchEvent": "masthead._client.watch_event",
     "EventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
+    "find_fields_owners": "masthead._schema.managed_fields_upgrade",
+    "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
+    "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "validate": "masthead._client.validation",
     "LogStream": "masthead._client.logs",
     "MetadataResource": "masthead._client.metadata",

@@ -110,8 +110,11 @@ def test_the_message_says_what_can_be_done_about_each_field() -> None:
     )
     assert str(error).endswith(
         "(409 Conflict). For each of these fields: take it over with force=True; or leave it out, and so to its "
-        "manager; or apply the value that it has, to share it. error.conflicts lists them."
+        "manager; or apply the value that it has, to share it. error.conflicts lists them. If client-side apply has set "
+        "them, upgrade_managed_fields hands them over."
     )
+    applied = conflict_of(refused((".a", 'conflict with "them"')))
+    assert str(applied).endswith("error.conflicts lists them.")
 
 
 def test_an_outdated_resource_version_is_another_conflict() -> None:

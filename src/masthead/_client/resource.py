@@ -23,16 +23,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.base import name_of
-from masthead._client.conflicts import RetryVerbs, retry_on
+from masthead._client.conflicts import RetryVerbs, retry_on, retry_on_conflict
 from masthead._client.delete_verbs import DeleteVerbs
 from masthead._client.last_applied import apply_patch, configuration_of
+from masthead._client.migration import ANNOTATION_MANAGER, annotation_to_keep, client_side_appliers
 from masthead._client.patch_verbs import PatchVerbs
 from masthead._meta.object import Object
 from masthead._module import set_module
+from masthead._schema.managed_fields_upgrade import upgrade_managed_fields_patch
 from masthead.errors import AlreadyExistsError, ConflictError, InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from masthead._client.options import FieldValidation
 
@@ -148,3 +150,57 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         # Another may create the object meanwhile, or change it if the configuration has a resource version.
         return await retry_on(apply_once, ConflictError, AlreadyExistsError)
+
+    async def upgrade_managed_fields(
+        self,
+        name: str,
+        csa_managers: str | Iterable[str] | None = None,
+        *,
+        field_manager: str | None = None,
+        subresource: str = "",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> T:
+        """Hand the fields that client-side apply has set over to a field manager of server-side apply.
+
+        Do this once, before an object that was applied client-side is applied with server-side apply: its first apply then
+        meets no conflict with the past, and removes what it no longer contains. It cannot be undone.
+
+        ::
+
+            maps.upgrade_managed_fields("settings", field_manager="my-manager")
+            maps.apply(settings, field_manager="my-manager")
+
+        Args:
+            name: The object's name.
+            csa_managers: The managers who have applied it client-side; None for those whose updates own the annotation
+                ``kubectl.kubernetes.io/last-applied-configuration``.
+            field_manager: The field manager that takes over; required here or as the client's default.
+            subresource: The subresource that they have written, such as ``status``; empty for the object itself.
+            dry_run: Run validation and admission without storing anything.
+            timeout: Timeout of each call, in seconds; None for the client's default.
+
+        Returns:
+            The object as the server stored it, or as it was read if there was nothing to hand over.
+
+        Raises:
+            NotFoundError: If no object has that name.
+            ConflictError: If the object changes during each of the attempts.
+            DecodeError: If its managed fields cannot be decoded.
+        """
+        manager = self._owner(field_manager, name)
+        given = (csa_managers,) if isinstance(csa_managers, str) else csa_managers and tuple(csa_managers)
+
+        async def attempt() -> T:
+            found = await self.get(name, timeout=timeout)
+            if (kept := annotation_to_keep(found, manager)) is not None:
+                found = await self._apply(
+                    kept, field_manager=ANNOTATION_MANAGER, dry_run=dry_run, timeout=timeout
+                )
+            managers = client_side_appliers(found) if given is None else given
+            patch = upgrade_managed_fields_patch(found, managers, manager, subresource=subresource)
+            if patch is None:
+                return found
+            return await self._patch(name, patch, field_manager=manager, dry_run=dry_run, timeout=timeout)
+
+        return await retry_on_conflict(attempt)

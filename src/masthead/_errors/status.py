@@ -198,6 +198,13 @@ class ApplyConflictError(ConflictError):
         """Each field that another manager owns, with that manager; a field of several managers stands there for each."""
         return field_manager_conflicts(self.details)
 
+    @property
+    def next_step(self) -> str:
+        """The next step: the ways out, of which there is one more for fields that client-side apply has set."""
+        if any(each.operation == "Update" for each in self.conflicts):
+            return f"{super().next_step} If client-side apply has set them, upgrade_managed_fields hands them over."
+        return super().next_step
+
 
 class GoneError(StatusError):
     """The requested data is no longer available and will not come back."""

@@ -8,5 +8,5 @@ here does I/O, so that client, generator and embedded server share it.
 - `prune`, `defaulting`: dropping undeclared fields and nulls, setting defaults.
 - `validation`: compiled validators; `constraints` of scalars, `formats` and `addresses` of strings, `ratcheting` on update,
   `list_types` for duplicates.
-- `field_sets`, `extraction`: the fields that a manager owns. `field_paths`: paths of objects.
+- `field_sets`, `extraction`, `managed_fields_upgrade`: the fields that a manager owns. `field_paths`: paths of objects.
 """

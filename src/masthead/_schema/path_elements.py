@@ -32,8 +32,10 @@ __all__ = [
     "element_order",
     "field_element",
     "key_element",
+    "key_names",
     "path_text",
     "read_element",
+    "split_element",
     "value_element",
 ]
 
@@ -69,6 +71,17 @@ def key_element(keys: Mapping[str, Json]) -> str:
 @functools.lru_cache(maxsize=4096)
 def _text_key(name: str, value: str) -> str:
     return f"k:{{{_json(name)}:{_json(value)}}}"
+
+
+def split_element(text: str) -> tuple[str, str]:
+    """Return the kind of an element, its letter, and the rest, such as the name of a field."""
+    return text[0], text[_PREFIX_LENGTH:]
+
+
+def key_names(text: str) -> tuple[str, ...]:
+    """Return the names of the keys that identify a list item; none, if the element is no item with keys."""
+    kind, rest = split_element(text)
+    return tuple(cast("dict[str, Json]", msgspec.json.decode(rest))) if kind == "k" else ()
 
 
 def value_element(value: Json) -> str:
@@ -171,7 +184,7 @@ def path_text(path: Path) -> str:
 
 
 def _element_text(text: str) -> str:
-    kind, rest = text[0], text[_PREFIX_LENGTH:]
+    kind, rest = split_element(text)
     if kind == "f":
         return f".{rest}"
     if kind == "k":

@@ -14,7 +14,7 @@ from masthead._sync.delete_verbs import DeleteVerbs
 from masthead._sync.patch_verbs import PatchVerbs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from masthead._client.options import FieldValidation
     from masthead._client.resource import ResourceClient as AsyncResourceClient
@@ -104,6 +104,54 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
                 dry_run=dry_run,
                 field_manager=field_manager,
                 field_validation=field_validation,
+                timeout=timeout,
+            )
+        )
+
+    def upgrade_managed_fields(
+        self,
+        name: str,
+        csa_managers: str | Iterable[str] | None = None,
+        *,
+        field_manager: str | None = None,
+        subresource: str = "",
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> T:
+        """Hand the fields that client-side apply has set over to a field manager of server-side apply.
+
+        Do this once, before an object that was applied client-side is applied with server-side apply: its first apply then
+        meets no conflict with the past, and removes what it no longer contains. It cannot be undone.
+
+        ::
+
+            maps.upgrade_managed_fields("settings", field_manager="my-manager")
+            maps.apply(settings, field_manager="my-manager")
+
+        Args:
+            name: The object's name.
+            csa_managers: The managers who have applied it client-side; None for those whose updates own the annotation
+                ``kubectl.kubernetes.io/last-applied-configuration``.
+            field_manager: The field manager that takes over; required here or as the client's default.
+            subresource: The subresource that they have written, such as ``status``; empty for the object itself.
+            dry_run: Run validation and admission without storing anything.
+            timeout: Timeout of each call, in seconds; None for the client's default.
+
+        Returns:
+            The object as the server stored it, or as it was read if there was nothing to hand over.
+
+        Raises:
+            NotFoundError: If no object has that name.
+            ConflictError: If the object changes during each of the attempts.
+            DecodeError: If its managed fields cannot be decoded.
+        """
+        return self._portal.call(
+            self._async.upgrade_managed_fields(
+                name,
+                csa_managers,
+                field_manager=field_manager,
+                subresource=subresource,
+                dry_run=dry_run,
                 timeout=timeout,
             )
         )

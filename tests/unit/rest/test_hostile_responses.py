@@ -15,7 +15,7 @@ from masthead._errors.base import printable
 from masthead._meta.unstructured import Unstructured, UnstructuredList
 from masthead._meta.v1 import Status
 from masthead._rest.response import Response, failure
-from masthead._schema.field_sets import read_fields_v1
+from masthead._schema.field_sets import FieldSet
 from masthead.api.core.v1 import Pod, PodList
 from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError
 from masthead.testing.virtual_time import in_virtual_time
@@ -171,7 +171,7 @@ def _read_all(*objects: Pod | Unstructured) -> None:
         repr(obj.copy())
         for entry in obj.metadata.managed_fields:
             if entry.fields_v1:
-                read_fields_v1(entry.fields_v1)
+                FieldSet.from_fields_v1(entry.fields_v1)
 
 
 def _read_events(data: bytes) -> None:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from masthead._meta.unstructured import Unstructured
 from masthead._schema.extraction import extract
-from masthead._schema.field_sets import read_fields_v1
-from masthead.api.apps.v1 import Deployment
+from masthead.api.apps.v1 import ControllerRevision, Deployment
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import DecodeError, InvalidValueError
 
@@ -237,7 +236,7 @@ def test_a_defaulted_key_still_identifies_a_list_item() -> None:
 def test_for_an_untyped_kind_every_owned_field_is_extracted() -> None:
     fields = {"f:spec": {
         "f:size": {}, "f:free": {}, "f:tags": {'v:"a"': {}}, "f:numbers": {"v:1": {}},
-        "f:parts": {'k:{"id":1}': {".": {}, "f:id": {}, "f:v": {}}}, "f:rows": {"i:1": {}}, "f:gone": {},
+        "f:parts": {'k:{"id":1}': {".": {}, "f:id": {}, "f:v": {}}}, "f:gone": {},
     }}  # fmt: skip
     spec = {
         "size": 1,
@@ -246,7 +245,6 @@ def test_for_an_untyped_kind_every_owned_field_is_extracted() -> None:
         "tags": ["a", "c"],
         "numbers": [1, True, 2],
         "parts": [{"id": True, "v": "no"}, {"id": 1, "v": "x", "w": "z"}],
-        "rows": ["first", "second"],
     }
     data = {
         "apiVersion": "example.com/v1",
@@ -260,7 +258,6 @@ def test_for_an_untyped_kind_every_owned_field_is_extracted() -> None:
         "tags": ["a"],
         "numbers": [1],
         "parts": [{"id": 1, "v": "x"}],
-        "rows": ["second"],
     }
 
 
@@ -271,17 +268,80 @@ def test_the_managed_fields_entry_of_the_objects_version_is_used() -> None:
     assert extract(ConfigMap.from_dict(data), "me").data == {"new": "2"}
 
 
+def test_what_the_server_leaves_out_because_it_is_zero_is_still_applied() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:paused": {}, "f:minReadySeconds": {}, "f:replicas": {}, "f:template": {"f:spec": {
+        "f:hostNetwork": {}, "f:subdomain": {}, "f:tolerations": {}, "f:nodeSelector": {}, "f:affinity": {},
+        "f:newField": {},
+    }}}}  # fmt: skip
+    data = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "managedFields": [managed("me", fields)]},
+        "spec": {"replicas": 0, "template": {"spec": {"dnsPolicy": "Default"}}},
+    }
+    for cls in (Deployment, Unstructured):
+        assert extract(cls.from_dict(data), "me").to_dict()["spec"] == {
+            "paused": False,
+            "minReadySeconds": 0,
+            "replicas": 0,
+            "template": {
+                "spec": {
+                    "hostNetwork": False,
+                    "subdomain": "",
+                    "tolerations": [],
+                    "nodeSelector": {},
+                    "affinity": {},
+                }
+            },
+        }
+
+
+def test_fields_that_a_class_does_not_have_are_extracted_as_far_as_they_are_owned() -> None:
+    fields = {
+        "f:spec": {"f:newMap": {"f:a": {}}, "f:newList": {'k:{"id":1}': {".": {}, "f:id": {}}}, "f:new": {}}
+    }
+    spec = {"newMap": {"a": 1, "b": 2}, "newList": [{"id": 1, "v": 2}, {"id": 2}], "new": {"c": [3]}}
+    data = {
+        "metadata": {"name": "p", "managedFields": [managed("me", fields, apiVersion="v1")]},
+        "spec": spec,
+    }
+
+    mine = extract(Pod.from_dict(data), "me").to_dict()
+
+    assert mine["spec"] == {"newMap": {"a": 1}, "newList": [{"id": 1}], "new": {"c": [3]}}
+
+
+def test_free_form_data_is_extracted_whole() -> None:
+    entry = managed("me", {"f:data": {}, "f:revision": {}})
+    data = {"metadata": {"name": "r", "managedFields": [entry]}, "data": {"spec": {"a": [1]}}, "revision": 3}
+
+    mine = extract(ControllerRevision.from_dict(data), "me")
+
+    assert mine.to_dict()["data"] == {"spec": {"a": [1]}}
+
+
+def test_items_that_cannot_be_identified_are_a_decode_error() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:containers": {'k:{"name":"a"}': {}}}}
+    entry = managed("me", fields, apiVersion="v1")
+    data = {"metadata": {"name": "p", "managedFields": [entry]}, "spec": {"containers": ["b"]}}
+
+    with pytest.raises(DecodeError, match=r'Pod "p": .*non-map elements'):
+        extract(Unstructured.from_dict({"apiVersion": "v1", "kind": "Pod", **data}), "me")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"name": {}}, {"f:a": "all of it"}, {"k:{": {}}, {"v:{": {}}, {"i:one": {}}]
+)
+def test_managed_fields_that_cannot_be_decoded_are_an_error(fields: dict[str, Any]) -> None:
+    data = {"metadata": {"name": "a", "managedFields": [managed("me", fields, apiVersion="v1")]}}
+
+    with pytest.raises(DecodeError, match="not an element of a field set"):
+        extract(ConfigMap.from_dict(data), "me")
+
+
 def test_a_manager_must_be_named() -> None:
     with pytest.raises(InvalidValueError, match="field_manager"):
         extract(ConfigMap.new("a"), "")
-
-
-@pytest.mark.parametrize("element", ["x:a", "i:one", "k:[1]", "k:{", "v:{", "name", ""])
-def test_an_invalid_field_set_element_is_rejected(element: str) -> None:
-    with pytest.raises(DecodeError, match="not an element of a field set"):
-        read_fields_v1({element: {}})
-    with pytest.raises(DecodeError, match="not an element of a field set"):
-        read_fields_v1({"f:a": "all of it"})
 
 
 names = st.text("abc.", min_size=1, max_size=3)

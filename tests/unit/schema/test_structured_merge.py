@@ -7,6 +7,7 @@ import pytest
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.schema import Definitions, Json, Schema
 from masthead._schema.structured_merge.comparison import compare, equal
+from masthead._schema.structured_merge.extraction import extract_items
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import (
     ApplyConflicts,
@@ -19,7 +20,7 @@ from masthead._schema.structured_merge.managers import (
 from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.ownership import field_set_of
 from masthead._schema.structured_merge.reconciliation import reconcile
-from masthead._schema.structured_merge.removal import extract_items, remove_items
+from masthead._schema.structured_merge.removal import remove_items
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._schema.structured_merge.types import DEDUCED, MergeType, merge_type_of
 
@@ -244,7 +245,7 @@ def test_extracting_keeps_keys_and_empty_values() -> None:
     )
     assert extract_items(value, fields, TYPE) == {
         "labels": {},
-        "ports": [{"port": 80, "protocol": "TCP", "name": "x"}],
+        "ports": [{"port": 80, "name": "x"}],
         "args": ["a"],
     }
 

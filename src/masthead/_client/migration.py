@@ -1,0 +1,94 @@
+"""From client-side to server-side apply, as ``kubectl apply --server-side`` does it.
+
+Who has applied an object client-side is told by kubectl's annotation: they have updated it. Their fields are handed over to
+the manager of server-side apply (`masthead.upgrade_managed_fields`), and the configuration is applied again, so that what it
+no longer contains is removed. The annotation is, too, except for the manager ``kubectl``, for whom the server keeps it up to
+date.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from masthead._client.last_applied import LAST_APPLIED
+from masthead._meta.object import Object
+from masthead._schema.managed_fields_upgrade import find_fields_owners
+from masthead.errors import MastheadError
+
+if TYPE_CHECKING:
+    from masthead._client.options import FieldValidation
+    from masthead._client.resource import ResourceClient
+
+__all__ = ["ANNOTATION_MANAGER", "annotation_to_keep", "apply_and_migrate", "client_side_appliers"]
+
+T = TypeVar("T", bound=Object)
+
+ANNOTATION_MANAGER: Final = "kubectl-last-applied"
+"""The field manager that kubectl has own the annotation."""
+
+_KUBECTL: Final = "kubectl"
+"""kubectl's field manager of server-side apply; the server updates the annotation when it applies."""
+_ANNOTATION: Final[dict[str, Any]] = {"f:metadata": {"f:annotations": {f"f:{LAST_APPLIED}": {}}}}
+_log: Final = logging.getLogger("masthead.client")
+
+
+def client_side_appliers(obj: Object) -> tuple[str, ...]:
+    """Return the managers who have applied an object client-side: those whose updates own kubectl's annotation."""
+    if LAST_APPLIED not in obj.metadata.annotations:
+        return ()
+    owners = find_fields_owners(obj, "Update", _ANNOTATION)
+    return tuple(dict.fromkeys(each.manager or "" for each in owners))
+
+
+def annotation_to_keep(obj: Object, field_manager: str) -> dict[str, Any] | None:
+    """Return what `ANNOTATION_MANAGER` applies to keep the annotation; None if it goes, or is kept already."""
+    text = obj.metadata.annotations.get(LAST_APPLIED)
+    if field_manager != _KUBECTL or text is None or find_fields_owners(obj, "Apply", _ANNOTATION):
+        return None
+    return {
+        "apiVersion": obj.api_version,
+        "kind": obj.kind,
+        "metadata": {"name": obj.metadata.name, "annotations": {LAST_APPLIED: text}},
+    }
+
+
+async def apply_and_migrate(
+    resource: ResourceClient[T],
+    obj: T,
+    *,
+    field_manager: str | None,
+    force: bool,
+    dry_run: bool,
+    field_validation: FieldValidation | None,
+    timeout: float | None,
+) -> T:
+    """Apply an object with server-side apply, and end its client-side apply if there was one.
+
+    The options are those of `ResourceClient.apply`. If the migration fails, the log says so, and the next apply tries again.
+
+    Raises:
+        MastheadError: As by `ResourceClient.apply`.
+    """
+
+    async def apply() -> T:
+        return await resource.apply(
+            obj,
+            field_manager=field_manager,
+            force=force,
+            dry_run=dry_run,
+            field_validation=field_validation,
+            timeout=timeout,
+        )
+
+    applied = await apply()
+    if dry_run or not client_side_appliers(applied):
+        return applied
+    try:
+        await resource.upgrade_managed_fields(
+            applied.metadata.name, field_manager=field_manager, timeout=timeout
+        )
+        return await apply()
+    except MastheadError as error:
+        _log.warning("%s %s is still applied client-side, too: %s", applied.kind, applied.key, error)
+        return applied

@@ -1,0 +1,156 @@
+"""Hand the fields of client-side apply over to server-side apply.
+
+Client-side apply updates: the fields that it sets are owned by an ``Update``. If the same configuration is then applied with
+server-side apply, they have two owners, conflict when their values change, and stay when the configuration drops them. So
+the entry of the ``Update`` becomes one of an ``Apply``, or a part of the one that is there::
+
+    kubectl-client-side-apply  Update  .spec.replicas, .spec.paused ──┐
+    my-manager                 Apply   .spec.replicas                 ├──> my-manager  Apply  .spec.replicas, .spec.paused
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from masthead._meta.patch import Patch
+from masthead._module import set_module
+from masthead._schema.field_sets import FieldSet
+from masthead.errors import DecodeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from masthead._meta.metadata import ManagedFieldsEntry
+    from masthead._meta.object import Object
+    from masthead._meta.shape import FieldsV1
+
+__all__ = ["find_fields_owners", "upgrade_managed_fields", "upgrade_managed_fields_patch"]
+
+Operation: TypeAlias = Literal["Apply", "Update"]
+
+
+@set_module("masthead")
+def find_fields_owners(
+    obj: Object, operation: Operation, fields: Mapping[str, object]
+) -> list[ManagedFieldsEntry]:
+    """Find the managers who own all of the given fields.
+
+    Args:
+        obj: An object with its managed fields, as it was read.
+        operation: How they have come to own them: by ``Apply`` or ``Update``.
+        fields: The fields in the FieldsV1 format, such as ``{"f:spec": {"f:replicas": {}}}``.
+
+    Returns:
+        Their entries. An entry whose fields cannot be decoded is not among them.
+
+    Raises:
+        DecodeError: If `fields` is invalid.
+    """
+    wanted = FieldSet.from_fields_v1(fields)
+    return [
+        entry
+        for entry in obj.metadata.managed_fields
+        if entry.operation == operation and _owns(entry, wanted)
+    ]
+
+
+@set_module("masthead")
+def upgrade_managed_fields(
+    obj: Object, csa_managers: str | Iterable[str], ssa_manager: str, *, subresource: str = ""
+) -> list[ManagedFieldsEntry]:
+    """Compute the managed fields of an object after server-side apply has taken over from client-side apply.
+
+    The fields of the updates of some managers become fields that another one has applied. This may be done before or
+    after its first apply, and cannot be undone.
+
+    Args:
+        obj: An object with its managed fields, as it was read; it is not modified.
+        csa_managers: The managers who have applied it client-side, such as ``kubectl-client-side-apply``.
+        ssa_manager: The field manager of server-side apply.
+        subresource: The subresource that they have written: ``status``, ``scale``; empty for the object itself.
+
+    Returns:
+        The entries; those of the object, if these managers have not updated it.
+
+    Raises:
+        InvalidValueError: If `ssa_manager` is empty.
+        DecodeError: If the managed fields cannot be decoded.
+    """
+    if not ssa_manager:
+        raise InvalidValueError("name the field manager that takes over: ssa_manager", value="")
+    entries = list(obj.metadata.managed_fields)
+    for csa_manager in [csa_managers] if isinstance(csa_managers, str) else csa_managers:
+        entries = _upgraded(entries, csa_manager, ssa_manager, subresource)
+    return entries
+
+
+@set_module("masthead")
+def upgrade_managed_fields_patch(
+    obj: Object, csa_managers: str | Iterable[str], ssa_manager: str, *, subresource: str = ""
+) -> Patch | None:
+    """Compute the JSON patch that stores what `upgrade_managed_fields` returns.
+
+    If the object has changed since it was read, the patch is a `ConflictError`, and changes nothing.
+
+    Args:
+        obj: An object with its managed fields, as it was read.
+        csa_managers: See `upgrade_managed_fields`.
+        ssa_manager: See `upgrade_managed_fields`.
+        subresource: See `upgrade_managed_fields`.
+
+    Returns:
+        The patch; None if there is nothing to change.
+
+    Raises:
+        InvalidValueError: If `ssa_manager` is empty.
+        DecodeError: If the managed fields cannot be decoded.
+    """
+    entries = upgrade_managed_fields(obj, csa_managers, ssa_manager, subresource=subresource)
+    if entries == obj.metadata.managed_fields:
+        return None
+    return Patch.json(
+        [
+            {
+                "op": "replace",
+                "path": "/metadata/managedFields",
+                "value": [each.to_dict() for each in entries],
+            },
+            # Not "test", whose failure would be an invalid patch instead of a conflict.
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": obj.metadata.resource_version},
+        ]
+    )
+
+
+def _upgraded(
+    entries: list[ManagedFieldsEntry], csa_manager: str, ssa_manager: str, subresource: str
+) -> list[ManagedFieldsEntry]:
+    def find(manager: str, operation: Operation) -> list[ManagedFieldsEntry]:
+        wanted = (manager, operation, subresource)
+        return [each for each in entries if (each.manager, each.operation, each.subresource or "") == wanted]
+
+    updates = find(csa_manager, "Update")
+    if not updates:
+        return entries
+    # The server has the newest first.
+    target = next(iter([*find(ssa_manager, "Apply"), *updates]))
+    fields = _fields_of(target)
+    for update in updates:
+        # The fields of other versions are dropped: the names of the same field may differ between versions.
+        if update.api_version == target.api_version:
+            fields |= _fields_of(update)
+    applied = target.copy()
+    applied.manager, applied.operation = ssa_manager, "Apply"
+    applied.fields_v1 = cast("FieldsV1", fields.to_fields_v1())
+    kept = [each for each in entries if each is target or not any(each is update for update in updates)]
+    return [applied if each is target else each for each in kept]
+
+
+def _owns(entry: ManagedFieldsEntry, wanted: FieldSet) -> bool:
+    try:
+        return not wanted - _fields_of(entry)
+    except DecodeError:
+        return False
+
+
+def _fields_of(entry: ManagedFieldsEntry) -> FieldSet:
+    return FieldSet.from_fields_v1(entry.fields_v1 or {})

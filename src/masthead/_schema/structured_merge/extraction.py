@@ -1,0 +1,111 @@
+"""Extraction: a value with nothing but the fields of a set."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.field_sets import LEAF, SELF, has_children, united
+from masthead._schema.path_elements import field_element, key_names, split_element
+from masthead._schema.schema import Definitions, Schema
+from masthead._schema.structured_merge.items import item_element
+from masthead._schema.structured_merge.types import MapType, merge_type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._schema.field_sets import FieldSet, Node
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import ListType, MergeType
+
+__all__ = ["extract_items"]
+
+_ZEROS: Final[Mapping[str | None, Json]] = {"string": "", "numeric": 0, "boolean": False}
+_WHOLE: Final = Schema(map_type="atomic")
+"""The schema of what is owned as a whole, whatever it is."""
+
+
+def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
+    """Return an object with nothing but the fields and items of a set, so that to apply it changes neither value nor owner.
+
+    - Items keep their keys, except for a key that has its default and is not in the set.
+    - A map or list that is owned, but nothing in it, is empty: its owner has set it so. What is atomic is taken whole.
+    - A declared field that is owned, but not there, has its zero value, with which the server leaves it out.
+    - What the type does not declare merges as the set tells: it names the items of lists by their keys or values.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    return _extract(value, fields.root, of) if fields else {}
+
+
+def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
+    if of is None or of.is_deduced:
+        of = merge_type_of(_schema_of_fields(node), Definitions())
+    form = of.form(value)
+    if form is None or form.is_atomic or not value:
+        return value
+    if isinstance(form, MapType):
+        return _extract_fields(value, node, form) if isinstance(value, dict) else value
+    return _extract_from_list(value, node, form) if isinstance(value, list) else value
+
+
+def _extract_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str, Json]:
+    found = {
+        name: _extract(each, below, of.type_of(name))
+        for name, each in value.items()
+        if (below := node.get(field_element(name))) is not None
+    }
+    for element, below in node.items():
+        kind, name = split_element(element)
+        if kind == "f" and name not in value and not has_children(below) and of.declares(name):
+            zero = _zero(of.type_of(name))
+            if zero is not None:
+                found[name] = zero
+    return found
+
+
+def _zero(of: MergeType | None) -> Json:
+    """The zero value of a type; None if it has several."""
+    if of is None or of.scalar is not None:
+        return None if of is None else _ZEROS.get(of.scalar)
+    return [] if of.list_type is not None else {}
+
+
+def _extract_from_list(value: list[Json], node: Node, of: ListType) -> list[Json]:
+    found: list[Json] = []
+    for item in value:
+        below = node.get(item_element(item, of))
+        if below is not None:
+            part = _extract(item, below, of.items)
+            found.append({**_keys_of(item, of), **part} if isinstance(part, dict) else part)
+    return found
+
+
+def _keys_of(item: dict[str, Json], of: ListType) -> dict[str, Json]:
+    """The keys of an item, without which it could not be applied; but a default would come to be owned."""
+    items = of.items.map_type
+    return {
+        name: item[name]
+        for name in of.keys
+        if name in item and (items is None or items.default_of(name) != item[name])
+    }
+
+
+def _schema_of_fields(node: Node) -> Schema:
+    """What a set tells about the type of a value: where it names nothing inside, the value is owned as a whole."""
+    if not has_children(node):
+        return _WHOLE
+    elements = {element: below for element, below in node.items() if element != SELF}
+    if keys := {name for element in elements for name in key_names(element)}:
+        items = functools.reduce(united, elements.values(), None)
+        return Schema(
+            type="array",
+            list_type="map",
+            list_map_keys=tuple(sorted(keys)),
+            items=_schema_of_fields(items or LEAF),
+        )
+    if any(split_element(element)[0] == "v" for element in elements):
+        return Schema(type="array", list_type="set", items=_WHOLE)
+    properties = {split_element(element)[1]: _schema_of_fields(below) for element, below in elements.items()}
+    return Schema(type="object", properties=properties)
