@@ -60,7 +60,7 @@ class Model:
             raise Refused(409, "AlreadyExists", f'{prefix}{GROUP} "{key[1]}" already exists')
         made = copy.deepcopy(sent)
         made["metadata"] |= {"namespace": key[0], "uid": uid, "creationTimestamp": self.now}
-        return self._store(key, tidy(made))
+        return self._store(key, tidy(self._managed(made)))
 
     def update(self, key: Key, sent: Plain) -> Plain:
         old = self.find(key)
@@ -72,7 +72,8 @@ class Model:
         meta, kept = new["metadata"], old["metadata"]
         meta |= {field: kept[field] for field in SYSTEM_FIELDS if field in kept}
         meta["resourceVersion"] = kept["resourceVersion"]
-        new = tidy(new)
+        # Whether the object is tracked does not change: what begins without managers stays so.
+        new = tidy(self._managed(new) if "managedFields" in kept else new)
         if is_deleting(old):
             self._check_finalizers(key, new, old)
             if not meta.get("finalizers"):
@@ -135,6 +136,20 @@ class Model:
         )
         return [each for each in events if each is not None]
 
+    def _managed(self, made: Plain) -> Plain:
+        """An object with its managed fields. All clients of the model are one and the same manager, which has no name."""
+        entry = {
+            "manager": "unknown",
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": self.now,
+            "fieldsType": "FieldsV1",
+        }
+        made["metadata"].pop("managedFields", None)
+        if fields := fields_of(made):
+            made["metadata"]["managedFields"] = [{**entry, "fieldsV1": fields}]
+        return made
+
     def _store(self, key: Key, made: Plain) -> Plain:
         self.version += 1
         made["metadata"]["resourceVersion"] = str(self.version)
@@ -183,6 +198,19 @@ def tidy(found: Plain) -> Plain:
     """Drop empty values, as the server does."""
     found["metadata"] = {key: value for key, value in found["metadata"].items() if value or value == 0}
     return {key: value for key, value in found.items() if value}
+
+
+def fields_of(found: Plain) -> Plain:
+    """The fields of a ConfigMap that someone manages."""
+    meta: Plain = {}
+    if labels := found["metadata"].get("labels"):
+        meta["f:labels"] = {".": {}} | {f"f:{each}": {} for each in labels}
+    if finalizers := found["metadata"].get("finalizers"):
+        meta["f:finalizers"] = {".": {}} | {f'v:"{each}"': {} for each in finalizers}
+    fields: Plain = {"f:metadata": meta} if meta else {}
+    if data := found.get("data"):
+        fields["f:data"] = {".": {}} | {f"f:{each}": {} for each in data}
+    return fields
 
 
 def merged(found: Plain, patch: Plain) -> Plain:

@@ -15,6 +15,7 @@ import msgspec
 from masthead._server import scheme
 from masthead._server.resources.go_decoder import decoder_of
 from masthead._server.wire.patches import problem_with_kind
+from masthead._server.wire.plain import part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -129,7 +130,11 @@ class KindDecoder:
         Raises:
             Mismatch: If a value is not of its field's type.
         """
-        return self.decoder.clean(body)
+        cleaned, unknown = self.decoder.clean(body)
+        if part(body, "metadata").get("managedFields") == []:
+            # Go would not write it, but it asks for the field managers to be dropped.
+            cleaned["metadata"]["managedFields"] = []
+        return cleaned, unknown
 
 
 class GoCodec(KindDecoder):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._meta.resource import Resource
     from masthead._printers.printer import Printer
+    from masthead._server.field_managers.field_manager import FieldManager
     from masthead._server.resources.behavior import Behavior, StrategyHooks, SubresourceBehavior, WarningHooks
     from masthead._server.resources.codec import ObjectCodec
     from masthead._server.resources.custom.definition import DefinitionVersion
@@ -83,6 +84,8 @@ class ServedResource:
         self.has_own_shape = self.version in description.converted
         self.stored_as = description.stored_as or _foremost(gvk, resource.name)
         self.stored_group = self.stored_as.group
+        self.field_managers: dict[str, FieldManager] = {}
+        """The field managers of its subresources and, with an empty name, of the objects; made when first used."""
         self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
 
     @classmethod

@@ -213,7 +213,15 @@ def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) 
     if not is_dry_run:
         budgets = cluster.catalog.require(_BUDGETS)
         write.update(
-            WriteContext(cluster, budgets, meta["namespace"], name, WriteOptions(), subresource="status"),
+            WriteContext(
+                cluster,
+                budgets,
+                meta["namespace"],
+                name,
+                WriteOptions(),
+                subresource="status",
+                manager="kube-apiserver",
+            ),
             lambda found: _spent(found, pod, cluster.now()),
         )
 

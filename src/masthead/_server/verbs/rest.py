@@ -27,7 +27,13 @@ from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.encoders import COMPACT_JSON, encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
 from masthead._server.wire.negotiation import negotiate
-from masthead._server.wire.options import CollectionOptions, DeletionOptions, WriteOptions, read_version
+from masthead._server.wire.options import (
+    CollectionOptions,
+    DeletionOptions,
+    WriteOptions,
+    manager_of_user_agent,
+    read_version,
+)
 from masthead._server.wire.request import (
     JSON_TYPE,
     ApiResponse,
@@ -280,6 +286,8 @@ class Rest:
             user=context.request.user,
             subresource=info.subresource,
             is_put=info.verb == "update",
+            manager=context.request.first("fieldManager")
+            or manager_of_user_agent(context.request.headers.get("user-agent", "")),
         )
 
     def _delete(self, context: RequestContext) -> ApiResponse:

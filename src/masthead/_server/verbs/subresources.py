@@ -119,11 +119,19 @@ def _check_is_scale(context: WriteContext) -> None:
 
 def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResponse:
     """Change the scale of an object, which is a view of the object itself."""
+    from masthead._server.field_managers.scale import ScaleEntries, scale_manager
+
     served = context.served
     view = _scale_view(served)
 
     def rescaled(found: Plain) -> Plain:
-        scale = change(view.read_for_update(found))
+        before, meta = view.read_for_update(found), metadata(found)
+        entries = ScaleEntries(served, meta.pop("managedFields", []))
+        metadata(before)["managedFields"] = entries.of_scale()
+        scale = change(before)
+        scale_manager().update(before, scale, context.manager or "", context.cluster.now())
+        if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
+            meta["managedFields"] = of_parent
         view.set_replicas(found, part(scale, "spec").get("replicas", 0))
         # The preconditions of the scale are those of the object.
         for field in ("resourceVersion", "uid"):
@@ -131,7 +139,7 @@ def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResp
                 metadata(found)[field] = wanted
         return found
 
-    written = write.update(replace(context, subresource=""), rescaled)
+    written = write.update(replace(context, subresource="", manager=None), rescaled)
     return json_response(200, view.read(served.codec.load(written.value)))
 
 
@@ -169,7 +177,7 @@ def _bind(context: WriteContext, body: Plain) -> ApiResponse:
         )
         return found
 
-    write.update(context, bound)
+    write.update(replace(context, manager=None), bound)
     return json_response(201, {**_SUCCESS, "code": 201})
 
 

@@ -5,7 +5,7 @@ Every write takes the same steps, each a function of its own in `write_steps`:
 ==================  ====================================================================================
 decode              read the body and drop unknown fields (`bodies.decode`), or apply a patch (`patch`)
 default, convert    set what the client left out; turn the client's version into the stored one
-field managers      none are tracked: drop what clients send of them
+field managers      write down in managedFields who has changed what (`masthead._server.field_managers`)
 admit               the namespace must take new objects, and the kind's admission must agree
 prepare             set or keep what the server decides: metadata, status, generation, the kind's strategy
 validate            refuse an invalid object, with all its errors
@@ -16,12 +16,13 @@ store               write or remove the record, unless it is a dry run or change
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.verbs import write_steps as steps
 from masthead._server.verbs.write_steps import WriteContext
 from masthead._server.wire.failures import StatusFailure, already_exists, conflict
-from masthead._server.wire.limits import MOST_STORED
+from masthead._server.wire.limits import MOST_STORED, MOST_TRACKED
 from masthead._server.wire.plain import Plain, has_finalizers, is_being_deleted, metadata, part, text
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def _create(context: WriteContext, new: Plain) -> Written:
     tries = 0 if metadata(new).get("name") else _NAME_TRIES
     try:
         steps.check_version_unset(context, new)
-        steps.drop_managed_fields(new)
+        steps.drop_system_fields(new)
+        steps.track_managers(context, new, None)
         steps.assign_metadata(context, new)
         steps.admit(context, new)
         steps.prepare_create(context, new)
@@ -152,12 +154,13 @@ def _update(context: WriteContext, record: Record, change: Callable[[Plain], Pla
         steps.check_uid(context, new, old)
     try:
         steps.check_version(context, new, old)
-        steps.drop_managed_fields(new)
+        steps.track_managers(context, new, old)
         new = steps.keep_unwritable(context, new, old)
         steps.prepare_update(context, new, old)
         steps.raise_generation(context, new, old)
         steps.validate_update(context, new, old)
         steps.warn_of_update(context, new, old)
+        steps.keep_times(new, old)
         return _store_change(context, record, new, old)
     finally:
         context.cluster.allocator.undo()  # unless it was stored
@@ -175,10 +178,23 @@ def _store_new(context: WriteContext, new: Plain, *, tries: int) -> Written:
         meta["name"] = cluster.new_name(meta["generateName"])
     if context.options.is_dry_run:
         return Written(served.dump(new), is_new=True)
-    record = cluster.write(served, key, new, most=MOST_STORED)
+    record = _write(context, key, new)
     # Only now, because what was allocated for a write that fails is given back.
     cluster.allocator.keep()
     return Written(record.value, is_new=True)
+
+
+def _write(context: WriteContext, key: str, new: Plain) -> Record:
+    """Store an object; one that is too large is stored without its managers, if that is enough."""
+    cluster, served = context.cluster, context.served
+    if "managedFields" in metadata(new):
+        try:
+            return cluster.write(served, key, new, most=MOST_TRACKED)
+        except StatusFailure as failure:
+            if failure.code != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+                raise
+        del metadata(new)["managedFields"]
+    return cluster.write(served, key, new, most=MOST_STORED)
 
 
 def _taken(served: ServedResource, meta: Plain, present: Plain) -> StatusFailure:
@@ -205,7 +221,7 @@ def _store_change(context: WriteContext, record: Record, new: Plain, old: Plain)
         return Written(record.value)
     if context.options.is_dry_run:
         return Written(served.dump(new))
-    written = cluster.write(served, record.key, new, most=MOST_STORED)
+    written = _write(context, record.key, new)
     cluster.allocator.keep()
     return Written(written.value)
 

@@ -31,13 +31,15 @@ __all__ = [
     "check_version_unset",
     "convert",
     "dedup_owners",
-    "drop_managed_fields",
+    "drop_system_fields",
+    "keep_times",
     "keep_unwritable",
     "nameless",
     "prepare_create",
     "prepare_update",
     "raise_generation",
     "set_defaults",
+    "track_managers",
     "uid_problem",
     "validate_create",
     "validate_update",
@@ -58,6 +60,7 @@ class WriteContext:
         user: Who writes.
         subresource: The part of the object that may change; empty for the main part.
         is_put: Whether the object was sent whole, so that its uid is a precondition.
+        manager: Who manages the fields that change; empty if that is not known, None if the write is not tracked.
     """
 
     cluster: ClusterState
@@ -68,6 +71,7 @@ class WriteContext:
     user: UserInfo = ADMIN
     subresource: str = ""
     is_put: bool = False
+    manager: str | None = None
 
     @functools.cached_property
     def hooks(self) -> StrategyHooks:
@@ -86,11 +90,39 @@ def convert(served: ServedResource, found: Plain) -> Plain:
     return served.to_storage(found)
 
 
-def drop_managed_fields(found: Plain) -> None:
-    """Field managers: the server tracks none, so that what clients send of them is dropped."""
-    meta = metadata(found)
-    meta.pop("managedFields", None)
-    meta.pop("selfLink", None)
+def drop_system_fields(new: Plain) -> None:
+    """Drop the metadata that a client cannot give to a new object, which is not being deleted, for one."""
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "uid", "creationTimestamp"):
+        metadata(new).pop(name, None)
+
+
+def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
+    """Field managers: write down who has changed what, before the server itself changes anything."""
+    metadata(new).pop("selfLink", None)
+    if context.manager is not None:
+        # With it come the schemas of the built-in kinds, which a server that is only read does not need.
+        from masthead._server.field_managers.field_manager import field_manager_of
+
+        manager = field_manager_of(context.served, context.subresource)
+        manager.update(live, new, context.manager, context.cluster.now())
+
+
+def keep_times(new: Plain, old: Plain) -> None:
+    """Field managers: keep the times of entries if nothing else changes, so that nothing does."""
+    entries, before = metadata(new).get("managedFields") or [], metadata(old).get("managedFields") or []
+    if len(entries) != len(before) or entries == before:
+        return
+    if list(map(_timeless, entries)) == list(map(_timeless, before)) and _unmanaged(new) == _unmanaged(old):
+        metadata(new)["managedFields"] = before
+
+
+def _timeless(entry: Plain) -> Plain:
+    return {name: value for name, value in entry.items() if name != "time"}
+
+
+def _unmanaged(found: Plain) -> Plain:
+    meta = {name: value for name, value in metadata(found).items() if name != "managedFields"}
+    return {**found, "metadata": meta}
 
 
 def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
@@ -154,9 +186,6 @@ def assign_metadata(context: WriteContext, found: Plain) -> None:
         meta["namespace"] = context.namespace
     else:
         meta.pop("namespace", None)
-    # A client cannot create an object that is already being deleted.
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        meta.pop(name, None)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = cluster.new_name(meta["generateName"])
     meta["uid"] = cluster.new_uid()

@@ -20,6 +20,7 @@ __all__ = [
     "DEEPEST",
     "MOST_ITEMS",
     "MOST_STORED",
+    "MOST_TRACKED",
     "MOST_VALUES",
     "MOST_YAML_VALUES",
     "LongNumberError",
@@ -40,6 +41,8 @@ MOST_ITEMS: Final = 5_000
 """The most structs that the lists of one object may have together."""
 MOST_STORED: Final = 2 * BODY_LIMIT
 """Bytes of a stored object, which patches could make grow without limit; etcd's limit is 1.5 MB."""
+MOST_TRACKED: Final = 3 * 512 * 1024
+"""Bytes of an object with its managedFields, which kube-apiserver drops from one that is too large for etcd."""
 DEEPEST: Final = 200
 """How deeply an object may nest; the deepest schemas of the API need a tenth of it."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["DeletionOptions", "CollectionOptions", "WriteOptions", "read_version"]
+__all__ = ["DeletionOptions", "CollectionOptions", "WriteOptions", "manager_of_user_agent", "read_version"]
 
 _META: Final = "meta.k8s.io"
 _EXACT: Final = "Exact"
@@ -234,6 +234,13 @@ def read_version(text: str, *, of_list: bool = False) -> int:
         given = quoted(text)
         problem = f"resourceVersion: Invalid value: {given}: strconv.ParseUint: parsing {given}: {flaw}"
     raise bad_request(f"invalid resource version: {problem}") if of_list else StatusFailure(500, "", problem)
+
+
+def manager_of_user_agent(agent: str) -> str:
+    """Return the field manager of a request that does not name one: the program of its user agent."""
+    name = "".join(each for each in agent.partition("/")[0] if each.isprintable())
+    # Cut at the end of a character.
+    return name.encode()[:_MANAGER_LENGTH].decode("utf-8", "ignore")
 
 
 def _manager_errors(manager: str) -> list[FieldError]:

@@ -281,13 +281,26 @@ class SchemaCodec:
             set_defaults(found, source)
         return found, source
 
+    def convert(self, found: Plain, source: str, target: str) -> Plain:
+        """Convert an object without kind and apiVersion from one version of the definition to another; nothing is pruned.
+
+        Raises:
+            StatusFailure: If the definition does not have a version, or if the object cannot be converted.
+            ConversionNeeded: If a webhook has to convert it first.
+        """
+        return self._converter.convert(found, self._named(source, "from"), self._named(target, "to"))
+
     def _stored_version(self, found: Plain) -> DefinitionVersion:
         """Take kind and apiVersion from an object; returns the version that it is in."""
         del found["kind"]
-        api_version: str = found.pop("apiVersion")
-        version = self._definition.versions.get(api_version.rpartition("/")[2])
-        if version is None:
-            problem = f"request to convert CR from an invalid group/version: {api_version}"
+        return self._named(found.pop("apiVersion"), "from")
+
+    def _named(self, api_version: str, direction: str) -> DefinitionVersion:
+        """Return a version of the definition by its apiVersion."""
+        group, _, name = api_version.rpartition("/")
+        version = self._definition.versions.get(name)
+        if version is None or group != self.gvk.group:
+            problem = f"request to convert CR {direction} an invalid group/version: {api_version}"
             raise StatusFailure(500, "", problem)
         return version
 

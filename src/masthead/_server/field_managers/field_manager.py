@@ -1,0 +1,239 @@
+"""The field manager of a resource: what a write does to the managedFields of an object, as kube-apiserver does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.field_sets import FieldSet
+from masthead._schema.structured_merge.items import UnidentifiedItemError
+from masthead._schema.structured_merge.managers import (
+    ApplyConflicts,
+    ManagedSet,
+    ManagerKey,
+    apply,
+    update,
+)
+from masthead._server.field_managers.entries import (
+    APPLY,
+    UPDATE,
+    ManagedFields,
+    is_reset,
+    merge_oldest,
+    read_entries,
+    read_stored,
+    write_entries,
+)
+from masthead._server.field_managers.last_applied import KUBECTL, refresh_last_applied, still_applied
+from masthead._server.field_managers.reset_fields import reset_filters
+from masthead._server.field_managers.versions import versions_of
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.patches import copy_json
+from masthead._server.wire.plain import Plain, metadata, part
+from masthead.errors import DecodeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._schema.structured_merge.managers import Managers
+    from masthead._server.field_managers.reset_fields import FieldFilter
+    from masthead._server.field_managers.versions import KindVersions
+    from masthead._server.resources.resource import ServedResource
+
+__all__ = ["FieldManager", "field_manager_of"]
+
+_FIRST: Final = "before-first-apply"
+_UNKNOWN: Final = "unknown"
+_CURRENT: Final = "current-operation"
+"""Stands for the manager of a write until it is known whether the write changes anything."""
+_UNTRACKED: Final = FieldSet.of(
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata",),
+    *(
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ),
+)
+"""The fields that nobody manages."""
+
+
+def field_manager_of(served: ServedResource, subresource: str) -> FieldManager:
+    """Return the field manager of a resource, or of a subresource that is written as the object itself."""
+    found = served.field_managers.get(subresource)
+    if found is None:
+        found = FieldManager(versions_of(served), subresource, reset_filters(served, subresource))
+        served.field_managers[subresource] = found
+    return found
+
+
+class FieldManager:
+    """Tracks the managers of the fields of one resource's objects, or of what is written through a subresource.
+
+    Args:
+        versions: The kind of what is written.
+        subresource: The subresource; empty for the object itself.
+        filters: What of the written fields a write can change, by apiVersion.
+    """
+
+    def __init__(self, versions: KindVersions, subresource: str, filters: Mapping[str, FieldFilter]) -> None:
+        self.versions = versions
+        self._api_version = versions.gvk.api_version
+        self._subresource = subresource
+        self._filters = filters
+        self._blank = versions.blank()
+
+    def update(self, live: Plain | None, new: Plain, manager: str, now: str) -> None:
+        """Set the managedFields of an object that is to be written, in place; where that fails, it has none.
+
+        Args:
+            live: The stored object; None if there is none yet.
+            new: The object that is to be stored, with the managedFields that the client sent.
+            manager: Who writes; empty if that is not known.
+            now: The time.
+
+        Raises:
+            WorkNeeded: If a webhook has to convert something first.
+        """
+        sent = metadata(new).pop("managedFields", None)
+        try:
+            fields = self._updated(live, new, sent, manager, now)
+        except (InvalidValueError, StatusFailure, UnidentifiedItemError):
+            return
+        if fields.managers:
+            metadata(new)["managedFields"] = write_entries(fields)
+
+    def apply(self, live: Plain | None, config: Plain, manager: str, now: str, *, force: bool) -> Plain:
+        """Merge a configuration into an object.
+
+        Args:
+            live: The stored object; None if there is none yet.
+            config: The configuration, in the version of the request and with its kind.
+            manager: Who applies it.
+            now: The time.
+            force: Take over what other managers own.
+
+        Returns:
+            The object in the version of the request, with its kind and its managedFields; it is not defaulted again.
+
+        Raises:
+            ApplyConflicts: If other managers own fields that would change.
+            InvalidValueError: If the object cannot be converted to the version of a manager.
+            StatusFailure: If it cannot be converted by its webhook.
+            UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+            WorkNeeded: If a webhook has to convert something first.
+        """
+        old = self._old(live)
+        fields = read_stored(_entries_of(live))
+        if not fields.managers:
+            fields = self._tracked(self._blank, old, fields, _FIRST, now)
+        key = ManagerKey(manager, APPLY, "", self._subresource)
+        try:
+            merged, managers = self._merged(old, config, fields, key, force=force)
+        except ApplyConflicts as refused:
+            if manager != KUBECTL:
+                raise
+            merged, managers = self._merged_over_last_applied(old, config, fields, key, refused)
+        times = fields.times if merged is None else {**fields.times, key: now}
+        # Nothing of the stored object may change with the result.
+        found = copy_json(old if merged is None else merged)
+        if manager == KUBECTL:
+            refresh_last_applied(found, config)
+        if managers:
+            entries = write_entries(fields._replace(managers=managers, times=times))
+            metadata(found)["managedFields"] = entries
+        return found
+
+    def _merged(
+        self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, *, force: bool
+    ) -> tuple[Plain | None, Managers]:
+        merged, managers = apply(
+            old,
+            config,
+            self._api_version,
+            dict(fields.managers),
+            key,
+            self.versions,
+            self._filters,
+            force=force,
+        )
+        if (applied := managers.pop(key, None)) is not None and (rest := applied.fields - _UNTRACKED):
+            managers[key] = ManagedSet(rest, self._api_version)
+        return merged, managers
+
+    def _merged_over_last_applied(
+        self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, refused: ApplyConflicts
+    ) -> tuple[Plain | None, Managers]:
+        """Merge a configuration that conflicts with nothing but what client-side apply has set.
+
+        Raises:
+            ApplyConflicts: If it does conflict with more.
+        """
+        allowed = still_applied(old, self.versions.type_of(self._api_version))
+        if left := [each for each in refused.conflicts if each.path not in allowed]:
+            raise ApplyConflicts(left) from None
+        return self._merged(old, config, fields, key, force=True)
+
+    def _updated(
+        self, live: Plain | None, new: Plain, sent: list[Plain] | None, manager: str, now: str
+    ) -> ManagedFields:
+        before = self._before(_entries_of(live), sent)
+        # Who set the fields of an object without managers is not known, and so its changes are not tracked.
+        if not before.managers and live is not None:
+            return before
+        return self._tracked(self._old(live), self.versions.from_storage(new), before, manager, now)
+
+    def _old(self, live: Plain | None) -> Plain:
+        """Return the object before a write, without managedFields."""
+        return self._blank if live is None else self.versions.from_storage(_without_managed_fields(live))
+
+    def _before(self, stored: list[Plain], sent: list[Plain] | None) -> ManagedFields:
+        """Return the managers before a write: those that the client sent, if it may and if they can be read."""
+        if self._subresource or sent is None or sent == stored:
+            return read_stored(stored)
+        if is_reset(sent):
+            return ManagedFields.none()
+        try:
+            return read_entries(sent)
+        except DecodeError:
+            return read_stored(stored)
+
+    def _tracked(
+        self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str
+    ) -> ManagedFields:
+        current = self._key(_CURRENT)
+        managers = update(old, new, self._api_version, before.managers, current, self.versions, self._filters)
+        changed = managers.pop(current, None)
+        fields = changed.fields - _UNTRACKED if changed is not None else FieldSet()
+        after = before._replace(managers=managers, times=dict(before.times))
+        if fields:
+            key = self._key(manager or _UNKNOWN)
+            if (previous := managers.get(key)) is not None:
+                fields |= previous.fields
+            managers[key] = ManagedSet(fields, self._api_version)
+            after.times[key] = now
+        merge_oldest(after)
+        return after
+
+    def _key(self, manager: str) -> ManagerKey:
+        return ManagerKey(manager, UPDATE, self._api_version, self._subresource)
+
+
+def _entries_of(found: Plain | None) -> list[Plain]:
+    return part(found or {}, "metadata").get("managedFields") or []
+
+
+def _without_managed_fields(found: Plain) -> Plain:
+    meta = part(found, "metadata")
+    if "managedFields" not in meta:
+        return found
+    return {**found, "metadata": {name: each for name, each in meta.items() if name != "managedFields"}}

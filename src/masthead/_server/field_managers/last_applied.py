@@ -1,0 +1,74 @@
+"""The annotation of client-side apply, which `kubectl apply --server-side` takes over.
+
+kubectl's client-side apply is an update by another manager. So that its first server-side apply does not conflict with
+that, the manager ``kubectl`` may take what the annotation says that it applied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+
+from masthead._schema.field_sets import FieldSet
+from masthead._schema.structured_merge.comparison import compare
+from masthead._schema.structured_merge.ownership import field_set_of
+from masthead._schema.structured_merge.type_checking import type_errors
+from masthead._server.wire.plain import Plain, part, text
+
+if TYPE_CHECKING:
+    from masthead._schema.structured_merge.types import MergeType
+
+__all__ = ["KUBECTL", "refresh_last_applied", "still_applied"]
+
+KUBECTL: Final = "kubectl"
+"""The manager that takes over what client-side apply has applied."""
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+_ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def still_applied(live: Plain, of: MergeType) -> FieldSet:
+    """Return the fields that an object has as client-side apply has set them; none without a usable annotation.
+
+    Args:
+        live: The object, with its kind.
+        of: Its type.
+    """
+    written = text(part(part(live, "metadata"), "annotations"), _LAST_APPLIED)
+    try:
+        config: object = msgspec.json.decode(written)
+    except msgspec.DecodeError:
+        return FieldSet()
+    if not isinstance(config, dict):
+        return FieldSet()
+    applied = cast("Plain", config)
+    if applied.get("apiVersion") != live["apiVersion"] or type_errors(applied, of):
+        return FieldSet()
+    change = compare(applied, live, of)
+    return field_set_of(applied, of) - change.modified - change.added - change.removed
+
+
+def refresh_last_applied(found: Plain, config: Plain) -> None:
+    """Write a configuration into the annotation of an object, in place, if it has one; one that is too large is dropped."""
+    annotations = part(part(found, "metadata"), "annotations")
+    if not annotations.get(_LAST_APPLIED):
+        return
+    annotations[_LAST_APPLIED] = _written(config)
+    if (
+        sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+        > _ANNOTATIONS_LIMIT
+    ):
+        del annotations[_LAST_APPLIED]
+
+
+def _written(config: Plain) -> str:
+    """Write a configuration as Go's encoder does, without the annotation itself."""
+    meta = part(config, "metadata")
+    annotations = {key: each for key, each in part(meta, "annotations").items() if key != _LAST_APPLIED}
+    if "annotations" in meta:
+        config = {**config, "metadata": {**meta, "annotations": annotations}}
+    written = msgspec.json.encode(config, order="sorted").decode()
+    for character, escape in _ESCAPES.items():
+        written = written.replace(character, escape)
+    return f"{written}\n"

@@ -1,0 +1,219 @@
+"""The versions of a resource's objects: how field managers convert them, and their types."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Protocol, cast
+
+from masthead._meta.gvk import GroupVersion
+from masthead._schema.openapi import custom_object
+from masthead._schema.schema import Schema
+from masthead._schema.structured_merge.type_checking import errors_text, type_errors
+from masthead._schema.structured_merge.types import merge_type_of
+from masthead._server import scheme
+from masthead._server.definitions.builtin import DEFINITIONS, schema_of_kind
+from masthead._server.resources.go_decoder import decoder_of
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._schema.structured_merge.types import MergeType
+    from masthead._server.resources.custom.codec import SchemaCodec
+    from masthead._server.resources.custom.definition import DefinitionVersion
+    from masthead._server.resources.resource import ServedResource
+    from masthead._server.wire.plain import Plain
+
+__all__ = ["BuiltinVersions", "CustomVersions", "KindVersions", "ScaleVersions", "versions_of"]
+
+
+class KindVersions(Protocol):
+    """One kind in its versions. Objects have their kind and apiVersion, unless they are stored ones."""
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind, in the version of the request."""
+        ...
+
+    def from_storage(self, found: Plain) -> Plain:
+        """Return an object as the storage has it in the version of the request.
+
+        Raises:
+            InvalidValueError: If a value does not have the type that the schema declares.
+        """
+        ...
+
+    def to_storage(self, found: Plain) -> Plain:
+        """Return an object of the version of the request as the storage has it."""
+        ...
+
+    def blank(self) -> Plain:
+        """Return an object of the version of the request in which nothing is set."""
+        ...
+
+    def convert(self, value: Plain, to: str) -> Plain | None:
+        """Return an object in another version; None if there is no such version.
+
+        Raises:
+            StatusFailure: If it cannot be converted.
+            ConversionNeeded: If a webhook has to convert it first.
+        """
+        ...
+
+    def type_of(self, api_version: str) -> MergeType:
+        """Return the type of the objects of a version that `convert` converts to."""
+        ...
+
+
+def versions_of(served: ServedResource) -> KindVersions:
+    """Return the versions of a resource."""
+    return BuiltinVersions(served) if served.definition is None else CustomVersions(served, served.definition)
+
+
+class BuiltinVersions:
+    """A built-in kind in its versions."""
+
+    def __init__(self, served: ServedResource) -> None:
+        self.gvk = served.gvk
+        self._served = served
+        self._head = _head(served.gvk)
+
+    def from_storage(self, found: Plain) -> Plain:
+        """Return an object as the storage has it in the version of the request."""
+        if not self._served.has_own_shape:
+            return {**self._head, **found}
+        return {**self._head, **_complete(self.gvk, self._served.from_storage(found))}
+
+    def to_storage(self, found: Plain) -> Plain:
+        """Return an object of the version of the request as the storage has it."""
+        return self._served.to_storage(_without_head(found))
+
+    def blank(self) -> Plain:
+        """Return an object in which nothing is set, with the structs that Go writes though they are empty."""
+        return {**self._head, **self._served.codec.blank({})}
+
+    def convert(self, value: Plain, to: str) -> Plain | None:
+        """Return an object in another version of its group; None if the scheme does not have it."""
+        source: str = value["apiVersion"]
+        if source == to:
+            return value
+        target = GroupVersion.parse(to).kind(self.gvk.kind)
+        # What another group has of the same objects, kube-apiserver does not find: its types come group by group.
+        if target.group != self.gvk.group or not scheme.is_registered(target):
+            return None
+        conversions = self._served.behavior.conversions
+        found = _without_head(value)
+        if (known := conversions.get(GroupVersion.parse(source).version)) is not None:
+            found = known.to_storage(found)
+        if (known := conversions.get(target.version)) is not None:
+            found = known.from_storage(found)
+        return {**_head(target), **_complete(target, found)}
+
+    def type_of(self, api_version: str) -> MergeType:
+        """Return the type of the objects of a version."""
+        return _builtin_type(GroupVersion.parse(api_version).kind(self.gvk.kind))
+
+
+class CustomVersions:
+    """The kind of a definition in its versions."""
+
+    def __init__(self, served: ServedResource, version: DefinitionVersion) -> None:
+        self.gvk = served.gvk
+        self._served = served
+        self._definition = version.definition
+        self._head = _head(served.gvk)
+        self._types: dict[str, MergeType] = {}
+
+    def from_storage(self, found: Plain) -> Plain:
+        """Return an object with its kind: the codec of a custom resource reads it in the version of the request.
+
+        Raises:
+            InvalidValueError: If a value does not have the type that the schema declares.
+        """
+        value = {**self._head, **found}
+        self._check(value, self.gvk.api_version, allow_duplicates=True)
+        return value
+
+    def to_storage(self, found: Plain) -> Plain:
+        """Return an object without its kind."""
+        return _without_head(found)
+
+    def blank(self) -> Plain:
+        """Return an object in which nothing is set."""
+        return {**self._head, "metadata": {}}
+
+    def convert(self, value: Plain, to: str) -> Plain | None:
+        """Return an object in another version of the definition, served or not; never None.
+
+        Raises:
+            InvalidValueError: If a value does not have the type that the schema of that version declares.
+            StatusFailure: If the definition does not have the version, or if the object cannot be converted.
+            ConversionNeeded: If a webhook has to convert it first.
+        """
+        source: str = value["apiVersion"]
+        if source == to:
+            return value
+        codec = cast("SchemaCodec", self._served.codec)
+        found = codec.convert(_without_head(value), source, to)
+        converted = {**_head(GroupVersion.parse(to).kind(self.gvk.kind)), **found}
+        self._check(converted, to, allow_duplicates=False)
+        return converted
+
+    def _check(self, value: Plain, api_version: str, *, allow_duplicates: bool) -> None:
+        if errors := type_errors(value, self.type_of(api_version), allow_duplicates=allow_duplicates):
+            raise InvalidValueError(errors_text(errors))
+
+    def type_of(self, api_version: str) -> MergeType:
+        """Return the type of the objects of a version."""
+        found = self._types.get(api_version)
+        if found is None:
+            version = self._definition.versions[GroupVersion.parse(api_version).version]
+            schema = version.schema if version.schema != Schema() else None
+            found = self._types[api_version] = merge_type_of(custom_object(schema, version.gvk), DEFINITIONS)
+        return found
+
+
+class ScaleVersions:
+    """The kind of scales, which are not stored and have one version only."""
+
+    def __init__(self, gvk: GroupVersionKind) -> None:
+        self.gvk = gvk
+
+    def from_storage(self, found: Plain) -> Plain:
+        """Return a scale with its kind, and with the structs that Go writes though they are empty."""
+        return {**_head(self.gvk), **_complete(self.gvk, found)}
+
+    def to_storage(self, found: Plain) -> Plain:
+        """Return a scale without its kind."""
+        return _without_head(found)
+
+    def blank(self) -> Plain:
+        """Return a scale in which nothing is set."""
+        return self.from_storage({})
+
+    def convert(self, value: Plain, to: str) -> Plain | None:
+        """Return the scale itself; None in any other version."""
+        return value if to == self.gvk.api_version else None
+
+    def type_of(self, api_version: str) -> MergeType:
+        """Return the type of scales."""
+        del api_version
+        return _builtin_type(self.gvk)
+
+
+@functools.cache
+def _builtin_type(gvk: GroupVersionKind) -> MergeType:
+    return merge_type_of(schema_of_kind(scheme.object_class(gvk)), DEFINITIONS)
+
+
+def _complete(gvk: GroupVersionKind, found: Plain) -> Plain:
+    """Return an object with the structs that Go writes though they are empty."""
+    return decoder_of(cast("ApiType", scheme.object_class(gvk))).clean(found)[0]
+
+
+def _head(gvk: GroupVersionKind) -> Plain:
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind}
+
+
+def _without_head(found: Plain) -> Plain:
+    return {name: value for name, value in found.items() if name not in {"apiVersion", "kind"}}
