@@ -28,7 +28,7 @@ _WHOLE: Final = Schema(map_type="atomic")
 def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
     """Return an object with nothing but the fields and items of a set, so that to apply it changes neither value nor owner.
 
-    - Items keep their keys, except for a key that has its default and is not in the set.
+    - Items keep their keys, even if the set has none of them; but keys that have their defaults need not be there.
     - A map or list that is owned, but nothing in it, is empty: its owner has set it so. What is atomic is taken whole.
     - A declared field that is owned, but not there, has its zero value, with which the server leaves it out.
     - What the type does not declare merges as the set tells: it names the items of lists by their keys or values.
@@ -78,18 +78,21 @@ def _extract_from_list(value: list[Json], node: Node, of: ListType) -> list[Json
         below = node.get(item_element(item, of))
         if below is not None:
             part = _extract(item, below, of.items)
-            found.append({**_keys_of(item, of), **part} if isinstance(part, dict) else part)
+            found.append({**_keys_of(item, part, of), **part} if of.keys else part)
     return found
 
 
-def _keys_of(item: dict[str, Json], of: ListType) -> dict[str, Json]:
-    """The keys of an item, without which it could not be applied; but a default would come to be owned."""
+def _keys_of(item: dict[str, Json], part: dict[str, Json], of: ListType) -> dict[str, Json]:
+    """The keys of an item, without which its part could not be applied; but a default would come to be owned."""
     items = of.items.map_type
-    return {
-        name: item[name]
-        for name in of.keys
-        if name in item and (items is None or items.default_of(name) != item[name])
-    }
+    # Whoever has applied one key has applied all that have no defaults.
+    is_applied = any(name in part for name in of.keys)
+    keys: dict[str, Json] = {}
+    for name in of.keys:
+        default = None if items is None else items.default_of(name)
+        if name in item and (not is_applied if default is None else item[name] != default):
+            keys[name] = item[name]
+    return keys
 
 
 def _schema_of_fields(node: Node) -> Schema:
