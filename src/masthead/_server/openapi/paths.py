@@ -19,10 +19,12 @@ from masthead._server.openapi.operations import (
     identifier,
 )
 from masthead._server.wire.request import (
+    APPLY_PATCH_TYPE,
     JSON_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
     PROTOBUF_TYPE,
+    STRATEGIC_MERGE_PATCH_TYPE,
     YAML_TYPE,
 )
 
@@ -37,13 +39,16 @@ __all__ = ["META", "discovery_item", "paths_of"]
 
 META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 """What precedes the names of the schemas of meta/v1."""
-_APPLY_TYPE: Final = "application/apply-patch+yaml"
-_STRATEGIC_TYPE: Final = "application/strategic-merge-patch+json"
 _CUSTOM_TYPES: Final = (JSON_TYPE, YAML_TYPE)
 _OWN_TYPES: Final = (*_CUSTOM_TYPES, PROTOBUF_TYPE)
 _STREAM_TYPES: Final = (*_OWN_TYPES, f"{JSON_TYPE};stream=watch", f"{PROTOBUF_TYPE};stream=watch")
-_CUSTOM_PATCH_TYPES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, _APPLY_TYPE)
-_OWN_PATCH_TYPES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, _STRATEGIC_TYPE, _APPLY_TYPE)
+_CUSTOM_PATCH_TYPES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, APPLY_PATCH_TYPE)
+_OWN_PATCH_TYPES: Final = (
+    JSON_PATCH_TYPE,
+    MERGE_PATCH_TYPE,
+    STRATEGIC_MERGE_PATCH_TYPE,
+    APPLY_PATCH_TYPE,
+)
 _NAMESPACES: Final = "namespaces/{namespace}"
 _CONNECT_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "NodeProxyOptions": ("path",),

@@ -13,7 +13,12 @@ from masthead._server.resources.codec import GoCodec
 from masthead._server.resources.names import path_segment
 from masthead._server.resources.versions import storage_version_hash
 from masthead._server.wire.failures import StatusFailure, bad_request, not_found
-from masthead._server.wire.request import JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE
+from masthead._server.wire.request import (
+    APPLY_PATCH_TYPE,
+    JSON_PATCH_TYPE,
+    MERGE_PATCH_TYPE,
+    STRATEGIC_MERGE_PATCH_TYPE,
+)
 from masthead.errors import UnknownKindError
 
 if TYPE_CHECKING:
@@ -32,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ServedResource"]
 
-_CUSTOM_PATCHES: Final = frozenset({JSON_PATCH_TYPE, MERGE_PATCH_TYPE})
-_PATCHES: Final = _CUSTOM_PATCHES | {STRATEGIC_MERGE_PATCH_TYPE}
+_CUSTOM_PATCHES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, APPLY_PATCH_TYPE)
+_PATCHES: Final = (JSON_PATCH_TYPE, MERGE_PATCH_TYPE, STRATEGIC_MERGE_PATCH_TYPE, APPLY_PATCH_TYPE)
 
 
 class ServedResource:
@@ -77,7 +82,7 @@ class ServedResource:
         self.verbs = frozenset(resource.verbs) if verbs is None else verbs
         self.is_namespaced = resource.namespaced
         self.patch_types = _PATCHES if definition is None else _CUSTOM_PATCHES
-        """The media types of the patches that it accepts."""
+        """The media types of the patches that it accepts, in the order of messages."""
         self.is_stored = description.is_stored
         self.strategy = description.strategy
         self.deprecation_warning = deprecation_warning

@@ -11,11 +11,12 @@ from masthead._meta.quoting import quoted
 from masthead._server.resources.codec import KindDecoder
 from masthead._server.resources.go_decoder import Mismatch
 from masthead._server.wire import go_json
+from masthead._server.wire.apply_configuration import decode_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead._server.wire.go_yaml import decode_yaml
 from masthead._server.wire.limits import BODY_LIMIT
-from masthead._server.wire.request import JSON_TYPE, YAML_TYPE
+from masthead._server.wire.request import APPLY_PATCH_TYPE, JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,15 +32,18 @@ if TYPE_CHECKING:
 __all__ = [
     "BODY_LIMIT",
     "decode",
+    "yaml_document",
     "drop_unknown",
     "is_slow",
     "media_type",
     "read_ahead",
     "read_options",
+    "yaml_problems",
 ]
 
 _NUMBER: Final = "cannot unmarshal number "
 _NUMERAL: Final = re.compile("(?<=number) [^ ]+(?= into )")
+_YAML_TYPES: Final = frozenset({YAML_TYPE, APPLY_PATCH_TYPE})
 _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
@@ -75,7 +79,7 @@ def decode(
     problems: list[str] = []
     # kube-apiserver has no strict decoder for protobuf; it looks for duplicates only in JSON and YAML.
     if media_type(request) == YAML_TYPE:
-        return drop_unknown(body, decoder, options, _yaml_problems(request, options), refuse)
+        return drop_unknown(body, decoder, options, yaml_problems(yaml_document(request), options), refuse)
     if media_type(request) == JSON_TYPE:
         try:
             body, problems = _merge_duplicates(request, body, decoder)
@@ -126,31 +130,39 @@ def read_options(request: ApiRequest) -> Plain | None:
 
 def is_slow(request: ApiRequest) -> bool:
     """Whether a body takes too long to decode in the event loop: YAML of some length."""
-    return len(request.body) > _QUICK_YAML and media_type(request) == YAML_TYPE
+    return len(request.body) > _QUICK_YAML and media_type(request) in _YAML_TYPES
 
 
 def read_ahead(request: ApiRequest) -> ApiRequest:
     """Parse a body before its kind is known; safe in any thread. Its errors are raised when it is decoded."""
-    return replace(request, document=_document_of(request.body))
+    return replace(request, document=_document_of(request))
 
 
 def peek(request: ApiRequest) -> Plain | None:
     """Parse a body for what is done ahead, in any thread; None if it is not JSON or YAML, too large, or no object."""
     try:
-        found = _document(request).value if media_type(request) == YAML_TYPE else go_json.decode(request.body)
+        is_yaml = media_type(request) in _YAML_TYPES
+        found = yaml_document(request).value if is_yaml else go_json.decode(request.body)
     except (go_json.JsonError, StatusFailure):
         return None
     return cast("Plain", found) if isinstance(found, dict) else None
 
 
-def _document(request: ApiRequest) -> YamlDocument:
-    return (request.document or _document_of(request.body))()
+def yaml_document(request: ApiRequest) -> YamlDocument:
+    """Return the document of a body that is YAML.
+
+    Raises:
+        JsonError: If it is not YAML.
+        StatusFailure: If it is larger than a body may be.
+    """
+    return (request.document or _document_of(request))()
 
 
-def _document_of(body: bytes) -> Callable[[], YamlDocument]:
+def _document_of(request: ApiRequest) -> Callable[[], YamlDocument]:
     """Parse YAML; returns what gives the document or raises the error."""
+    decode = decode_configuration if media_type(request) == APPLY_PATCH_TYPE else decode_yaml
     try:
-        found = decode_yaml(body)
+        found = decode(request.body)
     except (go_json.JsonError, StatusFailure) as error:
         problem = error
 
@@ -204,7 +216,7 @@ def _read_json(body: bytes, kind: str) -> object:
 
 def _read_yaml(request: ApiRequest, kind: str) -> object:
     try:
-        return _document(request).value
+        return yaml_document(request).value
     except go_json.JsonError as problem:
         raise go_json.malformed(request.body, kind, problem) from None
 
@@ -232,9 +244,8 @@ def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
     return ""
 
 
-def _yaml_problems(request: ApiRequest, options: WriteOptions) -> list[str]:
+def yaml_problems(document: YamlDocument, options: WriteOptions) -> list[str]:
     """List the duplicate keys of YAML, which kube-apiserver puts together in one error, and apart in warnings."""
-    document = _document(request)
     problems = [
         f"line {each.line}: key {quoted(each.key)} already set in map" for each in document.duplicates
     ]

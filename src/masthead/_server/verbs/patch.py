@@ -1,4 +1,4 @@
-"""Patch: the formats that the server knows, and what a patch makes of an object."""
+"""Patch: the formats that the server knows, and what a patch makes of an object; `apply` has one of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["PATCH_FORMATS", "PatchFormat", "PatchResult", "RequestPatch", "patch_object"]
+__all__ = ["PATCH_FORMATS", "PatchFormat", "PatchResult", "RequestPatch", "patch_object", "patch_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
     MERGE_PATCH_TYPE: _apply_merge,
     STRATEGIC_MERGE_PATCH_TYPE: _apply_strategic,
 }
-"""The formats by media type. Which of them a resource accepts, it says itself: see
+"""The formats by media type, but for apply. Which of them a resource accepts, it says itself: see
 `ServedResource.patch_types`."""
 
 
@@ -120,16 +120,10 @@ class RequestPatch:
 
     Args:
         request: The request.
-        served: The resource that it is for.
-
-    Raises:
-        StatusFailure: If the resource does not accept its format.
+        media_type: Its format, which is not that of apply.
     """
 
-    def __init__(self, request: ApiRequest, served: ServedResource) -> None:
-        media_type = bodies.media_type(request)
-        if media_type not in served.patch_types:
-            raise _unsupported(served)
+    def __init__(self, request: ApiRequest, media_type: str) -> None:
         self._format = PATCH_FORMATS[media_type]
         self._body = request.body
 
@@ -142,13 +136,24 @@ class RequestPatch:
         return self._format(document, self._body, gvk, lenient=lenient)
 
 
-def _unsupported(served: ServedResource) -> StatusFailure:
-    if not served.is_custom:
-        # kube-apiserver's router refuses it, with less to say.
-        return StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-    accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+def patch_type(request: ApiRequest, served: ServedResource) -> str:
+    """Return the media type of a patch.
+
+    Raises:
+        StatusFailure: If the resource does not accept it.
+    """
+    sent = request.headers.get("content-type", "")
+    media_type = sent.partition(";")[0]
+    if media_type in served.patch_types:
+        return media_type
+    # kube-apiserver's router for built-in resources knows lists and spaces, and has less to say than the handler.
+    if not served.is_custom and not any(
+        each.partition(";")[0].strip() in served.patch_types for each in sent.split(",")
+    ):
+        raise StatusFailure(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    accepted = ", ".join(served.patch_types)
     message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-    return StatusFailure(415, "UnsupportedMediaType", message)
+    raise StatusFailure(415, "UnsupportedMediaType", message)
 
 
 def patch_object(context: WriteContext, patch: RequestPatch) -> Written:

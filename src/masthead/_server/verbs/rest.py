@@ -18,7 +18,7 @@ from masthead._server.resources.warnings.headers import fit
 from masthead._server.verbs import bodies, delete, discovery, reviews, subresources, write
 from masthead._server.verbs.lists import check_not_ahead, read_page
 from masthead._server.verbs.openapi import OpenApiHandler, is_openapi
-from masthead._server.verbs.patch import RequestPatch, patch_object
+from masthead._server.verbs.patch import RequestPatch, patch_object, patch_type
 from masthead._server.verbs.paths import find_resource, not_allowed
 from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
@@ -35,6 +35,7 @@ from masthead._server.wire.options import (
     read_version,
 )
 from masthead._server.wire.request import (
+    APPLY_PATCH_TYPE,
     JSON_TYPE,
     ApiResponse,
     DeferredResponse,
@@ -267,13 +268,24 @@ class Rest:
         return _written(context, write.replace(write_context, decoded))
 
     def _patch(self, context: RequestContext) -> ApiResponse:
-        patch = RequestPatch(context.request, context.served)
+        media_type = patch_type(context.request, context.served)
+        if media_type == APPLY_PATCH_TYPE:
+            return self._apply(context)
+        patch = RequestPatch(context.request, media_type)
         write_context = self._write_context(context, "PatchOptions")
         if subresources.is_special(context.info.subresource):
             return subresources.patch(write_context, patch)
         return _written(context, patch_object(write_context, patch))
 
-    def _write_context(self, context: RequestContext, kind: str) -> WriteContext:
+    def _apply(self, context: RequestContext) -> ApiResponse:
+        from masthead._server.verbs.apply import apply_object
+
+        write_context = self._write_context(context, "PatchOptions", is_apply=True)
+        if subresources.is_special(context.info.subresource):
+            return subresources.apply(write_context, context.request)
+        return _written(context, apply_object(write_context, context.request))
+
+    def _write_context(self, context: RequestContext, kind: str, *, is_apply: bool = False) -> WriteContext:
         """Read the query of a write, whose options are of a kind that complaints name."""
         info = context.info
         return WriteContext(
@@ -282,7 +294,7 @@ class Rest:
             info.namespace,
             # A custom resource may be posted to a path with a name, which does not matter.
             info.name if info.verb != "create" or info.subresource else "",
-            WriteOptions.of(context.request, kind, context.warnings),
+            WriteOptions.of(context.request, kind, context.warnings, is_apply=is_apply),
             user=context.request.user,
             subresource=info.subresource,
             is_put=info.verb == "update",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
 
-__all__ = ["create", "is_special", "patch", "read", "update"]
+__all__ = ["apply", "create", "is_special", "patch", "read", "update"]
 
 _SCALE: Final = "scale"
 _GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
@@ -97,6 +97,26 @@ def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
     return _rescale(context, patched)
 
 
+def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a server-side apply of a subresource that is a kind of its own.
+
+    Raises:
+        StatusFailure: If it is refused, or if it conflicts with other managers.
+    """
+    from masthead._server.field_managers.scale import scale_manager
+    from masthead._server.verbs.apply import merge_configuration
+
+    _check_is_scale(context)
+    decoder = _decoder_of(context)
+
+    def applied(scale: Plain) -> Plain:
+        changed = merge_configuration(context, request, scale_manager(), decoder, scale)
+        check_names(changed, context.namespace, context.name, is_namespaced=True)
+        return changed
+
+    return _rescale(context, applied, is_apply=True)
+
+
 def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     """Answer a POST to a subresource.
 
@@ -117,8 +137,10 @@ def _check_is_scale(context: WriteContext) -> None:
         raise _needs_a_node(context.served, context.subresource)
 
 
-def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResponse:
-    """Change the scale of an object, which is a view of the object itself."""
+def _rescale(
+    context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False
+) -> ApiResponse:
+    """Change the scale of an object, which is a view of the object itself; an apply knows its managers."""
     from masthead._server.field_managers.scale import ScaleEntries, scale_manager
 
     served = context.served
@@ -129,7 +151,8 @@ def _rescale(context: WriteContext, change: Callable[[Plain], Plain]) -> ApiResp
         entries = ScaleEntries(served, meta.pop("managedFields", []))
         metadata(before)["managedFields"] = entries.of_scale()
         scale = change(before)
-        scale_manager().update(before, scale, context.manager or "", context.cluster.now())
+        if not is_apply:
+            scale_manager().update(before, scale, context.manager or "", context.cluster.now())
         if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
             meta["managedFields"] = of_parent
         view.set_replicas(found, part(scale, "spec").get("replicas", 0))

@@ -110,6 +110,24 @@ def update(context: WriteContext, change: Callable[[Plain], Plain]) -> Written:
     return _update(context, record, change)
 
 
+def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Written:
+    """Store what comes of an applied configuration, which may be a new object.
+
+    Args:
+        context: Where and how.
+        change: Makes the new object, with its managedFields, from the present one, None if there is none.
+
+    Raises:
+        StatusFailure: If the change is refused, or if there is no object with the subresource.
+    """
+    record = _record(context)
+    if record is not None:
+        return _update(context, record, change)
+    if context.subresource:
+        raise context.served.missing(context.name)
+    return _create_by_apply(context, change(None))
+
+
 def _record(context: WriteContext) -> Record | None:
     """The stored object that a write names; None if it does not exist."""
     served = context.served
@@ -120,10 +138,14 @@ def _record(context: WriteContext) -> Record | None:
 def _create(context: WriteContext, new: Plain) -> Written:
     steps.admit_namespace(context, new)
     steps.dedup_owners(context, new)
+    steps.check_version_unset(context, new)
+    steps.drop_system_fields(new)
+    return _create_admitted(context, new)
+
+
+def _create_admitted(context: WriteContext, new: Plain) -> Written:
     tries = 0 if metadata(new).get("name") else _NAME_TRIES
     try:
-        steps.check_version_unset(context, new)
-        steps.drop_system_fields(new)
         steps.track_managers(context, new, None)
         steps.assign_metadata(context, new)
         steps.admit(context, new)
@@ -143,6 +165,18 @@ def _create_by_update(context: WriteContext, new: Plain) -> Written:
         raise conflict(served.group, served.name, text(meta, "name"), problem)
     meta.pop("resourceVersion", None)
     return _create(context, new)
+
+
+def _create_by_apply(context: WriteContext, new: Plain) -> Written:
+    served, meta = context.served, metadata(new)
+    if uid := text(meta, "uid"):
+        problem = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(served.group, served.name, context.name, problem)
+    steps.admit_namespace(context, new)
+    steps.dedup_owners(context, new, is_patch=True)
+    steps.check_version_number(text(meta, "resourceVersion"))
+    meta.pop("resourceVersion", None)
+    return _create_admitted(context, new)
 
 
 def _update(context: WriteContext, record: Record, change: Callable[[Plain], Plain]) -> Written:

@@ -28,6 +28,7 @@ __all__ = [
     "check_names",
     "check_uid",
     "check_version",
+    "check_version_number",
     "check_version_unset",
     "convert",
     "dedup_owners",
@@ -250,10 +251,16 @@ def check_version(context: WriteContext, new: Plain, old: Plain) -> None:
         if not served.strategy.unconditional_update:
             problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise refused_fields(served.group, served.name, name, [problem])
-    elif not (version.isascii() and version.isdigit()):
-        raise StatusFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
-    elif version != stored["resourceVersion"]:
+        return
+    check_version_number(version)
+    if version != stored["resourceVersion"]:
         raise conflict(served.group, served.name, name, MODIFIED)
+
+
+def check_version_number(version: str) -> None:
+    """Make sure that a version is a number, or empty."""
+    if version and not (version.isascii() and version.isdigit()):
+        raise StatusFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
 
 
 def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:

@@ -43,7 +43,7 @@ def decode_yaml(body: bytes) -> YamlDocument:
         raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}") from None
     try:
         found: list[DuplicateKey] = []
-        documents = yaml.load_all(body, is_measured=is_measured, duplicates=found)
+        documents = yaml.load_all(body, keep_empty=True, is_measured=is_measured, duplicates=found)
     except DecodeError as error:
         if problem := _yaml_problem(body):
             raise JsonError(f"yaml: {problem}") from None

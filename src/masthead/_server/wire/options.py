@@ -11,6 +11,7 @@ from masthead._schema.errors import (
     forbidden,
     invalid,
     not_supported,
+    required,
 )
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_numbers import parse_int, parse_uint
@@ -117,17 +118,22 @@ class WriteOptions:
 
     is_dry_run: bool = False
     field_validation: str = "Warn"
+    is_forced: bool = False
+    """Whether apply takes fields from other managers."""
     warnings: list[str] = field(default_factory=list[str])
     """The warnings for the client, whatever the outcome of the request."""
 
     @classmethod
-    def of(cls, request: ApiRequest, kind: str, warnings: list[str]) -> WriteOptions:
+    def of(
+        cls, request: ApiRequest, kind: str, warnings: list[str], *, is_apply: bool = False
+    ) -> WriteOptions:
         """Read the query of a write.
 
         Args:
             request: The request.
             kind: ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, which messages name.
             warnings: The list to add warnings to.
+            is_apply: Whether it is a server-side apply.
 
         Raises:
             StatusFailure: If a value is invalid.
@@ -136,8 +142,9 @@ class WriteOptions:
         validation = request.first("fieldValidation")
         dry_run = tuple(request.query.get("dryRun", ()))
         errors: list[FieldError] = []
-        # Only apply has conflicts to force, and this server accepts no apply patches.
-        if kind == "PatchOptions" and "force" in request.query:
+        if is_apply and not manager:
+            errors.append(required("fieldManager", "is required for apply patch"))
+        elif not is_apply and kind == "PatchOptions" and "force" in request.query:
             errors.append(forbidden("force", "may not be specified for non-apply patch"))
         errors += _manager_errors(manager)
         errors += _dry_run_errors(dry_run)
@@ -148,6 +155,7 @@ class WriteOptions:
         return cls(
             is_dry_run=bool(dry_run),
             field_validation=validation or "Warn",
+            is_forced=is_apply and _flag(request, "force") is True,
             warnings=warnings,
         )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from masthead._server.wire.user_info import UserInfo
 
 __all__ = [
+    "APPLY_PATCH_TYPE",
     "BAD_ESCAPE",
     "JSON_PATCH_TYPE",
     "JSON_TYPE",
@@ -42,6 +43,7 @@ PROTOBUF_TYPE: Final = "application/vnd.kubernetes.protobuf"
 JSON_PATCH_TYPE: Final = "application/json-patch+json"
 MERGE_PATCH_TYPE: Final = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH_TYPE: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH_TYPE: Final = "application/apply-patch+yaml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from masthead._meta.quoting import quoted
 from masthead._schema.errors import forbidden
 from masthead._server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
 from masthead._server.resources.builtin.core.pod.warnings import pod_status_warnings
+from masthead._server.resources.strategy import SYSTEM_METADATA
 from masthead._server.wire.plain import items, part
 
 if TYPE_CHECKING:
@@ -21,7 +22,14 @@ def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
     spec.pop("ephemeralContainers", None)
     if containers := part(new, "spec").get("ephemeralContainers"):
         spec["ephemeralContainers"] = containers
-    return {**old, "metadata": new["metadata"], "spec": spec}
+    return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
+
+
+def _kept_metadata(new: Plain, old: Plain) -> Plain:
+    """The metadata after a write that cannot change what the status cannot change either."""
+    stored = part(old, "metadata")
+    meta = {name: value for name, value in part(new, "metadata").items() if name not in SYSTEM_METADATA}
+    return meta | {name: value for name, value in stored.items() if name in SYSTEM_METADATA}
 
 
 def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
@@ -46,7 +54,7 @@ def _merge_resources(new: Plain, old: Plain) -> Plain:
         wanted = {each.get("name"): each for each in items(part(new, "spec"), kind)}
         if kind in spec:
             spec[kind] = [_resized(each, wanted.get(each.get("name"), each)) for each in items(spec, kind)]
-    return {**old, "metadata": new["metadata"], "spec": spec}
+    return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
 
 
 def _resized(container: Plain, wanted: Plain) -> Plain:

@@ -1,0 +1,197 @@
+"""Apply: merges a configuration into an object on behalf of a manager, and creates the object if there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._schema.errors import MOST_FINDINGS
+from masthead._schema.structured_merge.managers import ApplyConflicts
+from masthead._schema.structured_merge.type_checking import errors_text, type_errors
+from masthead._server import scheme
+from masthead._server.field_managers.conflicts import refused_conflicts
+from masthead._server.field_managers.field_manager import field_manager_of
+from masthead._server.resources.go_values import Mismatch
+from masthead._server.resources.unstructured import restore
+from masthead._server.verbs import bodies, write
+from masthead._server.wire.apply_configuration import read_configuration
+from masthead._server.wire.failures import StatusFailure, bad_request
+from masthead._server.wire.plain import Plain, part
+
+if TYPE_CHECKING:
+    from masthead._meta.apitype import ApiType
+    from masthead._meta.gvk import GroupVersionKind
+    from masthead._server.field_managers.field_manager import FieldManager
+    from masthead._server.resources.codec import Decoder
+    from masthead._server.verbs.write import WriteContext, Written
+    from masthead._server.wire.request import ApiRequest
+
+__all__ = ["apply_object", "merge_configuration"]
+
+_HEAD: Final = frozenset({"apiVersion", "kind"})
+
+
+def apply_object(context: WriteContext, request: ApiRequest) -> Written:
+    """Apply a configuration to an object or to a subresource that is written as the object itself.
+
+    Args:
+        context: Where and how.
+        request: The request that brings the configuration.
+
+    Raises:
+        StatusFailure: If the configuration or what comes of it is refused, or if it conflicts with other managers.
+    """
+    served = context.served
+    fields = field_manager_of(served, context.subresource)
+
+    def change(old: Plain | None) -> Plain:
+        merged = merge_configuration(context, request, fields, served.codec, old)
+        return write.to_stored(context, merged)
+
+    # Its managers are those that the merge has found.
+    return write.apply(replace(context, manager=None), change)
+
+
+def merge_configuration(
+    context: WriteContext, request: ApiRequest, fields: FieldManager, decoder: Decoder, live: Plain | None
+) -> Plain:
+    """Merge the configuration of a request into an object.
+
+    Args:
+        context: Who applies it, and how.
+        request: The request.
+        fields: The field manager of what it is applied to.
+        decoder: Decodes its kind.
+        live: The object as it is stored; None if there is none.
+
+    Returns:
+        The object in the version of the configuration, with its managedFields.
+
+    Raises:
+        StatusFailure: If the configuration is refused, or if it conflicts with other managers.
+    """
+    options = context.options
+    config = _configuration(request, fields)
+    try:
+        merged = fields.apply(
+            live, config, context.manager or "", context.cluster.now(), force=options.is_forced
+        )
+    except ApplyConflicts as error:
+        raise refused_conflicts(error.conflicts) from None
+    if context.served.is_custom and decoder.gvk != context.served.gvk and _differ(merged, live):
+        # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
+        problem = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
+        raise _unconvertible(config, decoder.gvk, problem)
+    decoded = _decoded(merged, config, decoder)
+    _report_duplicates(context, request)
+    return decoded
+
+
+def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
+    """Decode a configuration, and check its kind and the types of its fields."""
+    gvk = fields.versions.gvk
+    found = read_configuration(lambda: bodies.yaml_document(request))
+    if (sent := _sent_kind(found)) != (expected := _kind(gvk)):
+        raise bad_request(f"invalid object type: {sent}")
+    if _sends_managers(found):
+        raise bad_request("metadata.managedFields must be nil")
+    if errors := type_errors(found, fields.versions.type_of(gvk.api_version)):
+        problem = errors_text(errors[:MOST_FINDINGS])
+        raise _failure(f"failed to create typed patch object ({_named(found)}; {expected}): {problem}")
+    return found
+
+
+def _decoded(merged: Plain, config: Plain, decoder: Decoder) -> Plain:
+    """Convert the values of a merged object to those of its kind, as kube-apiserver does."""
+    gvk = decoder.gvk
+    try:
+        if not scheme.is_registered(gvk):
+            return _custom(merged)
+        restored, _ = restore(merged, cast("ApiType", scheme.object_class(gvk)))
+        return decoder.decode(restored)[0]
+    except Mismatch as error:
+        problem = f"unable to convert unstructured object to {_kind(gvk)}: {error}"
+        raise _unconvertible(config, gvk, problem) from None
+
+
+def _custom(merged: Plain) -> Plain:
+    """Return a merged custom resource, which has the types of its schema by now; its nulls are left to validation."""
+    from masthead._server.resources.custom.object_metadata import decode_metadata
+
+    meta = {**part(merged, "metadata")}
+    meta.pop("creationTimestamp", None)  # nobody can set it, and so nobody reads it
+    return {**_without_head(merged), "metadata": decode_metadata(meta)[0]}
+
+
+def _without_head(found: Plain) -> Plain:
+    return {name: value for name, value in found.items() if name not in _HEAD}
+
+
+def _unconvertible(config: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
+    return _failure(
+        f"failed to convert new object ({_named(config)}; {_kind(gvk)}) to proper version: {problem}"
+    )
+
+
+def _differ(merged: Plain, live: Plain | None) -> bool:
+    """Tell whether a configuration has changed more than the managers of an object."""
+    return _without_managers(merged) != _without_managers(live or {})
+
+
+def _without_managers(found: Plain) -> Plain:
+    meta = {name: value for name, value in part(found, "metadata").items() if name != "managedFields"}
+    return {**found, "metadata": meta}
+
+
+def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:
+    """Report keys that stand twice, as the client's field validation says."""
+    options = context.options
+    if options.field_validation == "Ignore":
+        return
+    problems = bodies.yaml_problems(bodies.yaml_document(request), options)
+    if problems and options.field_validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}")
+    options.warnings.extend(problems)
+
+
+def _sends_managers(config: Plain) -> bool:
+    """Tell whether a configuration sets managedFields; what cannot be read as such is found by its type."""
+    meta: object = config.get("metadata")
+    entries: object = cast("Plain", meta).get("managedFields") if isinstance(meta, dict) else None
+    if not isinstance(entries, list):
+        return False
+    return all(isinstance(each, dict) for each in cast("list[object]", entries))
+
+
+def _sent_kind(config: Plain) -> str:
+    """The kind of a configuration in messages."""
+    version, kind = _string(config, "apiVersion"), _string(config, "kind")
+    if version.count("/") > 1:
+        return _shown_kind("", "", "")
+    group, _, name = version.rpartition("/")
+    return _shown_kind(group, name, kind)
+
+
+def _kind(gvk: GroupVersionKind) -> str:
+    return _shown_kind(gvk.group, gvk.version, gvk.kind)
+
+
+def _shown_kind(group: str, version: str, kind: str) -> str:
+    return f"{group}/{version}, Kind={kind}"
+
+
+def _named(config: Plain) -> str:
+    """The namespace and name of a configuration in messages."""
+    meta: object = config.get("metadata")
+    names = cast("Plain", meta) if isinstance(meta, dict) else {}
+    return f"{_string(names, 'namespace')}/{_string(names, 'name')}"
+
+
+def _string(found: Plain, field: str) -> str:
+    value: object = found.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _failure(message: str) -> StatusFailure:
+    """kube-apiserver answers with an error of its own, though the client is to blame."""
+    return StatusFailure(500, "", message)
