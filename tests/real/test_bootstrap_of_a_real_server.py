@@ -41,14 +41,20 @@ def by_name(listed: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in listed["items"]:
         meta = each["metadata"]
-        for assigned in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
+        for assigned in ("uid", "resourceVersion", "creationTimestamp"):
             meta.pop(assigned, None)
+        for entry in meta["managedFields"]:
+            del entry["time"]
         for condition in (each.get("status") or {}).get("conditions") or ():
             del condition["lastTransitionTime"]
         each.get("spec", {}).pop("cidrs", None)  # an option of kube-apiserver
         # What kube-controller-manager would write there: the rules of aggregated roles, and another message.
         if "aggregationRule" in each:
             del each["rules"]
+            entries = meta["managedFields"]
+            meta["managedFields"] = [
+                entry for entry in entries if entry["manager"] != "clusterrole-aggregation-controller"
+            ]
         if meta["name"] == "kubernetes":
             each["status"]["conditions"][0]["message"] = ""
         found[f"{meta.get('namespace', '')}/{meta['name']}"] = each

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.quoting import quoted
 from masthead._server.clock import stamp
+from masthead._server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
 from masthead._server.resources.allocator import Allocator
 from masthead._server.wire.failures import StatusFailure, details_of, not_found, qualified
 from masthead._server.wire.limits import too_large
@@ -209,12 +210,14 @@ class ClusterState:
                 self.write(served, name, self._namespace(name))
 
     def _namespace(self, name: str) -> Plain:
+        now, labels = self.now(), {"kubernetes.io/metadata.name": name}
         return {
             "metadata": {
                 "name": name,
                 "uid": self.new_uid(),
-                "creationTimestamp": self.now(),
-                "labels": {"kubernetes.io/metadata.name": name},
+                "creationTimestamp": now,
+                "labels": labels,
+                "managedFields": [own_entry({"metadata": {"labels": labels}}, CLUSTER_MANAGER, "v1", now)],
             },
             "spec": {"finalizers": ["kubernetes"]},
             "status": {"phase": "Active"},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.bootstrap import flow_control, rbac
+from masthead._server.field_managers.own_entries import AGGREGATION_MANAGER, CLUSTER_MANAGER, own_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,8 @@ __all__ = ["BootstrapObject", "bootstrap_objects"]
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _FLOW_CONTROL: Final = "flowcontrol.apiserver.k8s.io"
+_PRODUCER: Final = "api-priority-and-fairness-config-producer-v1"
+_CONSUMER: Final = "api-priority-and-fairness-config-consumer-v1"
 _PRIORITY_CLASSES: Final = {
     "system-cluster-critical": (
         2000000000,
@@ -37,11 +40,35 @@ class BootstrapObject(NamedTuple):
         resource: Its resource.
         content: The object, without the metadata that only a server assigns.
         is_restored: Whether a running server restores it after it was deleted; otherwise the next start does.
+        manager: Who manages its fields.
+        status_manager: Who applies its status; empty if it has none.
     """
 
     resource: GroupVersionResource
     content: Plain
     is_restored: bool = False
+    manager: str = CLUSTER_MANAGER
+    status_manager: str = ""
+
+    def entries(self, now: str) -> list[Plain]:
+        """Return its managedFields.
+
+        Args:
+            now: The time.
+        """
+        version = str(self.resource.group_version)
+        main = {name: value for name, value in self.content.items() if name != "status"}
+        applied: list[Plain] = []
+        if self.status_manager:
+            status = {"status": self.content["status"]}
+            entry = own_entry(
+                status, self.status_manager, version, now, operation="Apply", subresource="status"
+            )
+            applied.append(entry)
+        if "aggregationRule" in main:
+            rules = {"rules": main.pop("rules")}
+            applied.append(own_entry(rules, AGGREGATION_MANAGER, version, now, operation="Apply"))
+        return [*applied, own_entry(main, self.manager, version, now)]
 
 
 def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[BootstrapObject]:
@@ -63,12 +90,20 @@ def bootstrap_objects(address: ApiServerAddress, now: str) -> Iterator[Bootstrap
         yield BootstrapObject(GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses"), content)
     levels = GroupVersionResource(_FLOW_CONTROL, "v1", "prioritylevelconfigurations")
     for content in flow_control.priority_levels():
-        yield BootstrapObject(levels, content, is_restored=True)
+        yield BootstrapObject(levels, content, is_restored=True, manager=_PRODUCER)
     for content in flow_control.flow_schemas(now):
         resource_of = GroupVersionResource(_FLOW_CONTROL, "v1", "flowschemas")
-        yield BootstrapObject(resource_of, content, is_restored=True)
+        yield BootstrapObject(
+            resource_of, content, is_restored=True, manager=_PRODUCER, status_manager=_CONSUMER
+        )
+    cidrs = GroupVersionResource("networking.k8s.io", "v1", "servicecidrs")
+    yield BootstrapObject(
+        cidrs,
+        address.service_cidr(now),
+        is_restored=True,
+        status_manager="kubernetes-service-cidr-controller",
+    )
     for group, resource, content in (
-        ("networking.k8s.io", "servicecidrs", address.service_cidr(now)),
         ("", "configmaps", _token_tracking(now)),
         ("", "services", address.service()),
         ("", "endpoints", address.endpoints()),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.labels import from_label_selector
 from masthead._meta.v1 import LabelSelector
-from masthead._server.wire.plain import Plain, items, metadata, part
+from masthead._server.field_managers.own_entries import AGGREGATION_MANAGER, own_entry
+from masthead._server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterRoleAggregationController"]
 
 _TABLE: Final = "rbac.authorization.k8s.io/clusterroles"
+_VERSION: Final = "rbac.authorization.k8s.io/v1"
 _RULE: Final = b'"aggregationRule"'
 
 
@@ -49,7 +51,8 @@ class ClusterRoleAggregationController:
             return
         rules = self._rules_for(part(role, "aggregationRule"), ref)
         if rules != (role.get("rules") or []):
-            self._client.update(ref, lambda found: found.update(rules=rules))
+            now = self._client.cluster.now()
+            self._client.update(ref, lambda found: _set_rules(found, rules, now), is_tracked=False)
 
     def _rules_for(self, aggregation: Plain, own: ObjectRef) -> list[Plain]:
         rules: list[Plain] = []
@@ -61,3 +64,20 @@ class ClusterRoleAggregationController:
                 if ref != own and selector.matches(part(metadata(role), "labels")):
                     rules += [rule for rule in items(role, "rules") if rule not in rules]
         return rules
+
+
+def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
+    """Set the rules of a role, which are managed as a whole, as an apply does that takes them over."""
+    role["rules"] = rules
+    own = own_entry({"rules": rules}, AGGREGATION_MANAGER, _VERSION, now, operation="Apply")
+    others = [
+        each
+        for each in items(metadata(role), "managedFields")
+        if text(each, "manager") != AGGREGATION_MANAGER
+    ]
+    for each in others:
+        each["fieldsV1"].pop("f:rules", None)
+    entries = [own, *(each for each in others if each["fieldsV1"])]
+    metadata(role)["managedFields"] = sorted(
+        entries, key=lambda each: (each["operation"], text(each, "time"))
+    )

@@ -63,7 +63,7 @@ class BootstrapController:
         """
         missing, self._missing = self._missing, {}
         for ref, (served, each) in missing.items():
-            self._store(ref, served, each.content)
+            self._store(ref, served, each)
 
     def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
         """Reconcile what was deleted."""
@@ -76,13 +76,15 @@ class BootstrapController:
             JournalError: It could not be stored.
         """
         served, each = self._restored[ref]
-        self._store(ref, served, each.content)
+        self._store(ref, served, each)
 
-    def _store(self, ref: ObjectRef, served: ServedResource, content: Plain) -> None:
-        cluster = self._cluster
+    def _store(self, ref: ObjectRef, served: ServedResource, wanted: BootstrapObject) -> None:
+        cluster, content = self._cluster, wanted.content
         stored = self._client.load(ref)
         if stored is None:
-            meta = {**metadata(content), "uid": cluster.new_uid(), "creationTimestamp": cluster.now()}
+            now = cluster.now()
+            made = {"uid": cluster.new_uid(), "creationTimestamp": now}
+            meta = {**metadata(content), **made, "managedFields": wanted.entries(now)}
         elif ref.table in _FOLLOW_THE_ADDRESS and _differs(stored, content):
             meta = metadata(stored)
         else:

@@ -20,6 +20,7 @@ from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead._server.controllers.pods import PodController
 from masthead._server.controllers.queue import ReconcileQueue
 from masthead._server.controllers.volumes import VolumeProtectionController
+from masthead._server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,9 +103,11 @@ class ControllerManager:
     ) -> None:
         self._cluster = cluster
         self._client = ObjectClient(cluster)
+        of_server = ObjectClient(cluster, CLUSTER_MANAGER)
         chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
         self.controllers: dict[str, Controller] = {
-            name: make(self._client) for name, make in {**ALWAYS, **chosen}.items()
+            **{name: make(of_server) for name, make in ALWAYS.items()},
+            **{name: make(self._client) for name, make in chosen.items()},
         }
         """Those that run, by name."""
         self._observers: dict[str, list[Controller]] = {}

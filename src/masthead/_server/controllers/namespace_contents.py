@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.controllers.objects import ObjectRef, is_marked
-from masthead._server.wire.plain import is_being_deleted
+from masthead._server.field_managers.own_entries import CONTROLLER_MANAGER, own_entry
+from masthead._server.wire.plain import is_being_deleted, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,13 +61,22 @@ class _EveryNamespace:
             return
         stored = self._client.load(ref)
         if stored is None:
-            self._client.create(ref.table, ref.namespace, self._content())
+            made = self._content()
+            entries = self._entries(made)
+            if entries:
+                metadata(made)["managedFields"] = entries
+            self._client.create(ref.table, ref.namespace, made, is_tracked=False)
         elif self._has_drifted(stored):
             self._client.update(ref, lambda found: found.update(self._content(), metadata=found["metadata"]))
 
     def _content(self) -> Plain:
         """The object, with the metadata that it is created with."""
         return {"metadata": {"name": self._name}}
+
+    def _entries(self, made: Plain) -> list[Plain]:
+        """The managedFields of a new object."""
+        del made
+        return []
 
     def _has_drifted(self, stored: Plain) -> bool:
         """Whether the content has to be restored."""
@@ -92,6 +102,9 @@ class RootCAController(_EveryNamespace):
             "metadata": {"name": self._name, "annotations": {_DESCRIPTION: _USE_OF_AUTHORITY}},
             "data": {"ca.crt": self._client.cluster.authority},
         }
+
+    def _entries(self, made: Plain) -> list[Plain]:
+        return [own_entry(made, CONTROLLER_MANAGER, "v1", self._client.cluster.now())]
 
     def _has_drifted(self, stored: Plain) -> bool:
         return bool(stored.get("data") != self._content()["data"])

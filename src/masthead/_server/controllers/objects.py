@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from masthead._server import scheme
+from masthead._server.field_managers.own_entries import CONTROLLER_MANAGER
 from masthead._server.storage import JournalError
 from masthead._server.verbs import delete, write
 from masthead._server.verbs.write import WriteContext
@@ -34,10 +36,16 @@ class ObjectRef(NamedTuple):
 
 
 class ObjectClient:
-    """Reads and changes objects by reference, as the verbs do it for requests."""
+    """Reads and changes objects by reference, as the verbs do it for requests.
 
-    def __init__(self, cluster: ClusterState) -> None:
+    Args:
+        cluster: The cluster state.
+        manager: The field manager of what is written.
+    """
+
+    def __init__(self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER) -> None:
         self.cluster = cluster
+        self._manager = manager
 
     def served(self, table: str) -> ServedResource | None:
         """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
@@ -82,23 +90,46 @@ class ObjectClient:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def create(self, table: str, namespace: str, content: Plain) -> None:
+    def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> None:
         """Create an object in a namespace; nothing happens if that is refused, because it exists or its namespace is gone.
+
+        Args:
+            table: Its table.
+            namespace: The namespace.
+            content: The object.
+            is_tracked: Whether the manager's fields are tracked; otherwise the object has its managedFields already.
 
         Raises:
             JournalError: The object could not be stored.
         """
         served = self.served(table)
         if served is not None:
+            manager = self._manager if is_tracked else None
             try:
-                write.create(WriteContext(self.cluster, served, namespace, "", WriteOptions()), content)
+                write.create(
+                    WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager),
+                    content,
+                )
             except JournalError:
                 raise
             except StatusFailure:
                 return
 
-    def update(self, ref: ObjectRef, change: Callable[[Plain], object], *, subresource: str = "") -> None:
+    def update(
+        self,
+        ref: ObjectRef,
+        change: Callable[[Plain], object],
+        *,
+        subresource: str = "",
+        is_tracked: bool = True,
+    ) -> None:
         """Update an object with `change`; nothing happens if it is gone, or if the update is refused.
+
+        Args:
+            ref: The object.
+            change: Changes it in place.
+            subresource: The subresource to write; empty for the object itself.
+            is_tracked: Whether the manager's fields are tracked; otherwise `change` does it.
 
         Raises:
             JournalError: The change could not be stored.
@@ -114,7 +145,14 @@ class ObjectClient:
             try:
                 write.update(
                     WriteContext(
-                        self.cluster, served, namespace, name, WriteOptions(), subresource=subresource
+                        self.cluster,
+                        served,
+                        namespace,
+                        name,
+                        WriteOptions(),
+                        subresource=subresource,
+                        # Of a custom resource only metadata is written, in whatever version it is stored.
+                        manager=self._manager if is_tracked and served.group in scheme.VERSIONS else None,
                     ),
                     changed,
                 )
