@@ -18,7 +18,6 @@ from masthead.errors import (
     InvalidError,
     InvalidValueError,
     NotFoundError,
-    UnsupportedMediaTypeError,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ def deployments(client: Any, namespace: str) -> Any:
     return client.apps_v1.deployments(namespace)
 
 
-@pytest.mark.real_only
 async def test_an_applied_object_is_created_and_owned(maps: Any) -> None:
     applied = await maps.apply(config_map("shared", data={"a": "1"}), field_manager="us")
 
@@ -47,7 +45,6 @@ async def test_an_applied_object_is_created_and_owned(maps: Any) -> None:
     assert (entry.manager, entry.operation) == ("us", "Apply")
 
 
-@pytest.mark.real_only
 async def test_managers_own_their_fields_side_by_side(maps: Any) -> None:
     await maps.apply(config_map("shared", data={"a": "1", "b": "1"}), field_manager="us")
     both = await maps.apply(ConfigMap.new("shared", data={"c": "1"}), field_manager="them")
@@ -58,7 +55,6 @@ async def test_managers_own_their_fields_side_by_side(maps: Any) -> None:
     assert without.data == {"a": "1", "c": "1"}
 
 
-@pytest.mark.real_only
 async def test_a_field_owned_by_others_is_a_conflict_unless_forced(maps: Any) -> None:
     await maps.apply(config_map("shared", data={"a": "1", "b": "1"}), field_manager="us")
 
@@ -74,7 +70,6 @@ async def test_a_field_owned_by_others_is_a_conflict_unless_forced(maps: Any) ->
         await maps.apply(config_map("shared", data={"a": "1"}), field_manager="us")
 
 
-@pytest.mark.real_only
 async def test_updated_fields_are_owned_too(maps: Any) -> None:
     made = await maps.create(config_map("shared", data={"a": "1"}), field_manager="maker")
     made.data["a"] = "2"
@@ -84,7 +79,6 @@ async def test_updated_fields_are_owned_too(maps: Any) -> None:
         await maps.apply(config_map("shared", data={"a": "3"}), field_manager="us")
 
 
-@pytest.mark.real_only
 async def test_an_apply_can_be_a_dry_run(maps: Any) -> None:
     tried = await maps.apply(config_map("dry", data={"a": "1"}), field_manager="us", dry_run=True)
 
@@ -93,7 +87,6 @@ async def test_an_apply_can_be_a_dry_run(maps: Any) -> None:
         await maps.get("dry")
 
 
-@pytest.mark.real_only
 async def test_a_client_can_have_its_own_field_manager(cluster: Cluster, facade: str, namespace: str) -> None:
     async with connected(cluster.config, facade, field_manager="ours") as client:
         applied = await client.core_v1.config_maps(namespace).apply(config_map("a", data={"a": "1"}))
@@ -103,7 +96,6 @@ async def test_a_client_can_have_its_own_field_manager(cluster: Cluster, facade:
     assert [each.manager for each in created.metadata.managed_fields] == ["ours"]
 
 
-@pytest.mark.real_only
 async def test_an_object_without_a_type_is_applied(client: Any, namespace: str) -> None:
     dynamic = client.dynamic("apps/v1", "deployments", namespace=namespace)
     await dynamic.apply(deployment("web", replicas=2), field_manager="us")
@@ -168,12 +160,6 @@ APPLIED = {
         },
     ),
     "secret": named("v1", "Secret", "it", data={"password": "aHVzaA=="}, type="Opaque"),
-    "owned": config_map(
-        "it",
-        ownerReferences=[
-            {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "11111111-1111-1111-1111-111111111111"}
-        ],
-    ),
     "roles": named(
         "rbac.authorization.k8s.io/v1",
         "Role",
@@ -183,7 +169,6 @@ APPLIED = {
 }
 
 
-@pytest.mark.real_only
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
 @pytest.mark.parametrize("wanted", APPLIED.values(), ids=APPLIED)
 async def test_applying_an_extracted_object_changes_nothing(
@@ -204,6 +189,18 @@ async def test_applying_an_extracted_object_changes_nothing(
         await resource.patch("it", Patch.merge({"metadata": {"finalizers": None}}))
 
 
+async def test_owners_are_extracted_whole(maps: Any) -> None:
+    owner = await maps.create(config_map("owner"))
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid}
+    before = await maps.apply(config_map("it", ownerReferences=[reference]), field_manager="us")
+
+    mine = extract(before, "us")
+    after = await maps.apply(mine, field_manager="us")
+
+    assert mine.to_dict()["metadata"]["ownerReferences"] == [reference]
+    assert after.metadata.resource_version == before.metadata.resource_version
+
+
 def type_of(wanted: dict[str, Any]) -> Any:
     from masthead._meta.gvk import GroupVersionKind
     from masthead._meta.registry import registry
@@ -219,7 +216,6 @@ def owned_by(obj: Any, manager: str) -> Any:
     ]
 
 
-@pytest.mark.real_only
 async def test_an_extracted_object_can_be_changed_and_applied(deployments: Any) -> None:
     await deployments.apply(deployment("web", replicas=1), field_manager="us")
     await deployments.patch("web", Patch.merge({"spec": {"paused": True}}), field_manager="them")
@@ -233,7 +229,6 @@ async def test_an_extracted_object_can_be_changed_and_applied(deployments: Any) 
     assert (applied.spec.replicas, applied.spec.paused) == (3, True)
 
 
-@pytest.mark.real_only
 async def test_status_is_extracted_separately(deployments: Any) -> None:
     await deployments.apply(deployment("web"), field_manager="us")
     await deployments.apply_status(
@@ -269,14 +264,6 @@ async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespa
 
     assert sorted(each.name for each in added.spec.template.spec.containers) == ["main", "side"]
     assert [each.name for each in removed.spec.template.spec.containers] == ["main"]
-
-
-@pytest.mark.embedded_only
-async def test_a_server_without_server_side_apply_is_reported(maps: Any) -> None:
-    await maps.create(config_map("plain"))
-
-    with pytest.raises(UnsupportedMediaTypeError):
-        await maps.apply(config_map("plain"), field_manager="us")
 
 
 async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:

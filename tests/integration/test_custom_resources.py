@@ -207,7 +207,6 @@ async def test_a_typed_class_written_by_hand_has_every_verb(client: Any, namespa
     assert len(await boxes.list()) == 0
 
 
-@pytest.mark.real_only
 async def test_a_typed_class_written_by_hand_is_applied(client: Any, namespace: str, group: str) -> None:
     cls = box_class(group)
     boxes = client.resource(cls, namespace)

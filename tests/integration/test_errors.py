@@ -160,7 +160,6 @@ async def test_plain_http_to_a_tls_port_is_reported(cluster: Cluster, facade: st
             await client.core_v1.pods("default").list()
 
 
-@pytest.mark.real_only
 async def test_a_typo_under_server_side_apply_is_not_retryable(client: Any, namespace: str) -> None:
     typo = {"metadata": {"name": "web"}, "spec": {"replcas": 1}}
 

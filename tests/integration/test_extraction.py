@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tests.conformance.cases.minimal import Minimal
 
-pytestmark = pytest.mark.real_only
-
 Plain = dict[str, Any]
 STORED = [each for each in EVERYTHING if not each.without_name and not each.dry]
 

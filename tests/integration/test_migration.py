@@ -12,8 +12,6 @@ from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.patch import Patch
 from masthead.errors import ApplyConflictError, InvalidValueError, NotFoundError
 
-pytestmark = pytest.mark.real_only
-
 CSA = "kubectl-client-side-apply"
 
 

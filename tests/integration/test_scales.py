@@ -53,7 +53,6 @@ async def test_a_scale_is_patched(scales: Any) -> None:
     assert patched.spec.replicas == 4
 
 
-@pytest.mark.real_only
 async def test_a_scale_is_applied(scales: Any) -> None:
     wanted = named("autoscaling/v1", "Scale", "web", spec={"replicas": 5})
 

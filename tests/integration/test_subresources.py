@@ -75,7 +75,6 @@ async def test_a_patch_can_target_a_subresource(deployments: Any) -> None:
     assert written.status.replicas == 2
 
 
-@pytest.mark.real_only
 async def test_status_is_applied_and_owned_as_a_subresource(deployments: Any) -> None:
     await deployments.create(deployment("web"))
 
@@ -125,7 +124,6 @@ async def test_the_scale_of_a_missing_object_is_not_found(deployments: Any) -> N
     assert raised.value.resource == "deployments.apps/scale"
 
 
-@pytest.mark.real_only
 @pytest.mark.parametrize("typed", [True, False])
 async def test_a_scale_is_applied_and_owned(deployments: Any, *, typed: bool) -> None:
     await deployments.create(deployment("web"), field_manager="maker")
