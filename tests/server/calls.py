@@ -23,6 +23,7 @@ WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&a
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 KNOWN_500 = re.compile(
     r'(resourceVersion: Invalid value: ".*": )?strconv\.ParseUint: parsing '
     r"|resourceVersion should not be set on objects to be created$"
@@ -35,6 +36,7 @@ KNOWN_500 = re.compile(
     r"|value for key |unable to find api field |merging an object in json |merging lists cannot yet "
     r"|cannot merge lists without merge key |The order in patch list:|no elements in any of the given slices"
     r"|runtime error: hash of unhashable type "
+    r"|failed to (create typed (patch|live) object|convert new object) \("
 )
 """Messages of status 500 that kube-apiserver itself returns for errors of the client."""
 

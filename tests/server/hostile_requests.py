@@ -12,7 +12,7 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.server.calls import JSON, JSON_PATCH, MERGE_PATCH
+from tests.server.calls import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH
 from tests.server.metered_server import TOKEN
 from tests.server.odd_objects import OddObjects
 
@@ -186,6 +186,8 @@ class _One:
             body, media = self._object(size)
         # Nothing of it is to stay, or reading it would be what costs.
         query = chance.choice(("dryRun=All", "dryRun=All&fieldValidation=Strict", "dryRun=All&pretty=1"))
+        if media == APPLY_PATCH:
+            query += f"&fieldManager=one&force={chance.choice(('true', 'false'))}"
         accept = chance.choice((JSON, JSON, YAML, f"{JSON};as=PartialObjectMetadata;v=v1;g=meta.k8s.io"))
         headers = (("Content-Type", media), ("Accept", accept))
         return Hostile(f"{METHODS[verb]} {self._path(verb)}?{query}", headers, body[:BODY])
@@ -213,9 +215,19 @@ class _One:
         return _encoded(self._document(size)), YAML if odds < 0.4 and size < 100_000 else JSON
 
     def _patch(self, size: int) -> tuple[bytes, str]:
-        if self._chance.random() < 0.5:
+        odds = self._chance.random()
+        if odds < 0.3:
             return _encoded(self._document(size)), MERGE_PATCH
+        if odds < 0.65:
+            return self._configuration(size), APPLY_PATCH
         return json_patch(self._chance, self._inflated, size), JSON_PATCH
+
+    def _configuration(self, size: int) -> bytes:
+        chance = self._chance
+        odds = chance.random()
+        if odds < 0.15:
+            return aliases(chance, size)
+        return text_of_json(chance, size) if odds < 0.3 else _encoded(self._document(size))
 
 
 class Inflated:

@@ -7,7 +7,7 @@ import urllib.parse
 from typing import NamedTuple
 
 from hypothesis import strategies as st
-from tests.server.calls import JSON_PATCH, MERGE_PATCH
+from tests.server.calls import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
 TOKEN = "let-me-in"
 
@@ -93,7 +93,7 @@ media_types = st.one_of(
             "application/yaml",
             "application/vnd.kubernetes.protobuf",
             "application/cbor",
-            "application/apply-patch+yaml",
+            APPLY_PATCH,
             "application/strategic-merge-patch+json",
             MERGE_PATCH,
             JSON_PATCH,

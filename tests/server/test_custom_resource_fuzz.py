@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.server.calls import JSON_PATCH, KNOWN_500, MERGE_PATCH
+from tests.server.calls import APPLY_PATCH, JSON_PATCH, KNOWN_500, MERGE_PATCH
 from tests.server.custom_definitions import WIDGETS, define, version_of, widget
 from tests.server.quiet_cluster import QuietCluster
 
@@ -130,3 +130,11 @@ def test_merge_patches(fuzzed: QuietCluster, patch: Any, part: str, version: str
 @given(st.lists(OPERATIONS, max_size=4), st.sampled_from(["", "/status", "/scale"]))
 def test_json_patches(fuzzed: QuietCluster, patch: list[Any], part: str) -> None:
     check(fuzzed, "PATCH", f"{WIDGETS}/a{part}", patch, JSON_PATCH)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(OBJECTS, st.sampled_from(["", "/status", "/scale"]), st.booleans())
+def test_configurations(fuzzed: QuietCluster, fields: dict[str, Any], part: str, whole: bool) -> None:
+    body = {**widget(), **fields} if whole else fields
+    check(fuzzed, "PATCH", f"{WIDGETS}/a{part}?fieldManager=one", body, APPLY_PATCH)
+    check(fuzzed, "PATCH", f"{WIDGETS}/a{part}?fieldManager=two&force=true", body, APPLY_PATCH)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
 
 from masthead._schema.errors import MOST_FINDINGS
 from masthead._schema.structured_merge.managers import ApplyConflicts
@@ -11,9 +14,11 @@ from masthead._schema.structured_merge.type_checking import errors_text, type_er
 from masthead._server import scheme
 from masthead._server.field_managers.conflicts import refused_conflicts
 from masthead._server.field_managers.field_manager import field_manager_of
+from masthead._server.resources.deferred_work import in_thread
 from masthead._server.resources.go_values import Mismatch
 from masthead._server.resources.unstructured import restore
 from masthead._server.verbs import bodies, write
+from masthead._server.verbs.write_steps import version_of
 from masthead._server.wire.apply_configuration import read_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.plain import Plain, part
@@ -45,8 +50,7 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     fields = field_manager_of(served, context.subresource)
 
     def change(old: Plain | None) -> Plain:
-        merged = merge_configuration(context, request, fields, served.codec, old)
-        return write.to_stored(context, merged)
+        return write.to_stored(context, merge_configuration(context, request, fields, served.codec, old))
 
     # Its managers are those that the merge has found.
     return write.apply(replace(context, manager=None), change)
@@ -69,36 +73,80 @@ def merge_configuration(
 
     Raises:
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
+        WorkNeeded: If a webhook or a thread has to do something first.
     """
-    options = context.options
+    merge = functools.partial(_merged, context, request, fields, decoder, live, context.cluster.now())
+    if context.is_large:
+        merged = in_thread(("apply", version_of(live)), lambda: _Repeatable(merge())).take()
+    else:
+        merged = merge()
+    _report_duplicates(context, request)
+    return merged
+
+
+class _Repeatable:
+    """An object that a request changes, and may need again as it was, because the request is handled again.
+
+    Args:
+        found: The object, plain JSON; only `take` returns it.
+    """
+
+    def __init__(self, found: Plain) -> None:
+        self._found: Plain | None = found
+        self._text = msgspec.json.encode(found)
+
+    def take(self) -> Plain:
+        """Return the object. The first time there is no need to decode it."""
+        found, self._found = self._found, None
+        return cast("Plain", msgspec.json.decode(self._text)) if found is None else found
+
+
+def _merged(
+    context: WriteContext,
+    request: ApiRequest,
+    fields: FieldManager,
+    decoder: Decoder,
+    live: Plain | None,
+    now: str,
+) -> Plain:
+    """Merge a configuration, in any thread."""
     config = _configuration(request, fields)
+    if context.served.is_custom and live is not None:
+        _check_live(live, fields)
     try:
-        merged = fields.apply(
-            live, config, context.manager or "", context.cluster.now(), force=options.is_forced
-        )
+        merged = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
     except ApplyConflicts as error:
         raise refused_conflicts(error.conflicts) from None
     if context.served.is_custom and decoder.gvk != context.served.gvk and _differ(merged, live):
         # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
         problem = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
         raise _unconvertible(config, decoder.gvk, problem)
-    decoded = _decoded(merged, config, decoder)
-    _report_duplicates(context, request)
-    return decoded
+    return _decoded(merged, config, decoder)
 
 
 def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
     """Decode a configuration, and check its kind and the types of its fields."""
     gvk = fields.versions.gvk
     found = read_configuration(lambda: bodies.yaml_document(request))
-    if (sent := _sent_kind(found)) != (expected := _kind(gvk)):
+    if (sent := _sent_kind(found)) != _kind(gvk):
         raise bad_request(f"invalid object type: {sent}")
     if _sends_managers(found):
         raise bad_request("metadata.managedFields must be nil")
     if errors := type_errors(found, fields.versions.type_of(gvk.api_version)):
-        problem = errors_text(errors[:MOST_FINDINGS])
-        raise _failure(f"failed to create typed patch object ({_named(found)}; {expected}): {problem}")
+        raise _mistyped("patch", found, gvk, errors)
     return found
+
+
+def _check_live(live: Plain, fields: FieldManager) -> None:
+    """Make sure that a custom resource still has the types of its schema, which may have changed."""
+    found, gvk = fields.versions.from_storage(live), fields.versions.gvk
+    if errors := type_errors(found, fields.versions.type_of(gvk.api_version), allow_duplicates=True):
+        raise _mistyped("live", found, gvk, errors)
+
+
+def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, errors: list[str]) -> StatusFailure:
+    problem = errors_text(errors[:MOST_FINDINGS])
+    return _failure(f"failed to create typed {which} object ({_named(found)}; {_kind(gvk)}): {problem}")
 
 
 def _decoded(merged: Plain, config: Plain, decoder: Decoder) -> Plain:

@@ -15,7 +15,7 @@ from masthead._server.wire.apply_configuration import decode_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead._server.wire.go_yaml import decode_yaml
-from masthead._server.wire.limits import BODY_LIMIT
+from masthead._server.wire.limits import BODY_LIMIT, is_much_work
 from masthead._server.wire.request import APPLY_PATCH_TYPE, JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = [
     "decode",
     "yaml_document",
     "drop_unknown",
+    "is_large",
     "is_slow",
     "media_type",
     "read_ahead",
@@ -44,6 +45,7 @@ __all__ = [
 _NUMBER: Final = "cannot unmarshal number "
 _NUMERAL: Final = re.compile("(?<=number) [^ ]+(?= into )")
 _YAML_TYPES: Final = frozenset({YAML_TYPE, APPLY_PATCH_TYPE})
+_MANY_LINES: Final = 2_000
 _QUICK_YAML: Final = 8 * 1024
 """Bytes of YAML that are parsed at once; it can take a hundred times longer than JSON."""
 
@@ -131,6 +133,15 @@ def read_options(request: ApiRequest) -> Plain | None:
 def is_slow(request: ApiRequest) -> bool:
     """Whether a body takes too long to decode in the event loop: YAML of some length."""
     return len(request.body) > _QUICK_YAML and media_type(request) in _YAML_TYPES
+
+
+def is_large(request: ApiRequest) -> bool:
+    """Whether a body has so many values that what takes microseconds for each is too long for the event loop."""
+    body = request.body
+    if is_much_work(body):
+        return True
+    # Of YAML it is not known before it is decoded; a few aliases can stand for thousands of values.
+    return media_type(request) in _YAML_TYPES and (b"*" in body or body.count(b"\n") > _MANY_LINES)
 
 
 def read_ahead(request: ApiRequest) -> ApiRequest:

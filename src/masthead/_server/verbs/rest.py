@@ -26,6 +26,7 @@ from masthead._server.verbs.watch import Watcher
 from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.encoders import COMPACT_JSON, encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
+from masthead._server.wire.limits import is_much_work
 from masthead._server.wire.negotiation import negotiate
 from masthead._server.wire.options import (
     CollectionOptions,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rest"]
 
-_REVIEWED: Final = frozenset({"create", "update", "patch"})
+_WRITES: Final = frozenset({"create", "update", "patch"})
 _READ_MANY: Final = frozenset({"list", "watch"})
 _MOST_ROUNDS: Final = 16
 """How often a request is handled again because it has to wait for something first."""
@@ -128,17 +129,22 @@ class Rest:
             StatusFailure: If it is refused before the resource is known.
         """
         served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
-        if served is not None and served.may_wait:
-            return await self._respond_when_ready(request, info)
-        if served is not None and served.description.is_reviewed_ahead and info.verb in _REVIEWED:
+        if served is None:
+            return self.handle(request, info)
+        is_write = info.verb in _WRITES
+        if is_write and served.description.is_reviewed_ahead:
             await asyncio.to_thread(_review, request, served)
-        return self.handle(request, info)
+        return (
+            await self._respond_when_ready(request, info)
+            if is_write or served.may_wait
+            else self.handle(request, info)
+        )
 
     async def _respond_when_ready(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:
         """Handle a request again and again, until there is nothing that it has to wait for."""
-        from masthead._server.resources.custom.deferred_work import WorkNeeded, WorkResults
+        from masthead._server.resources.deferred_work import WorkNeeded, WorkResults
 
         results, replay = WorkResults(), Replay()
         for _ in range(_MOST_ROUNDS):
@@ -281,9 +287,12 @@ class Rest:
         from masthead._server.verbs.apply import apply_object
 
         write_context = self._write_context(context, "PatchOptions", is_apply=True)
+        request = context.request
+        if request.document is None:
+            request = bodies.read_ahead(request)  # once, for all that look into it
         if subresources.is_special(context.info.subresource):
-            return subresources.apply(write_context, context.request)
-        return _written(context, apply_object(write_context, context.request))
+            return subresources.apply(write_context, request)
+        return _written(context, apply_object(write_context, request))
 
     def _write_context(self, context: RequestContext, kind: str, *, is_apply: bool = False) -> WriteContext:
         """Read the query of a write, whose options are of a kind that complaints name."""
@@ -300,7 +309,15 @@ class Rest:
             is_put=info.verb == "update",
             manager=context.request.first("fieldManager")
             or manager_of_user_agent(context.request.headers.get("user-agent", "")),
+            is_large=bodies.is_large(context.request) or self._is_stored_large(context),
         )
+
+    def _is_stored_large(self, context: RequestContext) -> bool:
+        info, served = context.info, context.served
+        if not info.name:
+            return False
+        record = self._cluster.storage.table(served.table).get(served.key(info.namespace, info.name))
+        return record is not None and is_much_work(record.value)
 
     def _delete(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.cluster import ClusterState
-    from masthead._server.resources.custom.deferred_work import WorkResults
+    from masthead._server.resources.deferred_work import WorkResults
     from masthead._server.verbs.representation import Representation
     from masthead._server.verbs.selection import SelectionPredicate
     from masthead._server.wire.options import CollectionOptions
@@ -183,7 +183,7 @@ class Watcher:
 
     async def _convert(self) -> WorkResults:
         """Have a webhook convert all objects up to the present revision that the watch may show."""
-        from masthead._server.resources.custom.deferred_work import WorkNeeded, WorkResults
+        from masthead._server.resources.deferred_work import WorkNeeded, WorkResults
 
         newest = self._storage.revision
         values = list(self._pending_values(newest))

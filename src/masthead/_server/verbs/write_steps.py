@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from masthead._schema.errors import gather, invalid
+from masthead._server.resources.deferred_work import in_thread
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.resources.warnings.owner_references import dedup_owner_references
 from masthead._server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
-from masthead._server.wire.plain import Plain, metadata, text
+from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
     from masthead._server.cluster import ClusterState
+    from masthead._server.field_managers.field_manager import FieldManager
     from masthead._server.resources.behavior import StrategyHooks
     from masthead._server.resources.resource import ServedResource
     from masthead._server.wire.options import WriteOptions
@@ -44,6 +46,7 @@ __all__ = [
     "uid_problem",
     "validate_create",
     "validate_update",
+    "version_of",
     "warn_of_update",
 ]
 
@@ -62,6 +65,7 @@ class WriteContext:
         subresource: The part of the object that may change; empty for the main part.
         is_put: Whether the object was sent whole, so that its uid is a precondition.
         manager: Who manages the fields that change; empty if that is not known, None if the write is not tracked.
+        is_large: Whether what is sent, or what is stored, is so large that its fields are tracked in a thread.
     """
 
     cluster: ClusterState
@@ -73,6 +77,7 @@ class WriteContext:
     subresource: str = ""
     is_put: bool = False
     manager: str | None = None
+    is_large: bool = False
 
     @functools.cached_property
     def hooks(self) -> StrategyHooks:
@@ -104,8 +109,23 @@ def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> Non
         # With it come the schemas of the built-in kinds, which a server that is only read does not need.
         from masthead._server.field_managers.field_manager import field_manager_of
 
-        manager = field_manager_of(context.served, context.subresource)
-        manager.update(live, new, context.manager, context.cluster.now())
+        manager, now = field_manager_of(context.served, context.subresource), context.cluster.now()
+        if not context.is_large:
+            manager.update(live, new, context.manager, now)
+            return
+        track = functools.partial(_tracked, manager, live, new, context.manager, now)
+        entries = in_thread(("track", version_of(live)), track)
+        _set_or_drop(metadata(new), "managedFields", entries or None)
+
+
+def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
+    manager.update(live, new, name, now)
+    return metadata(new).get("managedFields") or []
+
+
+def version_of(live: Plain | None) -> str:
+    """Return the version of a stored object; empty if there is none."""
+    return text(part(live or {}, "metadata"), "resourceVersion")
 
 
 def keep_times(new: Plain, old: Plain) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "MOST_YAML_VALUES",
     "LongNumberError",
     "count_values",
+    "is_much_work",
     "nests_too_deeply",
     "refuse_long_numbers",
     "refuse_many_values",
@@ -71,6 +72,15 @@ def refuse_many_values(body: bytes) -> None:
 def count_values(body: bytes) -> int:
     """Count the values of a body at most: signs within strings count, too."""
     return sum(map(body.count, _SIGNS))
+
+
+_LITTLE_WORK: Final = 2_000
+_SHORT: Final = 128 * 1024
+
+
+def is_much_work(text: bytes) -> bool:
+    """Tell whether an object, as its text, takes too long in the event loop where each of its values takes microseconds."""
+    return len(text) > _SHORT or count_values(text) > _LITTLE_WORK
 
 
 class LongNumberError(ValueError):

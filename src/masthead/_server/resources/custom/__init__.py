@@ -3,7 +3,6 @@
 =====================  ===============================================================================
 `definition`           a CustomResourceDefinition, as far as serving its objects is concerned
 `object_metadata`      metadata as Go's ObjectMeta, at the root of objects and in embedded ones
-`deferred_work`        requests that have to wait: given up, and handled again
 `conversion_review`    what a conversion webhook is sent, and what is accepted of its response
 `webhook_converter`    conversion by webhook
 `codec`                decoding by the schema, conversion between versions, and stored text

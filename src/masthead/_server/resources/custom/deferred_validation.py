@@ -1,4 +1,4 @@
-"""Validation of large objects in a thread: see `masthead._server.resources.custom.deferred_work`.
+"""Validation of large objects in a thread: see `masthead._server.resources.deferred_work`.
 
 Patterns and rules may cost so much that they take a second. Small objects cannot make them cost that much, and are
 nearly all that there is.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._server.resources.custom.deferred_work import WorkNeeded
+from masthead._server.resources.deferred_work import WorkNeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from masthead._schema.errors import FieldError
-    from masthead._server.resources.custom.deferred_work import WorkResults
+    from masthead._server.resources.deferred_work import WorkResults
 
 __all__ = ["ValidationNeeded", "is_large"]
 

@@ -13,8 +13,8 @@ from masthead._schema.errors import FieldError, invalid
 from masthead._schema.list_types import list_errors
 from masthead._schema.validation import compile_validator
 from masthead._server.resources.custom.deferred_validation import ValidationNeeded, is_large
-from masthead._server.resources.custom.deferred_work import WorkResults
 from masthead._server.resources.custom.object_metadata import embedded_errors
+from masthead._server.resources.deferred_work import WorkResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable

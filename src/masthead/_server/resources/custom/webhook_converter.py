@@ -1,4 +1,4 @@
-"""Conversion by webhook, which a request has to wait for: see `masthead._server.resources.custom.deferred_work`."""
+"""Conversion by webhook, which a request has to wait for: see `masthead._server.resources.deferred_work`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from masthead._server.resources.custom.conversion_review import (
     ConversionRequest,
     choose_version,
 )
-from masthead._server.resources.custom.deferred_work import WorkNeeded, WorkResults
+from masthead._server.resources.deferred_work import WorkNeeded, WorkResults
 from masthead._server.webhooks import Webhook, WebhookError, call_webhook
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.plain import Plain, part, text
