@@ -20,6 +20,7 @@ import msgspec
 
 from masthead._meta.quoting import quoted
 from masthead._schema.go_format import go_value
+from masthead._schema.schema import CONTAINERS
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ __all__ = [
 Path: TypeAlias = tuple[str, ...]
 """A field path: the texts of its elements."""
 
-_encode: Final = msgspec.json.Encoder().encode
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
 _PREFIX_LENGTH: Final = 2
 _RANKS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
 _SHORT: Final = 256
@@ -90,10 +91,21 @@ def value_element(value: Json) -> str:
 
 
 def _json(value: Json) -> str:
-    if value.__class__ is float and value.is_integer():
+    if value.__class__ in CONTAINERS:
+        value = _with_integers(value)
+    elif value.__class__ is float and value.is_integer():
         value = int(value)
     text = _encode(value).decode()
     return _REWRITTEN.sub(_escape, text) if value.__class__ is not int else text
+
+
+def _with_integers(value: Json) -> Json:
+    """Return a value of several with integers in place of whole numbers."""
+    if isinstance(value, dict):
+        return {name: _with_integers(each) for name, each in cast("dict[str, Json]", value).items()}
+    if isinstance(value, list):
+        return [_with_integers(each) for each in value]
+    return int(value) if value.__class__ is float and value.is_integer() else value
 
 
 def _escape(found: re.Match[str]) -> str:

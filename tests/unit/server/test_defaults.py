@@ -54,6 +54,7 @@ def strays(found: object, known: object, path: str = "") -> list[str]:
 
 # What is not a default changes these: a Secret's texts are encoded, a source that is unknown is dropped.
 OVERRULED = {
+    "ds": (".metadata.annotations",),
     "secret": (".stringData", ".data"),
     "secret-tls": (".stringData",),
     "pvc-dsbad": (".spec.dataSource",),

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, to_storage
+from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, of_kind, to_storage
 
 from masthead._server.resources.allocator import Allocator, Spent, Taken
 from masthead._server.resources.behavior import NO_HOOKS
@@ -102,6 +102,8 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
     """Do what a server does with a new object, as far as its kind matters."""
     obj, hooks = copy.deepcopy(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
+    if (default_times := of_kind(*kind_of(obj)).behavior.default_times) is not None:
+        default_times(obj, allocate.now())
     obj = stored(obj)
     meta = obj.setdefault("metadata", {})
     known = like["metadata"] if like else {"name": "a", "namespace": NAMESPACE, "uid": "u"}

@@ -35,7 +35,6 @@ _METADATA: Final[Path] = ("f:metadata",)
 _KEEPS_METADATA: Final = frozenset(
     {
         "admissionregistration.k8s.io/validatingadmissionpolicies",
-        "apiextensions.k8s.io/customresourcedefinitions",
         "apiregistration.k8s.io/apiservices",
         "flowcontrol.apiserver.k8s.io/flowschemas",
         "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations",

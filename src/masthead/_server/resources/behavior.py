@@ -177,6 +177,7 @@ class Behavior:
     Attributes:
         defaults: Sets defaults, on every read and write; applied twice it changes nothing more. None for none.
         defaults_by_version: Replaces `defaults` in the versions that it names.
+        default_times: Sets the times that are now by default, given the time. None for most.
         hooks: The registry strategy; for a write of the status, too.
         warnings: The warnings of the resource itself.
         subresources: The subresources that have code of their own, by name.
@@ -191,6 +192,7 @@ class Behavior:
 
     defaults: Fill | None = None
     defaults_by_version: Mapping[str, Fill] = field(default_factory=dict[str, Fill])
+    default_times: Callable[[Plain, str], None] | None = None
     hooks: StrategyHooks = NO_HOOKS
     warnings: WarningHooks = NO_WARNINGS
     subresources: Mapping[str, SubresourceBehavior] = field(default_factory=dict[str, SubresourceBehavior])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 import msgspec
 
 from masthead._server import scheme
-from masthead._server.resources.go_decoder import decoder_of
+from masthead._server.resources.go_decoder import GoList, GoStruct, decoder_of
 from masthead._server.wire.patches import problem_with_kind
 from masthead._server.wire.plain import part
 
@@ -32,6 +32,7 @@ __all__ = ["QUICK_ITEMS", "Decoder", "GoCodec", "KindDecoder", "ObjectCodec"]
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
+_PARTS: Final = frozenset({"spec", "status"})
 QUICK_ITEMS: Final = 300
 """How many objects are decoded and encoded again in the event loop."""
 
@@ -58,6 +59,11 @@ class ObjectCodec(Decoder, Protocol):
 
     A stored object is the text of its JSON after the opening brace, with or without its kind and apiVersion.
     """
+
+    @property
+    def null_lists(self) -> tuple[tuple[str, str], ...]:
+        """The lists that are stored as null when they are empty: the field that has each, and its name."""
+        ...
 
     def load(self, value: bytes) -> Plain:
         """Decode a stored object, without kind and apiVersion."""
@@ -134,7 +140,26 @@ class KindDecoder:
         if part(body, "metadata").get("managedFields") == []:
             # Go would not write it, but it asks for the field managers to be dropped.
             cleaned["metadata"]["managedFields"] = []
+        for owner, name in self.null_lists:
+            sent, kept = (part(each, owner) if owner else each for each in (body, cleaned))
+            if sent.get(name) == []:
+                # Once it is stored, it is null again; but who sends it manages it.
+                kept[name] = []
         return cleaned, unknown
+
+    @functools.cached_property
+    def null_lists(self) -> tuple[tuple[str, str], ...]:
+        """The lists that Go writes as null when they are empty: the field that has each, empty for the object, and its name."""
+        root = self.decoder.root
+        owners = {"": root, **{name: each for name, each in root.fields.items() if name in _PARTS}}
+        blank = self.decoder.clean({})[0]
+        return tuple(
+            (owner, name)
+            for owner, struct in owners.items()
+            if isinstance(struct, GoStruct)
+            for name, field in struct.fields.items()
+            if isinstance(field, GoList) and (part(blank, owner) if owner else blank).get(name, ()) is None
+        )
 
 
 class GoCodec(KindDecoder):

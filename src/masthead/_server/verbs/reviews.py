@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._meta.gvk import GroupVersionResource
 from masthead._schema.errors import invalid
 from masthead._server.verbs import bodies, subresources
+from masthead._server.verbs.write_steps import track_managers
 from masthead._server.wire.failures import bad_request, refused_fields
 from masthead._server.wire.plain import Plain, metadata, part, text
 from masthead._server.wire.request import ApiResponse, json_response
@@ -38,6 +39,9 @@ def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check(found, served.name, served.gvk.group, context.namespace)
     if not part(found, "metadata"):
         found["metadata"] = {}
+    track_managers(context, found, None)
+    if served.name in _ANSWERED_ANEW:
+        metadata(found).pop("managedFields", None)
     if served.name == "selfsubjectreviews":
         metadata(found)["creationTimestamp"] = cluster.now()
     if served.name == "selfsubjectrulesreviews":
@@ -118,6 +122,8 @@ def _is_authenticated(found: Plain, token: str | None) -> Plain:
     return {"authenticated": True, "user": ADMIN.to_plain()}
 
 
+_ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})
+"""The reviews whose answer is not the object that was sent."""
 _STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
     "selfsubjectaccessreviews": _is_allowed,
     "subjectaccessreviews": _is_allowed,

@@ -56,7 +56,7 @@ def to_stored(context: WriteContext, decoded: Plain) -> Plain:
         StatusFailure: If it is another.
     """
     served = context.served
-    found = steps.convert(served, steps.set_defaults(served, decoded))
+    found = steps.convert(served, steps.set_defaults(context, decoded))
     steps.check_names(found, context.namespace, context.name, is_namespaced=served.is_namespaced)
     return found
 

@@ -85,9 +85,12 @@ class WriteContext:
         return self.served.hooks_for(self.subresource)
 
 
-def set_defaults(served: ServedResource, found: Plain) -> Plain:
+def set_defaults(context: WriteContext, found: Plain) -> Plain:
     """Default: set the fields that a client left out."""
+    served = context.served
     served.apply_defaults(found)
+    if served.behavior.default_times is not None:
+        served.behavior.default_times(found, context.cluster.now())
     return found
 
 
@@ -110,12 +113,13 @@ def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> Non
         from masthead._server.field_managers.field_manager import field_manager_of
 
         manager, now = field_manager_of(context.served, context.subresource), context.cluster.now()
-        if not context.is_large:
+        if context.is_large:
+            track = functools.partial(_tracked, manager, live, new, context.manager, now)
+            entries = in_thread(("track", version_of(live)), track)
+            _set_or_drop(metadata(new), "managedFields", entries or None)
+        else:
             manager.update(live, new, context.manager, now)
-            return
-        track = functools.partial(_tracked, manager, live, new, context.manager, now)
-        entries = in_thread(("track", version_of(live)), track)
-        _set_or_drop(metadata(new), "managedFields", entries or None)
+    _drop_empty_lists(context.served, new)
 
 
 def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
@@ -126,6 +130,14 @@ def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, n
 def version_of(live: Plain | None) -> str:
     """Return the version of a stored object; empty if there is none."""
     return text(part(live or {}, "metadata"), "resourceVersion")
+
+
+def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
+    """Make lists null that are stored as null; it matters to their manager alone that they were sent."""
+    for owner, name in served.codec.null_lists:
+        found = part(new, owner) if owner else new
+        if found.get(name) == []:
+            found[name] = None
 
 
 def keep_times(new: Plain, old: Plain) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import (
+    MOST_FINDINGS,
     FieldError,
     forbidden,
     invalid,
     not_supported,
     required,
+    too_long,
 )
 from masthead._server.wire.failures import StatusFailure, bad_request, refused_fields
 from masthead._server.wire.go_numbers import parse_int, parse_uint
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["DeletionOptions", "CollectionOptions", "WriteOptions", "manager_of_user_agent", "read_version"]
+__all__ = [
+    "DeletionOptions",
+    "CollectionOptions",
+    "WriteOptions",
+    "manager_errors",
+    "manager_of_user_agent",
+    "read_version",
+]
 
 _META: Final = "meta.k8s.io"
 _EXACT: Final = "Exact"
@@ -146,7 +155,7 @@ class WriteOptions:
             errors.append(required("fieldManager", "is required for apply patch"))
         elif not is_apply and kind == "PatchOptions" and "force" in request.query:
             errors.append(forbidden("force", "may not be specified for non-apply patch"))
-        errors += _manager_errors(manager)
+        errors += manager_errors(manager, "fieldManager")
         errors += _dry_run_errors(dry_run)
         if validation not in {"", *_FIELD_VALIDATIONS}:
             errors.append(not_supported("fieldValidation", validation, ("", *_FIELD_VALIDATIONS)))
@@ -251,17 +260,22 @@ def manager_of_user_agent(agent: str) -> str:
     return name.encode()[:_MANAGER_LENGTH].decode("utf-8", "ignore")
 
 
-def _manager_errors(manager: str) -> list[FieldError]:
+def manager_errors(manager: str, path: str) -> list[FieldError]:
+    """Return what is wrong with the name of a field manager.
+
+    Args:
+        manager: The name.
+        path: The field that has it.
+    """
     errors: list[FieldError] = []
     if len(manager.encode()) > _MANAGER_LENGTH:
-        errors.append(
-            FieldError("FieldValueTooLong", "fieldManager", detail="may not be more than 128 bytes")
-        )
-    for position, character in enumerate(manager):
-        if not character.isprintable():
+        errors.append(too_long(path, _MANAGER_LENGTH))
+    position = 0
+    for character in manager:
+        if not character.isprintable() and len(errors) < MOST_FINDINGS:
             problem = f"invalid character U+{ord(character):04X} (at position {position})"
-            errors.append(invalid("fieldManager", manager, problem))
-            break
+            errors.append(invalid(path, manager, problem))
+        position += len(character.encode())
     return errors
 
 

@@ -166,6 +166,8 @@ class StoredCodec:
         version: The version in which new objects are stored.
     """
 
+    null_lists = ()
+
     def __init__(self, version: DefinitionVersion) -> None:
         self.gvk = version.gvk
 
@@ -226,6 +228,8 @@ class SchemaCodec:
         converter: Converts between the versions of the definition.
         since: The revision of the definition. Objects that were written later went through this schema.
     """
+
+    null_lists = ()
 
     def __init__(self, version: DefinitionVersion, converter: Converter, since: int) -> None:
         self.gvk = version.gvk

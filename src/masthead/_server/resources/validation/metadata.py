@@ -17,6 +17,7 @@ from masthead._schema.errors import (
 )
 from masthead._server.resources import names
 from masthead._server.resources.strategy import UPDATE, WHOLE
+from masthead._server.wire.options import manager_errors
 from masthead._server.wire.plain import Plain, items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._server.resources.strategy import Strategy
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
-_MANAGED_LIMITS: Final = (("manager", 128), ("subresource", 256))
+_LONGEST_SUBRESOURCE: Final = 256
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 KNOWN_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
@@ -255,9 +256,10 @@ def _new_finalizers(finalizers: list[str], stored: list[str]) -> Iterator[FieldE
 def _managed_fields(meta: Plain) -> Iterator[FieldError]:
     # Entries that make no sense otherwise are dropped before anything is checked.
     for index, entry in enumerate(items(meta, "managedFields")):
-        for name, limit in _MANAGED_LIMITS:
-            if len(text(entry, name).encode()) > limit:
-                yield too_long(f"metadata.managedFields[{index}].{name}", limit)
+        path = f"metadata.managedFields[{index}]"
+        yield from manager_errors(text(entry, "manager"), f"{path}.manager")
+        if len(text(entry, "subresource").encode()) > _LONGEST_SUBRESOURCE:
+            yield too_long(f"{path}.subresource", _LONGEST_SUBRESOURCE)
 
 
 def _finalizers_of(meta: Plain) -> list[str]:

@@ -32,6 +32,12 @@ def _template_number(daemon_set: Plain) -> int:
     return int(stated) if re.fullmatch("0*[0-9]{1,18}", str(stated)) else 0
 
 
+def _set_defaults(daemon_set: Plain) -> None:
+    """Set the defaults. The number is a field within kube-apiserver, and so every object has it."""
+    DEFAULTS(daemon_set)
+    _count_template(daemon_set, _template_number(daemon_set))
+
+
 def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
     _count_template(daemon_set, max(1, _template_number(daemon_set)))
 
@@ -42,7 +48,7 @@ def _carry_daemon_set(new: Plain, old: Plain) -> None:
 
 
 BEHAVIOR: Final = Behavior(
-    defaults=DEFAULTS,
+    defaults=_set_defaults,
     hooks=StrategyHooks(
         prepare_create=_prepare_daemon_set,
         prepare_update=_carry_daemon_set,

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 
-def _encode_text(secret: Plain) -> None:
-    """Move readable values to where all values are kept; a Secret never shows them again."""
+def _set_defaults(secret: Plain) -> None:
+    """Set the defaults, and move readable values to where all values are kept; a Secret never shows them again."""
+    DEFAULTS(secret)
     texts = part(secret, "stringData")
     secret.pop("stringData", None)
     if texts:
@@ -25,15 +26,13 @@ def _encode_text(secret: Plain) -> None:
 
 
 def _carry_secret(new: Plain, old: Plain) -> None:
-    _encode_text(new)
     if not new.get("type"):
         new["type"] = old.get("type")
 
 
 BEHAVIOR: Final = Behavior(
-    defaults=DEFAULTS,
+    defaults=_set_defaults,
     hooks=StrategyHooks(
-        prepare_create=lambda obj, _allocate: _encode_text(obj),
         prepare_update=_carry_secret,
         validate_create=secret_errors,
         validate_update=secret_changes,

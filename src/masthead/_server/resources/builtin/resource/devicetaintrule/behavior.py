@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 
-def _prepare_rule(rule: Plain, allocate: Allocator) -> None:
-    set_time_added(part(part(rule, "spec"), "taint"), allocate)
+def _date_rule(rule: Plain, now: str) -> None:
+    part(part(rule, "spec"), "taint").setdefault(TIME_ADDED, now)
 
 
 def _renew_rule(new: Plain, old: Plain, allocate: Allocator) -> None:
@@ -27,9 +27,9 @@ def _renew_rule(new: Plain, old: Plain, allocate: Allocator) -> None:
 
 
 BEHAVIOR: Final = Behavior(
+    default_times=_date_rule,
     hooks=StrategyHooks(
-        prepare_create=_prepare_rule,
         reallocate=_renew_rule,
         validate_status=lambda new, _old: condition_errors(part(new, "status")),
-    )
+    ),
 )
