@@ -158,8 +158,14 @@ class BothServers:
 
 
 def _difference(theirs: Done, ours: Done) -> str:
-    lines = [f"exit code {each.code}\n{each.stdout}\n{each.stderr}".splitlines() for each in (theirs, ours)]
-    return "\n".join(difflib.unified_diff(*lines, "the real server", "the embedded server", lineterm=""))
+    shown = difflib.unified_diff(
+        _lines(theirs), _lines(ours), "the real server", "the embedded server", lineterm=""
+    )
+    return "\n".join(shown)
+
+
+def _lines(done: Done) -> list[str]:
+    return f"exit code {done.code}\n{done.stdout}\n{done.stderr}".splitlines()
 
 
 def _by_manager(entry: dict[str, str]) -> tuple[str, str, str]:

@@ -51,7 +51,7 @@ def test_the_service_leads_to_the_server(cluster: QuietCluster) -> None:
     port = cluster.caller.port
 
     assert cluster.call("GET", SERVICE)["spec"]["ports"][0]["targetPort"] == port
-    assert cluster.call("GET", SERVICE)["spec"]["clusterIP"] == "10.96.0.1"
+    assert cluster.call("GET", SERVICE)["spec"]["clusterIP"] == "10.0.0.1"
     assert cluster.call("GET", ENDPOINTS)["subsets"] == [
         {
             "addresses": [{"ip": cluster.caller.host}],
@@ -122,8 +122,8 @@ def test_a_restored_service_has_its_address_again(cluster: QuietCluster) -> None
     body = {"metadata": {"name": "other"}, "spec": {"ports": [{"port": 1}]}}
     other = cluster.call("POST", "/api/v1/namespaces/default/services", body)
 
-    assert cluster.call("GET", SERVICE)["spec"]["clusterIP"] == "10.96.0.1"
-    assert other["spec"]["clusterIP"] == "10.96.0.2"
+    assert cluster.call("GET", SERVICE)["spec"]["clusterIP"] == "10.0.0.1"
+    assert other["spec"]["clusterIP"] == "10.0.0.2"
 
 
 def test_a_deleted_role_is_back_after_a_restart_and_a_changed_one_stays_changed(tmp_path: Path) -> None:

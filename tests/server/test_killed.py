@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SERVICES = "/api/v1/namespaces/default/services"
 BIG_SERVICE = {
     "metadata": {"name": "big", "annotations": {"text": "x" * 200_000}},
-    "spec": {"ports": [{"port": 80}], "clusterIP": "10.96.0.77"},
+    "spec": {"ports": [{"port": 80}], "clusterIP": "10.0.0.77"},
 }
 WRITERS = 4
 

@@ -4,14 +4,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.harness import deployments, measure
-from benchmarks.harness.measure import Figures
 from benchmarks.harness.wire import Address
 from benchmarks.server import apply_load
 from benchmarks.server.apply import apply_tables
 from benchmarks.server.contenders import Contender
+
+if TYPE_CHECKING:
+    from benchmarks.harness.measure import Figures
 
 
 def test_deployments_of_names_of_one_length_have_one_length_and_differ_in_name_and_serial() -> None:

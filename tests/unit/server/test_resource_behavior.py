@@ -323,7 +323,7 @@ def test_a_job_without_labels_gets_those_of_its_pods(labels: dict[str, str]) -> 
 def test_two_services_get_addresses_and_ports_of_their_own() -> None:
     allocate = Allocator()
     one, other = create(SERVICE, allocate), create(SERVICE, allocate)
-    assert (one["spec"]["clusterIP"], other["spec"]["clusterIP"]) == ("10.96.0.1", "10.96.0.2")
+    assert (one["spec"]["clusterIP"], other["spec"]["clusterIP"]) == ("10.0.0.1", "10.0.0.2")
     assert [each["spec"]["ports"][0]["nodePort"] for each in (one, other)] == [30000, 30001]
 
 
@@ -331,7 +331,7 @@ def test_allocations_of_a_refused_request_are_released() -> None:
     allocate = Allocator()
     create(SERVICE, allocate)
     allocate.undo()
-    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.0.0.1"
 
 
 def test_allocations_of_a_deleted_service_are_released() -> None:
@@ -339,7 +339,7 @@ def test_allocations_of_a_deleted_service_are_released() -> None:
     made = create(SERVICE, allocate)
     allocate.keep()
     allocate.release(made)
-    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.1"
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.0.0.1"
 
 
 def test_a_released_address_is_free_once_the_change_is_stored() -> None:
@@ -350,9 +350,9 @@ def test_a_released_address_is_free_once_the_change_is_stored() -> None:
     changed = update({**made, "spec": outside}, made, allocate)
     assert "clusterIP" not in changed["spec"]
     with pytest.raises(Taken):
-        allocate.address("10.96.0.1")
+        allocate.address("10.0.0.1")
     allocate.keep()
-    assert allocate.address("10.96.0.1") == "10.96.0.1"
+    assert allocate.address("10.0.0.1") == "10.0.0.1"
 
 
 def test_stored_services_keep_their_allocations_after_a_restart() -> None:
@@ -360,17 +360,17 @@ def test_stored_services_keep_their_allocations_after_a_restart() -> None:
     allocate = Allocator()
     allocate.reserve(made)
     wanted = copy.deepcopy(SERVICE)
-    wanted["spec"]["clusterIP"] = "10.96.0.1"
+    wanted["spec"]["clusterIP"] = "10.0.0.1"
     with pytest.raises(StatusFailure, match="provided IP is already allocated"):
         create(wanted, allocate)
-    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.96.0.2"
+    assert create(SERVICE, allocate)["spec"]["clusterIP"] == "10.0.0.2"
 
 
 @pytest.mark.parametrize(
     ("address", "why"),
     [
         ("1.2.3.4", r"the provided IP \(1\.2\.3\.4\) is not in the valid range"),
-        ("10.96.0.0", "the provided network does not match the current range"),
+        ("10.0.0.0", "the provided network does not match the current range"),
     ],
 )
 def test_an_address_outside_of_the_range_is_refused(address: str, why: str) -> None:

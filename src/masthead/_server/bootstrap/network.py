@@ -23,7 +23,7 @@ class ApiServerAddress:
         ip: The address on which it listens.
         port: Its port.
         cluster_ip: The address of the Service: the first one of the service network.
-        network: The service network, such as ``10.96.0.0/12``.
+        network: The service network, such as ``10.0.0.0/16``.
     """
 
     ip: str

@@ -14,7 +14,8 @@ from masthead._server.wire.plain import Plain, items, part
 Listed: TypeAlias = Callable[[str, str], Iterable[Plain]]
 """Gives the stored objects of a group and a resource."""
 
-_SERVICE_NETWORK: Final = IPv4Network("10.96.0.0/12")
+_SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/16")
+"""Begins where kube-apiserver's own default does, and has room for more services than its 254."""
 _NODE_PORTS: Final = range(30000, 32768)
 
 
