@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from masthead._schema.errors import MOST_FINDINGS
+from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import ApplyConflicts
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._server import scheme
@@ -22,6 +23,7 @@ from masthead._server.verbs.write_steps import version_of
 from masthead._server.wire.apply_configuration import read_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.plain import Plain, part
+from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from masthead._meta.apitype import ApiType
@@ -117,6 +119,8 @@ def _merged(
         merged = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
     except ApplyConflicts as error:
         raise refused_conflicts(error.conflicts) from None
+    except (InvalidValueError, UnidentifiedItemError) as error:
+        raise _failure(f"failed to convert merged object: {error}") from None
     if context.served.is_custom and decoder.gvk != context.served.gvk and _differ(merged, live):
         # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
         problem = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
@@ -133,19 +137,19 @@ def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
     if _sends_managers(found):
         raise bad_request("metadata.managedFields must be nil")
     if errors := type_errors(found, fields.versions.type_of(gvk.api_version)):
-        raise _mistyped("patch", found, gvk, errors)
+        raise _mistyped("patch", found, gvk, errors_text(errors[:MOST_FINDINGS]))
     return found
 
 
 def _check_live(live: Plain, fields: FieldManager) -> None:
     """Make sure that a custom resource still has the types of its schema, which may have changed."""
-    found, gvk = fields.versions.from_storage(live), fields.versions.gvk
-    if errors := type_errors(found, fields.versions.type_of(gvk.api_version), allow_duplicates=True):
-        raise _mistyped("live", found, gvk, errors)
+    try:
+        fields.versions.from_storage(live)
+    except InvalidValueError as error:
+        raise _mistyped("live", live, fields.versions.gvk, str(error)) from None
 
 
-def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, errors: list[str]) -> StatusFailure:
-    problem = errors_text(errors[:MOST_FINDINGS])
+def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
     return _failure(f"failed to create typed {which} object ({_named(found)}; {_kind(gvk)}): {problem}")
 
 

@@ -40,7 +40,7 @@ def decode_yaml(body: bytes) -> YamlDocument:
         is_measured = _refuse_large_yaml(body)
     except DecodeError:
         # libyaml's own recursion has no limit, so that this body must not be parsed again.
-        raise JsonError(f"yaml: exceeded max depth of {_DEEPEST}") from None
+        raise JsonError(f"yaml: {_deep_line(body)}exceeded max depth of {_DEEPEST}") from None
     try:
         found: list[DuplicateKey] = []
         documents = yaml.load_all(body, keep_empty=True, is_measured=is_measured, duplicates=found)
@@ -100,6 +100,19 @@ def _aliases_too_much(measured: AliasExpansion) -> bool:
 
 _DEEPEST: Final = 10_000
 """The depth limit of Go's parser, which is in the message; here it is `masthead._meta.yaml.MAX_DEPTH`."""
+
+
+_OPENERS: Final = re.compile(rb"(?:[\[{][^\[{]{0,16}+)++")
+_MANY_OPENERS: Final = 100
+
+
+def _deep_line(body: bytes) -> str:
+    """Return the line that nests too deeply, as Go's parser writes it: the first one is left out."""
+    for found in _OPENERS.finditer(body):
+        if found[0].count(b"[") + found[0].count(b"{") > _MANY_OPENERS:
+            line = body.count(b"\n", 0, found.start()) + 1
+            return f"line {line}: " if line > 1 else ""
+    return ""
 
 
 def _yaml_problem(body: bytes) -> str:
