@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.items import UnidentifiedItemError
@@ -23,11 +23,10 @@ from masthead._server.field_managers.entries import (
     read_stored,
     write_entries,
 )
-from masthead._server.field_managers.last_applied import KUBECTL, refresh_last_applied, still_applied
+from masthead._server.field_managers.last_applied import KUBECTL, still_applied, with_last_applied
 from masthead._server.field_managers.reset_fields import reset_filters
 from masthead._server.field_managers.versions import versions_of
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.patches import copy_json
 from masthead._server.wire.plain import Plain, metadata, part
 from masthead.errors import DecodeError, InvalidValueError
 
@@ -76,6 +75,20 @@ def field_manager_of(served: ServedResource, subresource: str) -> FieldManager:
     return found
 
 
+class Applied(NamedTuple):
+    """What comes of an applied configuration.
+
+    Attributes:
+        found: The object in the version of the request, with its kind and without managedFields. It is not defaulted again.
+        entries: Its managedFields.
+        is_changed: Whether it differs from the stored object.
+    """
+
+    found: Plain
+    entries: list[Plain]
+    is_changed: bool
+
+
 class FieldManager:
     """Tracks the managers of the fields of one resource's objects, or of what is written through a subresource.
 
@@ -112,7 +125,7 @@ class FieldManager:
         if fields.managers:
             metadata(new)["managedFields"] = write_entries(fields)
 
-    def apply(self, live: Plain | None, config: Plain, manager: str, now: str, *, force: bool) -> Plain:
+    def apply(self, live: Plain | None, config: Plain, manager: str, now: str, *, force: bool) -> Applied:
         """Merge a configuration into an object.
 
         Args:
@@ -123,7 +136,7 @@ class FieldManager:
             force: Take over what other managers own.
 
         Returns:
-            The object in the version of the request, with its kind and its managedFields; it is not defaulted again.
+            What comes of it; it may share values with the configuration and with the stored object.
 
         Raises:
             ApplyConflicts: If other managers own fields that would change.
@@ -144,14 +157,11 @@ class FieldManager:
                 raise
             merged, managers = self._merged_over_last_applied(old, config, fields, key, refused)
         times = fields.times if merged is None else {**fields.times, key: now}
-        # Nothing of the stored object may change with the result.
-        found = copy_json(old if merged is None else merged)
+        entries = write_entries(fields._replace(managers=managers, times=times)) if managers else []
+        found = old if merged is None else merged
         if manager == KUBECTL:
-            refresh_last_applied(found, config)
-        if managers:
-            entries = write_entries(fields._replace(managers=managers, times=times))
-            metadata(found)["managedFields"] = entries
-        return found
+            found = with_last_applied(found, config)
+        return Applied(found, entries, is_changed=found is not old)
 
     def _merged(
         self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, *, force: bool

@@ -19,7 +19,7 @@ from masthead._server.wire.plain import Plain, part, text
 if TYPE_CHECKING:
     from masthead._schema.structured_merge.types import MergeType
 
-__all__ = ["KUBECTL", "refresh_last_applied", "still_applied"]
+__all__ = ["KUBECTL", "still_applied", "with_last_applied"]
 
 KUBECTL: Final = "kubectl"
 """The manager that takes over what client-side apply has applied."""
@@ -49,17 +49,19 @@ def still_applied(live: Plain, of: MergeType) -> FieldSet:
     return field_set_of(applied, of) - change.modified - change.added - change.removed
 
 
-def refresh_last_applied(found: Plain, config: Plain) -> None:
-    """Write a configuration into the annotation of an object, in place, if it has one; one that is too large is dropped."""
-    annotations = part(part(found, "metadata"), "annotations")
-    if not annotations.get(_LAST_APPLIED):
-        return
-    annotations[_LAST_APPLIED] = _written(config)
-    if (
-        sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-        > _ANNOTATIONS_LIMIT
-    ):
+def with_last_applied(found: Plain, config: Plain) -> Plain:
+    """Return an object with a configuration in its annotation, if it has that; one that is too large is dropped."""
+    meta = part(found, "metadata")
+    before = part(meta, "annotations")
+    if not before.get(_LAST_APPLIED):
+        return found
+    annotations = {**before, _LAST_APPLIED: _written(config)}
+    if annotations == before:
+        return found
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if size > _ANNOTATIONS_LIMIT:
         del annotations[_LAST_APPLIED]
+    return {**found, "metadata": {**meta, "annotations": annotations}}
 
 
 def _written(config: Plain) -> str:

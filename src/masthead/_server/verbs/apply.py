@@ -22,10 +22,13 @@ from masthead._server.verbs import bodies, write
 from masthead._server.verbs.write_steps import version_of
 from masthead._server.wire.apply_configuration import read_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
+from masthead._server.wire.patches import copy_json
 from masthead._server.wire.plain import Plain, part
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead._meta.apitype import ApiType
     from masthead._meta.gvk import GroupVersionKind
     from masthead._server.field_managers.field_manager import FieldManager
@@ -52,14 +55,20 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     fields = field_manager_of(served, context.subresource)
 
     def change(old: Plain | None) -> Plain:
-        return write.to_stored(context, merge_configuration(context, request, fields, served.codec, old))
+        finish = functools.partial(write.to_stored, context)
+        return merge_configuration(context, request, fields, served.codec, old, finish)
 
     # Its managers are those that the merge has found.
     return write.apply(replace(context, manager=None), change)
 
 
 def merge_configuration(
-    context: WriteContext, request: ApiRequest, fields: FieldManager, decoder: Decoder, live: Plain | None
+    context: WriteContext,
+    request: ApiRequest,
+    fields: FieldManager,
+    decoder: Decoder,
+    live: Plain | None,
+    finish: Callable[[Plain], Plain],
 ) -> Plain:
     """Merge the configuration of a request into an object.
 
@@ -68,16 +77,18 @@ def merge_configuration(
         request: The request.
         fields: The field manager of what it is applied to.
         decoder: Decodes its kind.
-        live: The object as it is stored; None if there is none.
+        live: The object as it is stored, which nobody else has; None if there is none.
+        finish: Makes what is to be stored of the object in the version of the configuration, in any thread.
 
     Returns:
-        The object in the version of the configuration, with its managedFields.
+        What is to be stored, with its managedFields.
 
     Raises:
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
         WorkNeeded: If a webhook or a thread has to do something first.
     """
-    merge = functools.partial(_merged, context, request, fields, decoder, live, context.cluster.now())
+    now = context.cluster.now()
+    merge = functools.partial(_merged, context, request, fields, decoder, live, finish, now)
     if context.is_large:
         merged = in_thread(("apply", version_of(live)), lambda: _Repeatable(merge())).take()
     else:
@@ -109,6 +120,7 @@ def _merged(
     fields: FieldManager,
     decoder: Decoder,
     live: Plain | None,
+    finish: Callable[[Plain], Plain],
     now: str,
 ) -> Plain:
     """Merge a configuration, in any thread."""
@@ -116,16 +128,23 @@ def _merged(
     if context.served.is_custom and live is not None:
         _check_live(live, fields)
     try:
-        merged = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
+        applied = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
     except ApplyConflicts as error:
         raise refused_conflicts(error.conflicts) from None
     except (InvalidValueError, UnidentifiedItemError) as error:
         raise _failure(f"failed to convert merged object: {error}") from None
-    if context.served.is_custom and decoder.gvk != context.served.gvk and _differ(merged, live):
+    if live is not None and not applied.is_changed:
+        return _with_managers(live, applied.entries)
+    if context.served.is_custom and decoder.gvk != context.served.gvk:
         # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
         problem = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
         raise _unconvertible(config, decoder.gvk, problem)
-    return _decoded(merged, config, decoder)
+    return _with_managers(finish(_decoded(applied.found, config, decoder)), applied.entries)
+
+
+def _with_managers(found: Plain, entries: list[Plain]) -> Plain:
+    meta = {name: value for name, value in part(found, "metadata").items() if name != "managedFields"}
+    return {**found, "metadata": {**meta, "managedFields": entries} if entries else meta}
 
 
 def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
@@ -172,27 +191,15 @@ def _custom(merged: Plain) -> Plain:
 
     meta = {**part(merged, "metadata")}
     meta.pop("creationTimestamp", None)  # nobody can set it, and so nobody reads it
-    return {**_without_head(merged), "metadata": decode_metadata(meta)[0]}
-
-
-def _without_head(found: Plain) -> Plain:
-    return {name: value for name, value in found.items() if name not in _HEAD}
+    # A copy, because it shares values with the configuration, which may be needed again.
+    found = copy_json({name: value for name, value in merged.items() if name not in _HEAD})
+    return {**found, "metadata": decode_metadata(meta)[0]}
 
 
 def _unconvertible(config: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
     return _failure(
         f"failed to convert new object ({_named(config)}; {_kind(gvk)}) to proper version: {problem}"
     )
-
-
-def _differ(merged: Plain, live: Plain | None) -> bool:
-    """Tell whether a configuration has changed more than the managers of an object."""
-    return _without_managers(merged) != _without_managers(live or {})
-
-
-def _without_managers(found: Plain) -> Plain:
-    meta = {name: value for name, value in part(found, "metadata").items() if name != "managedFields"}
-    return {**found, "metadata": meta}
 
 
 def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:

@@ -109,10 +109,12 @@ def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check_is_scale(context)
     decoder = _decoder_of(context)
 
+    def finish(scale: Plain) -> Plain:
+        check_names(scale, context.namespace, context.name, is_namespaced=True)
+        return scale
+
     def applied(scale: Plain) -> Plain:
-        changed = merge_configuration(context, request, scale_manager(), decoder, scale)
-        check_names(changed, context.namespace, context.name, is_namespaced=True)
-        return changed
+        return merge_configuration(context, request, scale_manager(), decoder, scale, finish)
 
     return _rescale(context, applied, is_apply=True)
 

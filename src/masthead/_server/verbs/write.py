@@ -122,7 +122,7 @@ def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Wri
     """
     record = _record(context)
     if record is not None:
-        return _update(context, record, change)
+        return _update(context, record, change, is_apply=True)
     if context.subresource:
         raise context.served.missing(context.name)
     return _create_by_apply(context, change(None))
@@ -179,10 +179,16 @@ def _create_by_apply(context: WriteContext, new: Plain) -> Written:
     return _create_admitted(context, new)
 
 
-def _update(context: WriteContext, record: Record, change: Callable[[Plain], Plain]) -> Written:
+def _update(
+    context: WriteContext, record: Record, change: Callable[[Plain], Plain], *, is_apply: bool = False
+) -> Written:
     served = context.served
     old = served.load(record)
     new = change(served.load(record))
+    if is_apply and new == old and _is_stored(served, record, new) and not is_being_deleted(old):
+        # What is applied again and again is nearly always there already.
+        steps.warn_of_update(context, new, old)
+        return Written(record.value)
     steps.dedup_owners(context, new, is_patch=not context.is_put)
     if context.is_put:
         steps.check_uid(context, new, old)
