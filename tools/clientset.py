@@ -44,6 +44,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "Reviews": "reviews",
     "StatusVerbs": "subresources",
     "ScaleVerbs": "subresources",
+    "RestartVerbs": "restarts",
 }
 """The module of each base, in `masthead._client` and in `masthead._sync` alike."""
 _ACTIONS: Final = "actions"

@@ -69,6 +69,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.delete_verbs", ("DeleteVerbs",)),
     Mirror("masthead._client.conflicts", ("RetryVerbs",), functions=("retry_on", "retry_on_conflict")),
     Mirror("masthead._client.resource", ("ResourceClient",)),
+    Mirror("masthead._client.restarts", ("RestartVerbs",)),
     Mirror("masthead._client.subresources", ("StatusVerbs", "ScaleVerbs")),
     Mirror(
         "masthead._client.actions",
@@ -89,6 +90,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.metadata", ("MetadataResource",)),
     Mirror("masthead._client.scales", ("Scales",)),
     Mirror("masthead._client.group", ("Group",)),
+    Mirror("masthead._client.manifest_verbs", ("ManifestVerbs",)),
     Mirror("masthead._client.client", ("Client",)),
     Mirror("masthead._cache.informer.registration", ("Registration",)),
     Mirror("masthead._cache.informer.informer", ("SharedInformer",)),

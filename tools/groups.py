@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from masthead._client.restarts import can_restart
 from masthead._codegen import identifiers, types
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from masthead._codegen.definitions import ClassDef, ModuleDef
     from masthead._codegen.spec import Spec
-    from masthead._meta.gvk import GroupVersion
+    from masthead._meta.gvk import GroupVersion, GroupVersionKind
     from masthead._meta.resource import Resource
 
 __all__ = ["RESOURCE", "REVIEWS", "GroupDef", "Method", "groups_of", "plural_of"]
@@ -36,6 +37,8 @@ _PARTS: Final[Mapping[str, str]] = {
     "token": "TokenVerbs",
 }
 """The class of verbs for each subresource, in the order in which a class has them as bases."""
+_RESTART: Final = "RestartVerbs"
+"""The class of the verb of workloads, which needs no subresource."""
 _API: Final = "masthead.api"
 
 
@@ -125,7 +128,7 @@ def _group(module: ModuleDef) -> GroupDef:
     group = GroupDef(module.group_version, module.name, (), module.removal)
     methods: list[Method] = []
     for cls, resource in _resources(module):
-        plural, bases = plural_of(cls.name, resource.name), _bases(resource)
+        plural, bases = plural_of(cls.name, resource.name), _bases(resource, group.served.kind(cls.name))
         method = Method(
             cls.name,
             f"{group.accessor}.{cls.name}",
@@ -140,8 +143,9 @@ def _group(module: ModuleDef) -> GroupDef:
     return replace(group, methods=tuple(sorted(methods, key=lambda each: each.name)))
 
 
-def _bases(resource: Resource) -> tuple[str, *tuple[str, ...]]:
+def _bases(resource: Resource, gvk: GroupVersionKind) -> tuple[str, *tuple[str, ...]]:
     if resource.verbs == ("create",):
         return (REVIEWS,)
     present = {each.name for each in resource.subresources}
-    return (RESOURCE, *(base for part, base in _PARTS.items() if part in present))
+    parts = [base for part, base in _PARTS.items() if part in present]
+    return (RESOURCE, *parts, *((_RESTART,) if can_restart(gvk) else ()))

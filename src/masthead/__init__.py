@@ -40,8 +40,12 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import compose as compose
     from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.store.transforms import keep_fields as keep_fields
+    from masthead._client.apply_results import ApplyResult as ApplyResult
+    from masthead._client.apply_sets import ApplySet as ApplySet
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
+    from masthead._client.diffs import DiffResult as DiffResult
+    from masthead._client.diffs import ObjectDiff as ObjectDiff
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
@@ -94,6 +98,7 @@ if TYPE_CHECKING:
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
+    from masthead.errors import ObjectFailedError as ObjectFailedError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
@@ -128,6 +133,10 @@ _HOMES = {
     "keep_fields": "masthead._cache.store.transforms",
     "WaitCondition": "masthead._client.conditions",
     "ObjectWaitCondition": "masthead._client.conditions",
+    "ApplyResult": "masthead._client.apply_results",
+    "ApplySet": "masthead._client.apply_sets",
+    "DiffResult": "masthead._client.diffs",
+    "ObjectDiff": "masthead._client.diffs",
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
     "validate": "masthead._client.validation",
@@ -148,6 +157,7 @@ _HOMES = {
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
+    "ObjectFailedError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead._meta.gvk",

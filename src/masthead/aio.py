@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from masthead._cache.store.transforms import compose as compose
     from masthead._cache.store.transforms import drop_managed_fields as drop_managed_fields
     from masthead._cache.store.transforms import keep_fields as keep_fields
+    from masthead._client.apply_results import ApplyResult as ApplyResult
+    from masthead._client.apply_sets import ApplySet as ApplySet
     from masthead._client.client import Client as Client
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.conflicts import retry_on as retry_on
     from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead._client.diffs import DiffResult as DiffResult
+    from masthead._client.diffs import ObjectDiff as ObjectDiff
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.dynamic import DynamicResource as DynamicResource
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
+    from masthead.errors import ObjectFailedError as ObjectFailedError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
@@ -108,6 +113,10 @@ _HOMES = {
     "retry_on": "masthead._client.conflicts",
     "retry_on_conflict": "masthead._client.conflicts",
     "DynamicResource": "masthead._client.dynamic",
+    "ApplyResult": "masthead._client.apply_results",
+    "ApplySet": "masthead._client.apply_sets",
+    "DiffResult": "masthead._client.diffs",
+    "ObjectDiff": "masthead._client.diffs",
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
     "EventType": "masthead._client.watch_event",
@@ -137,6 +146,7 @@ _HOMES = {
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
+    "ObjectFailedError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead._meta.gvk",

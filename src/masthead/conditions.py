@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from masthead._client.conditions import pod_running as pod_running
     from masthead._client.conditions import pod_succeeded as pod_succeeded
     from masthead._client.conditions import stateful_set_rolled_out as stateful_set_rolled_out
+    from masthead._client.readiness import ready as ready
 
 _HOMES = {
     "WaitCondition": "masthead._client.conditions",
@@ -60,6 +61,7 @@ _HOMES = {
     "pod_ready": "masthead._client.conditions",
     "pod_running": "masthead._client.conditions",
     "pod_succeeded": "masthead._client.conditions",
+    "ready": "masthead._client.readiness",
     "stateful_set_rolled_out": "masthead._client.conditions",
 }
 

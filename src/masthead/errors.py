@@ -27,6 +27,7 @@
      ├─ SnapshotError                a cache snapshot cannot be written or read
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
+     ├─ ObjectFailedError            an object has failed that was waited for
      ├─ ManifestError                manifests could not be read, applied or deleted
      └─ StatusError                  the server returned a failure: one subclass per reason
          ├─ ConflictError            the object has changed since it was read
@@ -56,6 +57,7 @@ from masthead._errors.base import (
     MastheadError,
     MutationError,
     NameFormatError,
+    ObjectFailedError,
     ProtocolError,
     QuantityError,
     ResponseTooLargeError,
@@ -130,6 +132,7 @@ __all__ = [
     "NameFormatError",
     "NotAcceptableError",
     "NotFoundError",
+    "ObjectFailedError",
     "ProtocolError",
     "QuantityError",
     "RequestEntityTooLargeError",

@@ -77,7 +77,6 @@ def kinds(objects: Any) -> list[str]:
     return [each.kind for each in objects]
 
 
-@pytest.mark.real_only
 async def test_dependencies_are_applied_first(client: Any, namespace: str) -> None:
     done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
 
@@ -89,7 +88,6 @@ async def test_dependencies_are_applied_first(client: Any, namespace: str) -> No
     ]
 
 
-@pytest.mark.real_only
 async def test_a_custom_resource_definition_and_its_objects_can_be_applied_in_one_call(
     client: Any, namespace: str
 ) -> None:
@@ -129,7 +127,6 @@ async def test_manifests_are_applied_by_the_client(client: Any, namespace: str) 
     await client.delete_manifests(everything, namespace=namespace)
 
 
-@pytest.mark.real_only
 async def test_files_folders_objects_and_data_are_manifests_too(
     client: Any, namespace: str, tmp_path: Path
 ) -> None:
@@ -153,7 +150,6 @@ async def test_files_folders_objects_and_data_are_manifests_too(
     assert [each.metadata.name for each in done] == ["a", "b", "c", "d", "e"]
 
 
-@pytest.mark.real_only
 async def test_a_new_namespace_is_applied_before_its_objects(client: Any, namespace: str) -> None:
     name = f"new-{namespace[-20:]}"
 
@@ -165,7 +161,6 @@ async def test_a_new_namespace_is_applied_before_its_objects(client: Any, namesp
     await client.delete_manifests([config_map("a", namespace=name), a_namespace(name)])
 
 
-@pytest.mark.real_only
 async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
     done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us", dry_run=True)
 
@@ -174,7 +169,6 @@ async def test_a_dry_run_stores_nothing(client: Any, namespace: str) -> None:
         await client.core_v1.config_maps(namespace).get("settings")
 
 
-@pytest.mark.real_only
 async def test_the_first_failure_stops_it_and_lists_the_objects_done(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).apply(
         config_map("settings", data={"color": "blue"}), field_manager="them"
@@ -192,7 +186,6 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done(client: Any
     assert done[1]["data"] == {"color": "red"}
 
 
-@pytest.mark.real_only
 async def test_objects_without_a_namespace_get_the_clients_default(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:

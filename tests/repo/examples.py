@@ -30,6 +30,7 @@ GENERATED = ("api/", "clientset.py", "groups.py", "groups/")
 AWAITED = ("masthead.aio", "masthead._cache", "masthead._client", "masthead._discovery", "masthead._rest")
 
 IMPORTS = """
+from pathlib import Path
 import asyncio
 
 import masthead

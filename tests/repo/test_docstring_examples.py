@@ -44,6 +44,8 @@ FOR_REAL_CLUSTERS = {
 UNTYPED = {"masthead.testing.plugin:module"}
 """Tests have no annotations here, as most of those that people write."""
 
+SETTINGS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: red}}"
+
 EXAMPLES = [each for each in BLOCKS if is_code(each)]
 RUN = [each for each in EXAMPLES if each.name not in SKETCHES | FOR_REAL_CLUSTERS]
 CHECKED = [each for each in EXAMPLES if each.name not in SKETCHES | UNTYPED]
@@ -55,6 +57,8 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[masthead
         fill(server)
         monkeypatch.setenv("KUBECONFIG", str(server.write_kubeconfig(tmp_path / "config")))
         monkeypatch.chdir(tmp_path)
+        (tmp_path / "deploy").mkdir()
+        (tmp_path / "deploy" / "settings.yaml").write_text(SETTINGS, "utf-8")
         yield server
 
 

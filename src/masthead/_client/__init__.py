@@ -6,9 +6,12 @@
 | `resource`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | the resource clients that users hold |
 | `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` | the verbs; retry on conflict |
 | `subresources`, `actions`, `logs` | the verbs of subresources |
+| `restarts` | restarts of workloads |
 | `base`, `write_base`, `target`, `options`, `pagination` | building requests, paginated lists |
 | `event`, `watch`, `watchlist` | watches |
-| `conditions`, `rollouts`, `wait` | wait conditions, and waiting for them |
-| `documents`, `install_order`, `manifests` | manifests |
+| `rollouts`, `conditions`, `readiness`, `wait` | wait conditions, and waiting for them |
+| `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests, and what they are applied to |
+| `apply_results`, `diffs`, `apply_sets` | what an apply did or would do; the objects that belong together |
+| `wait_all`, `pruning`, `diff_manifests`, `manifests`, `manifest_verbs` | waiting for, pruning, comparing, applying manifests |
 | `mutations` | mutating objects |
 """

@@ -60,6 +60,8 @@ __all__ = [
     "job_finished",
     "crd_established",
     "crd_names_accepted",
+    "has_condition",
+    "lacking",
 ]
 
 # Not bound to Object: a test of an object or None is a condition of either, and so of objects too.
@@ -299,19 +301,19 @@ def deployment_available() -> ObjectWaitCondition[AnyDeployment]:
 @set_module("masthead.conditions")
 def deployment_rolled_out() -> ObjectWaitCondition[AnyDeployment]:
     """All replicas of the deployment are updated and available, and no old replica is left."""
-    return _lacking("the deployment is rolled out", deployment_lacks)
+    return lacking("the deployment is rolled out", deployment_lacks)
 
 
 @set_module("masthead.conditions")
 def stateful_set_rolled_out() -> ObjectWaitCondition[AnyStatefulSet]:
     """All replicas of the stateful set are ready and, from its partition on, updated."""
-    return _lacking("the stateful set is rolled out", stateful_set_lacks)
+    return lacking("the stateful set is rolled out", stateful_set_lacks)
 
 
 @set_module("masthead.conditions")
 def daemon_set_rolled_out() -> ObjectWaitCondition[AnyDaemonSet]:
     """On every node that the daemon set is scheduled to, its pod is updated and available."""
-    return _lacking("the daemon set is rolled out", daemon_set_lacks)
+    return lacking("the daemon set is rolled out", daemon_set_lacks)
 
 
 @set_module("masthead.conditions")
@@ -338,7 +340,7 @@ def crd_established() -> ObjectWaitCondition[AnyDefinition]:
 
     Its kind is served a moment later; ``client.wait_until_served(gvk)`` waits for that.
     """
-    return _lacking("the definition is established", _definition_lacks)
+    return lacking("the definition is established", _definition_lacks)
 
 
 @set_module("masthead.conditions")
@@ -363,7 +365,7 @@ def _named(description: str, condition: ObjectWaitCondition[T]) -> ObjectWaitCon
     return ObjectWaitCondition(condition, description, condition.says)
 
 
-def _lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondition[Object]:
+def lacking(description: str, lacks: Callable[[Object], str]) -> ObjectWaitCondition[Object]:
     """A condition that holds when nothing is missing.
 
     Args:
@@ -426,6 +428,11 @@ def _state_of(obj: Object | None) -> str:
     deleting = ", and is being deleted" if obj.metadata.deletion_timestamp is not None else ""
     phase = value_at(obj, _PHASE)
     return f"it exists{deleting}" + (f"; status.phase is {phase!r}" if phase else "")
+
+
+def has_condition(obj: Object, type_: str) -> bool:
+    """Whether an object has a condition of a type, whatever its status."""
+    return _condition(obj, type_) is not None
 
 
 def _condition(obj: Object, type_: str) -> dict[str, object] | None:

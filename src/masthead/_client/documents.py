@@ -135,8 +135,14 @@ def refusal(intro: str, problems: Sequence[str]) -> ManifestError:
     return ManifestError(intro + "".join(f"\n  {each}" for each in shown), problems=problems)
 
 
-def read_documents(source: Source) -> tuple[list[ManifestDocument], list[str]]:
+def read_documents(
+    source: Source, *, identity_only: bool = False
+) -> tuple[list[ManifestDocument], list[str]]:
     """Read all documents, and check what can be checked without a server.
+
+    Args:
+        source: The manifests.
+        identity_only: Check kind and name alone, not whether the object can be applied.
 
     Returns:
         The valid documents, and the problems of the others.
@@ -146,7 +152,11 @@ def read_documents(source: Source) -> tuple[list[ManifestDocument], list[str]]:
     for origin, data in _parts(source, "manifest"):
         if isinstance(data, str):
             problems.append(f"{origin}: {data}")
-        elif problem := _problem_with(data):
+        elif (
+            problem := (_identity_problem(data) or _name_problem(data))
+            if identity_only
+            else _problem_with(data)
+        ):
             problems.append(f"{origin}: {problem}")
         else:
             documents.append(ManifestDocument(origin, Unstructured.from_dict(data)))
@@ -262,11 +272,9 @@ def _data(data: object, origin: str) -> Iterator[_Part]:
 
 def _problem_with(data: Mapping[str, object]) -> str:
     """The problem of an object to apply; empty if it is valid."""
-    if problem := _identity_problem(data):
+    if problem := _identity_problem(data) or _name_problem(data):
         return problem
     obj = Unstructured.from_dict(data)
-    if not obj.metadata.name:
-        return f"{obj.kind}: metadata.name is missing"
     if obj.metadata.managed_fields:
         return f"{obj.kind} {obj.key}: leave out metadata.managedFields; the server maintains them"
     # A wrong type that is found here is found before the first request.
@@ -275,6 +283,12 @@ def _problem_with(data: Mapping[str, object]) -> str:
     except DecodeError as error:
         return _describe(error, data)
     return ""
+
+
+def _name_problem(data: Mapping[str, object]) -> str:
+    """The problem of an object without a name; empty if it has one."""
+    obj = Unstructured.from_dict(data)
+    return "" if obj.metadata.name else f"{obj.kind}: metadata.name is missing"
 
 
 def _identity_problem(data: Mapping[str, object]) -> str:

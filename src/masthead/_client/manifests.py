@@ -2,7 +2,7 @@
 
 ::
 
-    read ──> validate ──> map kinds to resources ──> sort ──> apply one by one ──> done
+    read ──> validate ──> map kinds to resources ──> sort ──> apply one by one ──> prune ──> wait ──> done
                 │                │                              │
                 └────────────────┴─ raise all problems;         ├─ after CRDs: wait until their kinds
                                     nothing was sent            │  are served
@@ -14,106 +14,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead._client.conditions import crd_established
-from masthead._client.conflicts import retry_on
-from masthead._client.documents import (
-    KindScope,
-    ManifestDocument,
-    Source,
-    defined_kinds,
-    defined_namespaces,
-    known_kind,
-    read_documents,
-    refusal,
-)
-from masthead._client.install_order import installation_order, is_definition
-from masthead._sansio.backoff import Attempts
-from masthead.errors import (
-    InvalidValueError,
-    ManifestError,
-    MastheadError,
-    NotFoundError,
-    UnknownKindError,
-)
+from masthead._client.apply_results import ApplyResult, outcome_of
+from masthead._client.conditions import crd_established, deleted
+from masthead._client.documents import Source
+from masthead._client.install_order import is_definition
+from masthead._client.manifest_calls import ManifestOptions, apply_one, read_one
+from masthead._client.manifest_resources import Manifest, ManifestClient, resolve_manifests
+from masthead._client.pruning import open_apply_set
+from masthead._client.restarts import can_restart
+from masthead._client.wait_all import wait_for_all
+from masthead.errors import ForbiddenError, InvalidValueError, ManifestError, MastheadError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from masthead._client.dynamic import DynamicResource
-    from masthead._client.options import FieldValidation
-    from masthead._discovery.model import ApiResource
-    from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+    from masthead._client.apply_results import ApplyOutcome
+    from masthead._client.apply_sets import ApplySet
+    from masthead._client.pruning import Member, OpenApplySet
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
-__all__ = ["ManifestClient", "Source", "apply_manifests", "delete_manifests"]
+__all__ = ["ManifestClient", "Source", "apply_manifests", "delete_manifests", "restart_manifests"]
+
+T = TypeVar("T")
 
 _log: Final = logging.getLogger("masthead.client")
-_SOON: Final = Attempts(count=6, first=0.05, factor=2.0, jitter=0.1)
-
-
-class _Mapper(Protocol):
-    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
-
-
-class ManifestClient(Protocol):
-    """The part of a client that manifests need."""
-
-    @property
-    def namespace(self) -> str:
-        """The default namespace."""
-        ...
-
-    @property
-    def mapper(self) -> _Mapper:
-        """Maps kinds to resources."""
-        ...
-
-    def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
-        """A client of a resource."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    """A document and its resource.
-
-    Attributes:
-        document: The document, in its namespace.
-        resource: The resource of its kind.
-        is_new: Whether the same manifests create its kind or its namespace.
-    """
-
-    document: ManifestDocument
-    resource: GroupVersionResource
-    is_new: bool
-
-    @property
-    def name(self) -> str:
-        """The object's name."""
-        return self.document.obj.metadata.name
-
-    def at(self, client: ManifestClient) -> DynamicResource:
-        """The client of its resource and namespace."""
-        return client.dynamic(self.resource, namespace=self.document.obj.metadata.namespace or None)
 
 
 async def apply_manifests(
     client: ManifestClient,
     source: Source,
+    options: ManifestOptions,
     *,
     namespace: str | None = None,
-    field_manager: str | None = None,
-    force: bool = False,
-    dry_run: bool = False,
-    field_validation: FieldValidation | None = None,
-    client_side: bool = False,
+    apply_set: str | ApplySet | None = None,
+    prune: bool = False,
     wait_for_crds: bool = True,
-    timeout: float | None = None,
-) -> list[Unstructured]:
+    wait: float | None = None,
+) -> ApplyResult:
     """Apply manifests in install order.
 
     Everything is read and checked before the first object is sent.
@@ -121,70 +61,38 @@ async def apply_manifests(
     Args:
         client: The client.
         source: The manifests; see `Source`.
+        options: How each of them is applied.
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
-        field_manager: The field manager; required here or as the client's default for server-side apply.
-        force: Take over fields that other managers own; for server-side apply.
-        dry_run: Run validation and admission without storing anything. An object whose kind or namespace is
-            created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
-        field_validation: How the server treats unknown fields.
-        client_side: Apply as kubectl does without ``--server-side``, instead of with server-side apply.
+        apply_set: The apply set of which the objects become members.
+        prune: Whether members of the apply set are deleted that are not in the manifests.
         wait_for_crds: Wait after the definitions until their kinds are served.
-        timeout: Timeout of each call and of each wait for a definition, in seconds.
+        wait: Seconds to wait until all objects are ready, and those that were pruned are gone; None not to wait.
 
     Returns:
         The objects as the server stored them, or would have, in the order in which they were applied.
 
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
+        InvalidValueError: If `prune` is given without an apply set, or the set belongs to another tool.
     """
-    manifests = await _prepare(client, source, namespace)
-    skipped: list[str] = []
-
-    async def apply(manifest: _Manifest) -> Unstructured | None:
-        async def send() -> Unstructured:
-            if client_side:
-                return await manifest.at(client).apply_client_side(
-                    manifest.document.obj,
-                    field_manager=field_manager,
-                    dry_run=dry_run,
-                    field_validation=field_validation,
-                    timeout=timeout,
-                )
-            return await manifest.at(client).apply(
-                manifest.document.obj,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                timeout=timeout,
-            )
-
-        if not manifest.is_new:
-            return await send()
-        # A definition is established a moment before its kind is served.
-        try:
-            return await retry_on(send, NotFoundError, attempts=1 if dry_run else _SOON)
-        except NotFoundError:
-            if not dry_run:
-                raise
-            skipped.append(manifest.document.label)
-            return None
-
-    async def served(manifest: _Manifest) -> None:
-        await manifest.at(client).wait_for(manifest.name, crd_established(), timeout=timeout)
-
-    done: list[Unstructured] = []
-    definitions, others = _split_definitions(manifests)
-    await _each("apply", definitions, apply, done)
-    if wait_for_crds and not dry_run:
-        await _each("wait for", definitions, served, done)
-    await _each("apply", others, apply, done)
-    if skipped:
-        _log.warning(
-            "dry run skipped objects whose kind or namespace does not exist yet: %s", ", ".join(skipped)
-        )
-    return done
+    if prune and apply_set is None:
+        raise InvalidValueError("prune needs an apply set: name its parent, as in apply_set='configmaps/web'")
+    manifests = await resolve_manifests(client, source, namespace)
+    run = _ApplyRun(client, options)
+    if apply_set is None:
+        await run.apply(manifests, wait_for_crds=wait_for_crds)
+    else:
+        opened = await open_apply_set(client, apply_set, namespace, manifests, timeout=options.timeout)
+        # Before anything is applied, so that members are found even if this run ends early.
+        await run.update_parent(opened, is_superset=True)
+        await run.apply(opened.manifests, wait_for_crds=wait_for_crds)
+        if prune:
+            await run.prune(opened)
+            await run.update_parent(opened, is_superset=False)
+    if wait is not None and not options.dry_run:
+        await run.wait(wait)
+    return run.result()
 
 
 async def delete_manifests(
@@ -216,133 +124,191 @@ async def delete_manifests(
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
     """
-    manifests = await _prepare(client, source, namespace, skip_unknown_kinds=True)
+    manifests = await resolve_manifests(client, source, namespace, skip_unknown_kinds=True)
+    done: list[Unstructured] = []
 
-    async def delete(manifest: _Manifest) -> Unstructured | None:
+    async def delete(manifest: Manifest) -> None:
         try:
             await manifest.at(client).delete(
                 manifest.name, propagation_policy=propagation_policy, dry_run=dry_run, timeout=timeout
             )
         except NotFoundError:
             # It is gone already, which is what was wanted.
-            return None
-        return manifest.document.obj
+            return
+        done.append(manifest.obj)
 
-    done: list[Unstructured] = []
     # In reverse, so that what others depend on, such as a namespace, goes last.
-    await _each("delete", reversed(manifests), delete, done)
+    await _each("delete", reversed(manifests), delete, _label_of, done)
     return done
 
 
-def _split_definitions(manifests: Iterable[_Manifest]) -> tuple[list[_Manifest], list[_Manifest]]:
-    """CustomResourceDefinitions, and everything else."""
-    definitions: list[_Manifest] = []
-    others: list[_Manifest] = []
-    for each in manifests:
-        (definitions if is_definition(each.document.gvk) else others).append(each)
-    return definitions, others
+async def restart_manifests(
+    client: ManifestClient,
+    source: Source,
+    *,
+    namespace: str | None = None,
+    dry_run: bool = False,
+    field_manager: str | None = None,
+    timeout: float | None = None,
+) -> list[Unstructured]:
+    """Restart the deployments, daemon sets and stateful sets among manifests; other objects are skipped.
+
+    Args:
+        client: The client.
+        source: The objects, or their manifests.
+        namespace: The namespace of objects that name none; None for the client's default.
+        dry_run: Run validation and admission without storing anything.
+        field_manager: The field manager to record.
+        timeout: Timeout of each call, in seconds.
+
+    Returns:
+        The workloads as the server stored them.
+
+    Raises:
+        ManifestError: If a manifest is invalid, or a call fails; see its attributes.
+    """
+    manifests = await resolve_manifests(client, source, namespace, identity_only=True)
+    done: list[Unstructured] = []
+
+    async def restart(manifest: Manifest) -> None:
+        resource = manifest.at(client)
+        done.append(
+            await resource.restart(
+                manifest.name, dry_run=dry_run, field_manager=field_manager, timeout=timeout
+            )
+        )
+
+    workloads = [each for each in manifests if can_restart(each.document.gvk)]
+    await _each("restart", workloads, restart, _label_of, done)
+    return done
+
+
+class _ApplyRun:
+    """One application of manifests, and what it has done so far."""
+
+    def __init__(self, client: ManifestClient, options: ManifestOptions) -> None:
+        self._client = client
+        self._options = options
+        self._applied: list[Unstructured] = []
+        self._outcomes: list[ApplyOutcome] = []
+        self._pruned: list[Unstructured] = []
+
+    def result(self) -> ApplyResult:
+        pairs = zip(self._applied, self._outcomes, strict=True)
+        return ApplyResult(pairs, self._pruned, is_dry_run=self._options.dry_run)
+
+    async def apply(self, manifests: Sequence[Manifest], *, wait_for_crds: bool) -> None:
+        """Apply all; the definitions first.
+
+        Raises:
+            ManifestError: If a call fails.
+        """
+        definitions = [each for each in manifests if is_definition(each.document.gvk)]
+        others = [each for each in manifests if not is_definition(each.document.gvk)]
+        skipped: list[str] = []
+
+        async def apply(manifest: Manifest) -> None:
+            if not await self._apply_one(manifest):
+                skipped.append(manifest.document.label)
+
+        async def wait(manifest: Manifest) -> None:
+            resource = manifest.at(self._client)
+            await resource.wait_for(manifest.name, crd_established(), timeout=self._options.timeout)
+
+        await _each("apply", definitions, apply, _label_of, self._applied)
+        if wait_for_crds and not self._options.dry_run:
+            await _each("wait for", definitions, wait, _label_of, self._applied)
+        await _each("apply", others, apply, _label_of, self._applied)
+        if skipped:
+            _log.warning(
+                "dry run skipped objects whose kind or namespace does not exist yet: %s", ", ".join(skipped)
+            )
+
+    async def wait(self, timeout: float) -> None:
+        """Wait until all applied objects are ready, and all pruned ones are gone.
+
+        Raises:
+            ManifestError: If that is not so in time, or an object has failed.
+        """
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout
+        try:
+            await wait_for_all(self._client, self._applied, None, namespace=None, timeout=timeout)
+            left = max(deadline - clock(), 0.0)
+            await wait_for_all(self._client, self._pruned, deleted(), namespace=None, timeout=left)
+        except MastheadError as error:
+            raise ManifestError(f"everything was applied, but: {error}", done=self._applied) from error
+
+    async def _apply_one(self, manifest: Manifest) -> bool:
+        """Apply one; returns whether it could be."""
+        try:
+            before = await read_one(self._client, manifest, self._options.timeout)
+            is_known = True
+        except ForbiddenError:
+            # Applying needs no right to read.
+            before, is_known = None, False
+        after = await apply_one(self._client, manifest, self._options)
+        if after is None:
+            return False
+        self._applied.append(after)
+        is_dry_run = self._options.dry_run
+        self._outcomes.append(outcome_of(before, after, is_dry_run=is_dry_run) if is_known else "configured")
+        return True
+
+    async def update_parent(self, opened: OpenApplySet, *, is_superset: bool) -> None:
+        """Write where the members are.
+
+        Raises:
+            ManifestError: If the call fails.
+        """
+        membership = opened.before | opened.after if is_superset else opened.after
+
+        async def update(_: object) -> None:
+            await opened.update_parent(membership, self._options)
+
+        await _each("update", [opened.parent], update, str, [*self._applied, *self._pruned])
+
+    async def prune(self, opened: OpenApplySet) -> None:
+        """Delete the members that were not applied.
+
+        Raises:
+            ManifestError: If a call fails.
+        """
+        found: list[Member] = []
+
+        async def list_members(_: object) -> None:
+            found.extend(await opened.members_to_prune(self._applied, self._options.timeout))
+
+        async def delete(member: Member) -> None:
+            await opened.delete(member, self._options)
+            self._pruned.append(member.obj)
+
+        await _each("list the members of", [opened.parent], list_members, str, self._applied)
+        await _each("prune", found, delete, str, self._applied)
+
+
+def _label_of(manifest: Manifest) -> str:
+    return manifest.document.label
 
 
 async def _each(
     verb: str,
-    manifests: Iterable[_Manifest],
-    do: Callable[[_Manifest], Awaitable[Unstructured | None]],
-    done: list[Unstructured],
+    things: Iterable[T],
+    do: Callable[[T], Awaitable[None]],
+    label: Callable[[T], str],
+    done: Sequence[Unstructured],
 ) -> None:
-    """Run an operation for each manifest, and append the results to `done`.
+    """Run an operation for each thing.
 
     Raises:
-        ManifestError: If one fails.
+        ManifestError: If one fails; it says what was done before.
     """
-    for manifest in manifests:
+    for thing in things:
         try:
-            response = await do(manifest)
+            await do(thing)
         except MastheadError as error:
             # Nothing is undone, so the error says how far it came.
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
-                f"{verb} {manifest.document.label}: {str(error).rstrip('.')}. Done before: {before}.",
-                done=done,
+                f"{verb} {label(thing)}: {str(error).rstrip('.')}. Done before: {before}.", done=done
             ) from error
-        if response is not None:
-            done.append(response)
-
-
-async def _prepare(
-    client: ManifestClient, source: Source, namespace: str | None, *, skip_unknown_kinds: bool = False
-) -> list[_Manifest]:
-    """The manifests with resources and namespaces, in install order.
-
-    Raises:
-        ManifestError: If a manifest is invalid; it lists the problems of all of them.
-    """
-    documents, problems = read_documents(source)
-    defined, namespaces = defined_kinds(documents), defined_namespaces(documents)
-    found = await _all_served(client, {each.gvk for each in documents if _kind_of(each) not in defined})
-    failures: list[MastheadError] = []
-    prepared: dict[tuple[str, ...], _Manifest] = {}
-    for document in documents:
-        gvk, new = document.gvk, defined.get(_kind_of(document))
-        served = new or found[gvk]
-        if isinstance(served, MastheadError):
-            # What cannot exist is deleted already; but a failed discovery says nothing about a kind.
-            if not (skip_unknown_kinds and isinstance(served, UnknownKindError)):
-                problems.append(f"{document.label}: {served}")
-                failures.append(served)
-            continue
-        try:
-            here = _with_namespace(document, client.namespace, namespace, served)
-        except InvalidValueError as error:
-            problems.append(f"{document.label}: {error}")
-            continue
-        meta = here.obj.metadata
-        key = (gvk.group, gvk.kind, meta.namespace, meta.name)
-        if key in prepared:
-            problems.append(f"{here.label}: is also in {prepared[key].document.origin}")
-        is_new = new is not None or meta.namespace in namespaces
-        prepared[key] = _Manifest(here, gvk.group_version.resource(served.resource), is_new)
-    if problems:
-        raise refusal("nothing was sent; fix these problems first:", problems) from next(iter(failures), None)
-    return installation_order(prepared.values(), lambda each: each.document.gvk)
-
-
-def _kind_of(document: ManifestDocument) -> tuple[str, str]:
-    return document.gvk.group, document.gvk.kind
-
-
-async def _all_served(
-    client: ManifestClient, kinds: Iterable[GroupVersionKind]
-) -> dict[GroupVersionKind, KindScope | MastheadError]:
-    """The resource of each kind, or the error of its lookup."""
-    # Concurrently: lookups of unknown kinds then share one refresh of discovery.
-    async with asyncio.TaskGroup() as group:
-        tasks = {each: group.create_task(_served(client, each)) for each in kinds}
-    return {each: task.result() for each, task in tasks.items()}
-
-
-async def _served(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
-    if (known := known_kind(gvk)) is not None:
-        return known
-    try:
-        found = await client.mapper.kind(gvk)
-    except MastheadError as error:
-        return error
-    return KindScope(found.name, found.namespaced)
-
-
-def _with_namespace(
-    document: ManifestDocument, default: str, wanted: str | None, served: KindScope
-) -> ManifestDocument:
-    """A document in its namespace.
-
-    Raises:
-        InvalidValueError: If the document names another namespace than the caller.
-    """
-    if not served.namespaced:
-        return document.in_namespace("")  # as the server does
-    own = document.obj.metadata.namespace
-    if own and wanted and own != wanted:
-        raise InvalidValueError(
-            f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own
-        )
-    return document if own else document.in_namespace(wanted or default)

@@ -9,9 +9,17 @@ from masthead._schema.field_paths import parse_path, plain, value_at
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
-__all__ = ["daemon_set_lacks", "deployment_lacks", "stateful_set_lacks"]
+__all__ = [
+    "daemon_set_lacks",
+    "deployment_lacks",
+    "exceeds_progress_deadline",
+    "generation_lacks",
+    "replicas_lack",
+    "stateful_set_lacks",
+]
 
 _UNSEEN: Final = "the controller has not seen the newest change yet"
+_STRATEGY: Final = "spec.updateStrategy.type"
 
 
 def deployment_lacks(obj: Object) -> str:
@@ -40,6 +48,8 @@ def stateful_set_lacks(obj: Object) -> str:
         return _UNSEEN
     if ready < wanted:
         return f"{ready} of {wanted} pods are ready"
+    if _text(obj, _STRATEGY) == "OnDelete":
+        return ""  # pods keep the old revision until somebody deletes them
     if partition := _number(obj, "spec.updateStrategy.rollingUpdate.partition"):
         # Below the partition, pods keep the old revision on purpose.
         updated, new = _number(obj, "status.updatedReplicas"), wanted - partition
@@ -59,19 +69,39 @@ def daemon_set_lacks(obj: Object) -> str:
     # Until the controller has observed this generation, the counts are those of an earlier one.
     if _number(obj, "status.observedGeneration") < obj.metadata.generation:
         return _UNSEEN
-    if updated < wanted:
+    if updated < wanted and _text(obj, _STRATEGY) != "OnDelete":
         return f"{updated} of {wanted} pods are new"
     if available < wanted:
         return f"{available} of {wanted} pods are available"
     return ""
 
 
-def _stalled(obj: Object) -> str:
-    """A note if the progress deadline is exceeded, where kubectl stops waiting."""
+def replicas_lack(obj: Object) -> str:
+    """What is missing until all replicas of a replica set or replication controller are ready."""
+    wanted, ready = _number(obj, "spec.replicas", 1), _number(obj, "status.readyReplicas")
+    # Until the controller has observed this generation, the counts are those of an earlier one.
+    if _number(obj, "status.observedGeneration") < obj.metadata.generation:
+        return _UNSEEN
+    return f"{ready} of {wanted} pods are ready" if ready < wanted else ""
+
+
+def generation_lacks(obj: Object) -> str:
+    """What is missing until the controller of any kind has seen the newest generation, if it says which it has seen."""
+    observed = value_at(obj, parse_path("status.observedGeneration"))
+    return _UNSEEN if isinstance(observed, int) and observed < obj.metadata.generation else ""
+
+
+def exceeds_progress_deadline(obj: Object) -> bool:
+    """Whether a deployment's progress deadline is exceeded for its newest generation, where kubectl stops waiting."""
     conditions = plain(value_at(obj, parse_path("status.conditions")))
     found = cast("list[dict[str, object]]", conditions) if isinstance(conditions, list) else []
     reasons = {each.get("reason") for each in found}
-    return ", and its progress deadline is exceeded" if "ProgressDeadlineExceeded" in reasons else ""
+    return "ProgressDeadlineExceeded" in reasons and not generation_lacks(obj)
+
+
+def _stalled(obj: Object) -> str:
+    """A note if the progress deadline is exceeded."""
+    return ", and its progress deadline is exceeded" if exceeds_progress_deadline(obj) else ""
 
 
 def _number(obj: Object, path: str, default: int = 0) -> int:

@@ -40,7 +40,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from masthead._client.read_verbs import ReadVerbs
 
-__all__ = ["wait_for"]
+__all__ = ["Wait", "check_wait", "wait_for"]
 
 T = TypeVar("T", bound=Object)
 
@@ -76,14 +76,8 @@ async def wait_for(
     if not name:
         raise NameFormatError("name the object to wait for", value=name)
     names.check_path_segment_name(name)
-    if not isinstance(cast("object", condition), WaitCondition):
-        raise InvalidValueError(
-            f"condition is of type {type(condition).__name__}; use one such as conditions.exists(), "
-            "or create one: conditions.matches(function, 'its description')"
-        )
-    if not isinstance(cast("object", timeout), int | float):
-        raise InvalidValueError(f"timeout is {timeout!r}; it must be seconds, such as 30.0", value=timeout)
-    wait = _Wait(resource, name, condition)
+    check_wait(condition, timeout)
+    wait = Wait(resource, name, condition)
     if timeout <= 0:
         return await wait.check_once()
     limit = asyncio.timeout(None if timeout == math.inf else timeout)
@@ -96,7 +90,22 @@ async def wait_for(
         raise wait.timed_out(timeout) from None
 
 
-class _Wait(Generic[T]):
+def check_wait(condition: WaitCondition[T], timeout: float) -> None:
+    """Check the arguments of a wait.
+
+    Raises:
+        InvalidValueError: If the condition or the timeout is invalid.
+    """
+    if not isinstance(cast("object", condition), WaitCondition):
+        raise InvalidValueError(
+            f"condition is of type {type(condition).__name__}; use one such as conditions.exists(), "
+            "or create one: conditions.matches(function, 'its description')"
+        )
+    if not isinstance(cast("object", timeout), int | float):
+        raise InvalidValueError(f"timeout is {timeout!r}; it must be seconds, such as 30.0", value=timeout)
+
+
+class Wait(Generic[T]):
     """One wait, and the last state it has seen."""
 
     def __init__(self, resource: ReadVerbs[T], name: str, condition: WaitCondition[T]) -> None:
@@ -112,12 +121,31 @@ class _Wait(Generic[T]):
         self._last: T | None = None
 
     async def check_once(self) -> T | None:
-        await self._list_once(timeout=None)
-        if self._condition(self._last):
+        """Return the object if the condition holds now.
+
+        Raises:
+            DeadlineError: If it does not.
+            MastheadError: As any list.
+        """
+        if await self.holds_now(timeout=None):
             return self._last
         raise self.timed_out(0)
 
+    async def holds_now(self, *, timeout: float | None) -> bool:
+        """Whether the condition holds for the object as it is now.
+
+        Raises:
+            MastheadError: As any list.
+        """
+        await self._list_once(timeout=timeout)
+        return self._condition(self._last)
+
     async def until_true(self) -> T | None:
+        """Wait until the condition holds, and return the object.
+
+        Raises:
+            MastheadError: As a list or a watch, for failures that are not transient.
+        """
         while True:
             version = await self._list()
             if self._condition(self._last):
@@ -132,13 +160,23 @@ class _Wait(Generic[T]):
 
     def timed_out(self, seconds: float) -> DeadlineError:
         """The error: what was waited for, and the current state."""
-        state = self._condition.says(self._last) if self._has_seen else "the server has not responded"
-        failure = f" (the last attempt failed: {str(self._error).rstrip('.')})" if self._error else ""
         return DeadlineError(
-            f"{self._subject}: waited {seconds:g} s until {self._condition.description}; now: {state}{failure}. "
+            f"{self._subject}: waited {seconds:g} s until {self._condition.description}; now: {self.state}. "
             f"Wait longer, or {self._advice()}.",
             verb="GET",
         )
+
+    @property
+    def last(self) -> T | None:
+        """The object as it was last seen; None if it did not exist."""
+        return self._last
+
+    @property
+    def state(self) -> str:
+        """The current state of the object, as the condition describes it."""
+        state = self._condition.says(self._last) if self._has_seen else "the server has not responded"
+        failure = f" (the last attempt failed: {str(self._error).rstrip('.')})" if self._error else ""
+        return f"{state}{failure}"
 
     def _advice(self) -> str:
         """What to do besides waiting longer."""

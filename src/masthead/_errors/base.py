@@ -176,6 +176,10 @@ class InconsistentListError(MastheadError):
     """Two lists of a collection at the same resource version differ."""
 
 
+class ObjectFailedError(MastheadError):
+    """An object has failed, such as a job, so waiting until it is ready is in vain."""
+
+
 class ManifestError(MastheadError):
     """Manifests could not be read, applied or deleted.
 

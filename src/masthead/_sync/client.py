@@ -11,9 +11,9 @@ from masthead._client.client import Client as AsyncClient
 from masthead._config.loader import conceal
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sync.clientset import Clientset
 from masthead._sync.discovery import DiscoveryClient
 from masthead._sync.dynamic import DynamicResource
+from masthead._sync.manifest_verbs import ManifestVerbs
 from masthead._sync.metadata import MetadataResource
 from masthead._sync.portal import Portal
 from masthead._sync.rest import RestClient
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Self
 
-    from masthead._client.manifests import Source
     from masthead._client.options import FieldSelection, FieldValidation, LabelSelection
     from masthead._config.loader import KubeconfigSource
     from masthead._config.model import Config, Impersonation
     from masthead._discovery.model import ApiResource
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-    from masthead._meta.unstructured import Unstructured
-    from masthead._meta.v1 import DeletionPropagation, StatusCause
+    from masthead._meta.v1 import StatusCause
     from masthead._printers.table import PrintedTable
     from masthead._sansio.warnings import ServerWarning
 
@@ -44,7 +42,7 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead")
-class Client(Clientset):
+class Client(ManifestVerbs):
     """A client of one cluster, as one user.
 
     ::
@@ -241,91 +239,6 @@ class Client(Clientset):
                 wide=wide,
                 label_selector=label_selector,
                 field_selector=field_selector,
-                timeout=timeout,
-            )
-        )
-
-    def apply_manifests(
-        self,
-        source: Source,
-        *,
-        namespace: str | None = None,
-        field_manager: str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        field_validation: FieldValidation | None = None,
-        client_side: bool = False,
-        wait_for_crds: bool = True,
-        timeout: float | None = None,
-    ) -> Sequence[Unstructured]:
-        """Apply manifests: files, directories, text or objects of any kinds, in install order.
-
-        Everything is read and checked before the first object is sent. CustomResourceDefinitions and
-        namespaces come first; the kinds of a definition are waited for until they are served.
-
-        Args:
-            source: The path of a file or directory, YAML text, an object, plain data, or several of these.
-            namespace: The namespace of objects that name none; None for the client's default.
-            field_manager: The field manager; required here or as the client's default for server-side apply.
-            force: Take over fields that other managers own; for server-side apply.
-            dry_run: Run validation and admission without storing anything. An object whose kind or namespace
-                is created by the same manifests cannot be dry-run: it is skipped, and a log line names it.
-            field_validation: How the server treats unknown fields.
-            client_side: Apply as `ResourceClient.apply_client_side` does, instead of with server-side apply.
-            wait_for_crds: Wait until the kinds of applied definitions are served.
-            timeout: Timeout of each call and of each wait, in seconds.
-
-        Returns:
-            The objects as the server stored them, or would have, in the order in which they were applied.
-
-        Raises:
-            ManifestError: If a manifest cannot be read or sent; it says which, and what was applied before
-                it.
-        """
-        return self._portal.call(
-            self._async.apply_manifests(
-                source,
-                namespace=namespace,
-                field_manager=field_manager,
-                force=force,
-                dry_run=dry_run,
-                field_validation=field_validation,
-                client_side=client_side,
-                wait_for_crds=wait_for_crds,
-                timeout=timeout,
-            )
-        )
-
-    def delete_manifests(
-        self,
-        source: Source,
-        *,
-        namespace: str | None = None,
-        propagation_policy: DeletionPropagation | None = None,
-        dry_run: bool = False,
-        timeout: float | None = None,
-    ) -> Sequence[Unstructured]:
-        """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
-
-        Args:
-            source: As for `apply_manifests`.
-            namespace: The namespace of objects that name none; None for the client's default.
-            propagation_policy: How dependents are treated.
-            dry_run: Run validation and admission without deleting anything.
-            timeout: Timeout of each call, in seconds.
-
-        Returns:
-            The objects that existed and were deleted.
-
-        Raises:
-            ManifestError: If a manifest cannot be read, or its object cannot be deleted.
-        """
-        return self._portal.call(
-            self._async.delete_manifests(
-                source,
-                namespace=namespace,
-                propagation_policy=propagation_policy,
-                dry_run=dry_run,
                 timeout=timeout,
             )
         )

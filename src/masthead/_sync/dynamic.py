@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._sync.resource import ResourceClient
+from masthead._sync.restarts import RestartVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ __all__ = ["DynamicResource"]
 
 
 @set_module("masthead")
-class DynamicResource(ResourceClient[Unstructured]):
+class DynamicResource(ResourceClient[Unstructured], RestartVerbs[Unstructured]):
     """The objects of a resource given by its name, as `Unstructured`.
 
     It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single

@@ -23,7 +23,7 @@ from tests.unit.client.scripted import (
 from masthead._client.documents import Source, read_documents
 from masthead._client.dynamic import DynamicResource
 from masthead._client.install_order import installation_order
-from masthead._client.manifests import apply_manifests, delete_manifests
+from masthead._client.manifest_verbs import ManifestVerbs
 from masthead._client.target import any_kind
 from masthead._discovery.client import DiscoveryClient
 from masthead._discovery.rest_mapper import RestMapper
@@ -33,8 +33,6 @@ from masthead.errors import ConflictError, DeadlineError, ManifestError, Service
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from masthead._client.base import ClientContext
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -90,7 +88,7 @@ class FakeApi:
     """A fake API server that returns what was applied.
 
     Attributes:
-        failing: The error responses by path, each used once.
+        failing: The error responses to writes by path, each used once. Nothing exists before it is written.
         missing: Paths of objects that do not exist when they are deleted.
         groups: The discovery document.
     """
@@ -104,6 +102,8 @@ class FakeApi:
         if request.path in {"/api", "/apis"}:
             items = self.groups if request.path == "/apis" else []
             return DiscoveryResult(body=json.dumps({**GADGETS, "items": items}).encode())
+        if request.method == "GET" and not request.path.endswith("/customresourcedefinitions"):
+            return reply(failure(404, "NotFound"), 404)
         if self.failing.get(request.path):
             return self.failing[request.path].pop(0)
         if request.is_watch:
@@ -122,15 +122,16 @@ class FakeApi:
         return reply(request.body)
 
 
-class Cluster:
+class Cluster(ManifestVerbs):
     """The client interface that manifests need, over a fake network."""
 
     namespace = "home"
 
     def __init__(self, api: FakeApi) -> None:
         self.network = FakeTransport(api)
-        self._context: ClientContext = context_over(self.network, field_manager="me")
-        self.mapper = RestMapper(DiscoveryClient(self._context.rest))
+        super().__init__(context_over(self.network, field_manager="me"))
+        self.discovery = DiscoveryClient(self._context.rest)
+        self.mapper = RestMapper(self.discovery)
 
     def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
         return DynamicResource(self._context, any_kind(what, namespaced=None), namespace)
@@ -219,7 +220,7 @@ def test_objects_lists_and_plain_data_may_be_mixed() -> None:
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n"])
 async def test_no_manifests_send_no_requests(text: str) -> None:
     cluster = Cluster(FakeApi())
-    assert await apply_manifests(cluster, text) == []
+    assert list(await cluster.apply_manifests(text)) == []
     assert cluster.calls == []
 
 
@@ -256,7 +257,7 @@ async def test_no_manifests_send_no_requests(text: str) -> None:
 async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, problem: str) -> None:
     cluster = Cluster(FakeApi())
     with pytest.raises(ManifestError) as caught:
-        await apply_manifests(cluster, source)
+        await cluster.apply_manifests(source)
     assert len(caught.value.problems) == 1
     assert caught.value.problems[0].startswith(problem)
     assert "nothing was sent" in str(caught.value)
@@ -266,7 +267,7 @@ async def test_a_problem_names_its_origin_and_nothing_is_sent(source: Source, pr
 async def test_paths_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
     sources = [tmp_path / "none.yaml", tmp_path]
     with pytest.raises(ManifestError) as caught:
-        await apply_manifests(Cluster(FakeApi()), sources)
+        await Cluster(FakeApi()).apply_manifests(sources)
     assert caught.value.problems == (
         f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory",
         f"{tmp_path}: holds no manifests: no file ends in .json, .yaml, .yml",
@@ -283,7 +284,7 @@ async def test_all_problems_are_reported_at_once() -> None:
         {**named("Pod"), "spec": {"containers": {}}},
     ]
     with pytest.raises(ManifestError) as caught:
-        await apply_manifests(cluster, sources)
+        await cluster.apply_manifests(sources)
     first, second, third, fourth = caught.value.problems
     assert first == "manifest 1: Pod: metadata.name is missing"
     assert second.startswith("manifest 5: Pod a: spec.containers: expected a list")
@@ -294,7 +295,7 @@ async def test_all_problems_are_reported_at_once() -> None:
 
 async def test_a_message_lists_a_bounded_number_of_problems() -> None:
     with pytest.raises(ManifestError, match=r"\.\.\. and 80 more") as caught:
-        await apply_manifests(Cluster(FakeApi()), [named("Pod", name="")] * 100)
+        await Cluster(FakeApi()).apply_manifests([named("Pod", name="")] * 100)
     assert len(caught.value.problems) == 100
 
 
@@ -312,7 +313,7 @@ async def test_dependencies_are_applied_first() -> None:
         CRD,
     ]
     cluster = Cluster(FakeApi())
-    applied = await apply_manifests(cluster, kinds)
+    applied = await cluster.apply_manifests(kinds)
     assert [each.kind for each in applied] == [
         "CustomResourceDefinition",
         "Namespace",
@@ -351,14 +352,14 @@ def test_ordering_is_stable_and_keeps_every_object(kinds: list[str]) -> None:
 
 async def test_a_kind_is_used_once_its_definition_is_established() -> None:
     cluster = Cluster(FakeApi())
-    await apply_manifests(cluster, [WIDGET, CRD])
-    assert cluster.calls == ["PATCH", "GET", "WATCH", "PATCH"]
+    await cluster.apply_manifests([WIDGET, CRD])
+    assert cluster.calls == ["GET", "PATCH", "GET", "WATCH", "GET", "PATCH"]
 
 
 async def test_a_kind_that_is_served_a_moment_later_is_waited_for() -> None:
     path = "/apis/example.com/v1/namespaces/home/widgets/w"
     api = FakeApi(failing={path: [reply(failure(404, "NotFound"), 404)] * 2})
-    applied = await apply_manifests(Cluster(api), [WIDGET, CRD])
+    applied = await Cluster(api).apply_manifests([WIDGET, CRD])
     assert [each.kind for each in applied] == ["CustomResourceDefinition", "Widget"]
 
 
@@ -366,7 +367,7 @@ async def test_a_cluster_scoped_kind_of_the_same_manifests_gets_no_namespace() -
     cluster = Cluster(FakeApi())
     crd = {**CRD, "spec": {**cast("dict[str, object]", CRD["spec"]), "scope": "Cluster"}}
 
-    await apply_manifests(cluster, [crd, WIDGET])
+    await cluster.apply_manifests([crd, WIDGET])
 
     assert cluster.sent[-1] == "/apis/example.com/v1/widgets/w"
 
@@ -376,18 +377,19 @@ async def test_a_definition_that_is_never_established_is_an_error() -> None:
     with pytest.raises(
         ManifestError, match=r"^wait for CustomResourceDefinition widgets\.example\.com"
     ) as caught:
-        await apply_manifests(cluster, [WIDGET, CRD], timeout=0.1)
+        await cluster.apply_manifests([WIDGET, CRD], timeout=0.1)
     assert isinstance(caught.value.__cause__, DeadlineError)
     assert [each.kind for each in caught.value.done] == ["CustomResourceDefinition"]
 
 
 async def test_a_dry_run_stores_nothing_and_waits_for_nothing() -> None:
     cluster = Cluster(FakeApi())
-    await apply_manifests(cluster, [CRD, named("ConfigMap")], dry_run=True, force=True, field_manager="you")
-    assert cluster.calls == ["PATCH", "PATCH"]
+    await cluster.apply_manifests([CRD, named("ConfigMap")], dry_run=True, force=True, field_manager="you")
+    assert cluster.calls == ["GET", "PATCH"] * 2
     assert all(
         each.query == {"dryRun": "All", "fieldManager": "you", "force": "true"}
         for each in cluster.network.sent
+        if each.method == "PATCH"
     )
 
 
@@ -410,7 +412,7 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
     ]
     cluster = Cluster(api)
 
-    tried = await apply_manifests(cluster, sources, dry_run=True)
+    tried = await cluster.apply_manifests(sources, dry_run=True)
 
     assert [each.kind for each in tried] == ["CustomResourceDefinition", "Namespace", "Secret"]
     assert len(cluster.sent) == 5
@@ -419,7 +421,7 @@ async def test_a_dry_run_skips_and_logs_objects_that_need_other_manifests(
 
 
 async def test_a_dry_run_sends_objects_of_kinds_that_are_already_served() -> None:
-    tried = await apply_manifests(Cluster(FakeApi()), [CRD, WIDGET], dry_run=True)
+    tried = await Cluster(FakeApi()).apply_manifests([CRD, WIDGET], dry_run=True)
     assert [each.kind for each in tried] == ["CustomResourceDefinition", "Widget"]
 
 
@@ -427,7 +429,7 @@ async def test_a_dry_run_fails_without_the_namespace() -> None:
     nowhere = reply(failure(404, "NotFound"), 404)
     api = FakeApi(failing={"/api/v1/namespaces/home/configmaps/a": [nowhere]})
     with pytest.raises(ManifestError, match="apply ConfigMap home/a"):
-        await apply_manifests(Cluster(api), named("ConfigMap"), dry_run=True)
+        await Cluster(api).apply_manifests(named("ConfigMap"), dry_run=True)
 
 
 async def test_the_namespace_is_the_objects_or_the_callers_or_the_clients() -> None:
@@ -437,11 +439,11 @@ async def test_the_namespace_is_the_objects_or_the_callers_or_the_clients() -> N
         named("ClusterRole", RBAC),
     ]
     cluster = Cluster(FakeApi())
-    applied = await apply_manifests(cluster, sources)
+    applied = await cluster.apply_manifests(sources)
     assert [each.key for each in applied] == ["a", "home/a", "there/b"]
     with pytest.raises(ManifestError, match="is in namespace 'there', not in 'here'"):
-        await apply_manifests(cluster, sources, namespace="here")
-    applied = await apply_manifests(cluster, [sources[0], sources[2]], namespace="here")
+        await cluster.apply_manifests(sources, namespace="here")
+    applied = await cluster.apply_manifests([sources[0], sources[2]], namespace="here")
     assert [each.key for each in applied] == ["a", "here/a"]
 
 
@@ -450,7 +452,7 @@ RBAC = "rbac.authorization.k8s.io/v1"
 
 async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
     cluster = Cluster(FakeApi())
-    [role] = await apply_manifests(cluster, named("ClusterRole", RBAC, namespace="home"))
+    [role] = await cluster.apply_manifests(named("ClusterRole", RBAC, namespace="home"))
     assert role.metadata.namespace == ""
     assert cluster.sent == ["/apis/rbac.authorization.k8s.io/v1/clusterroles/a"]
 
@@ -458,7 +460,7 @@ async def test_a_namespace_is_ignored_for_cluster_scoped_objects() -> None:
 async def test_the_callers_objects_are_not_modified() -> None:
     given_ = ConfigMap.new("a")
     before = given_.to_json()
-    await apply_manifests(Cluster(FakeApi()), given_)
+    await Cluster(FakeApi()).apply_manifests(given_)
     assert given_.to_json() == before
 
 
@@ -467,7 +469,7 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done() -> None:
     cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/services/a": [refused]}))
     sources = [named("Pod"), named("Service"), named("ConfigMap"), named("Secret")]
     with pytest.raises(ManifestError) as caught:
-        await apply_manifests(cluster, sources)
+        await cluster.apply_manifests(sources)
     assert isinstance(caught.value.__cause__, ConflictError)
     assert [each.kind for each in caught.value.done] == ["ConfigMap", "Secret"]
     assert str(caught.value).startswith(
@@ -480,7 +482,7 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done() -> None:
 async def test_deletion_runs_in_reverse_order_and_skips_missing_objects() -> None:
     cluster = Cluster(FakeApi(missing={"/api/v1/namespaces/home/services/a"}))
     sources = [CRD, WIDGET, named("Pod"), named("Service"), named("Teapot", "kitchen.example.com/v1")]
-    deleted = await delete_manifests(cluster, sources)
+    deleted = await cluster.delete_manifests(sources)
     assert [each.kind for each in deleted] == ["Pod", "Widget", "CustomResourceDefinition"]
     assert [path.rpartition("/")[2] for path in cluster.sent] == ["a", "w", "a", "widgets.example.com"]
 
@@ -488,7 +490,7 @@ async def test_deletion_runs_in_reverse_order_and_skips_missing_objects() -> Non
 STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1", "freshness": "Stale"}]}
 
 
-@pytest.mark.parametrize("act", [apply_manifests, delete_manifests])
+@pytest.mark.parametrize("act", [Cluster.apply_manifests, Cluster.delete_manifests])
 async def test_a_kind_of_an_undiscoverable_group_is_a_problem_and_not_skipped(act: Any) -> None:
     cluster = Cluster(FakeApi(groups=[STALE]))
     with pytest.raises(ManifestError) as caught:
@@ -504,7 +506,7 @@ async def test_a_kind_of_an_undiscoverable_group_is_a_problem_and_not_skipped(ac
 async def test_many_unknown_kinds_cost_few_discovery_requests() -> None:
     cluster = Cluster(FakeApi())
     teapots = [named(f"Teapot{number}", "kitchen.example.com/v1") for number in range(40)]
-    assert await delete_manifests(cluster, teapots) == []
+    assert await cluster.delete_manifests(teapots) == []
     assert len(cluster.network.sent) <= 2 * 3
 
 
@@ -512,5 +514,5 @@ async def test_a_failed_deletion_lists_the_objects_done() -> None:
     refused = reply(failure(403, "Forbidden"), 403)
     cluster = Cluster(FakeApi(failing={"/api/v1/namespaces/home/configmaps/a": [refused]}))
     with pytest.raises(ManifestError, match=r"^delete ConfigMap home/a") as caught:
-        await delete_manifests(cluster, [named("ConfigMap"), named("Pod")])
+        await cluster.delete_manifests([named("ConfigMap"), named("Pod")])
     assert [each.kind for each in caught.value.done] == ["Pod"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
 from masthead._client.resource import ResourceClient
+from masthead._client.restarts import RestartVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,11 +19,11 @@ __all__ = ["AppsV1beta2", "DaemonSets", "Deployments", "ReplicaSets", "StatefulS
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
 
@@ -30,7 +31,7 @@ class ReplicaSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
 

@@ -11,6 +11,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.resource import ResourceClient
+from masthead._sync.restarts import RestartVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ __all__ = ["AppsV1", "DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
     _async: AsyncDaemonSets[T]
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
@@ -44,7 +45,7 @@ class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
     _async: AsyncReplicaSets[T]
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
     _async: AsyncStatefulSets[T]

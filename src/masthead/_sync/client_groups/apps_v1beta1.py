@@ -11,6 +11,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.resource import ResourceClient
+from masthead._sync.restarts import RestartVerbs
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ __all__ = ["AppsV1beta1", "Deployments", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
     _async: AsyncStatefulSets[T]

@@ -1,0 +1,117 @@
+"""What `apply_manifests` did, object by object, in kubectl's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+
+from masthead._meta.unstructured import Unstructured
+from masthead._module import set_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ApplyOutcome", "ApplyResult", "outcome_of"]
+
+ApplyOutcome: TypeAlias = Literal["created", "configured", "unchanged"]
+"""What an apply did to an object."""
+
+
+def outcome_of(before: Unstructured | None, after: Unstructured, *, is_dry_run: bool) -> ApplyOutcome:
+    """Tell what an apply did.
+
+    Args:
+        before: The object before; None if it did not exist.
+        after: The object that the server returned.
+        is_dry_run: Whether it was a dry run, which never increases the resource version.
+    """
+    if before is None:
+        return "created"
+    if is_dry_run:
+        return "unchanged" if before == after else "configured"
+    is_same = before.metadata.resource_version == after.metadata.resource_version
+    return "unchanged" if is_same else "configured"
+
+
+@set_module("masthead")
+class ApplyResult(Sequence[Unstructured]):
+    """The objects that `apply_manifests` applied, as the server stored them, in the order of their application.
+
+    It is a sequence of those objects; `outcome` and the properties tell what was done to each.
+    """
+
+    def __init__(
+        self,
+        applied: Iterable[tuple[Unstructured, ApplyOutcome]] = (),
+        pruned: Iterable[Unstructured] = (),
+        *,
+        is_dry_run: bool = False,
+    ) -> None:
+        """Create a result of objects with outcomes, and of the objects that were pruned."""
+        self._applied = tuple(applied)
+        self._pruned = tuple(pruned)
+        self._is_dry_run = is_dry_run
+
+    @overload
+    def __getitem__(self, index: int) -> Unstructured: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Unstructured]: ...
+    def __getitem__(self, index: int | slice) -> Unstructured | Sequence[Unstructured]:
+        if isinstance(index, slice):
+            return [obj for obj, _ in self._applied[index]]
+        return self._applied[index][0]
+
+    def __len__(self) -> int:
+        return len(self._applied)
+
+    @property
+    def outcomes(self) -> Sequence[ApplyOutcome]:
+        """What was done to each object, in the same order: ``created``, ``configured`` or ``unchanged``."""
+        return [outcome for _, outcome in self._applied]
+
+    @property
+    def created(self) -> Sequence[Unstructured]:
+        """The objects that did not exist before."""
+        return self._with("created")
+
+    @property
+    def configured(self) -> Sequence[Unstructured]:
+        """The objects that were changed; also those that may not be read, so that nobody knows."""
+        return self._with("configured")
+
+    @property
+    def unchanged(self) -> Sequence[Unstructured]:
+        """The objects that were as applied already."""
+        return self._with("unchanged")
+
+    @property
+    def pruned(self) -> Sequence[Unstructured]:
+        """The objects that had left the apply set and were deleted, as they were; see `ApplySet`."""
+        return list(self._pruned)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether anything was created, changed or deleted."""
+        return bool(self._pruned) or any(outcome != "unchanged" for _, outcome in self._applied)
+
+    def text(self) -> str:
+        """Return a line for each object, as kubectl prints it: ``deployment.apps/web configured``."""
+        pairs: list[tuple[Unstructured, str]] = [*self._applied, *((each, "pruned") for each in self._pruned)]
+        suffix = " (server dry run)" if self._is_dry_run else ""
+        return "".join(f"{_reference(obj)} {outcome}{suffix}\n" for obj, outcome in pairs)
+
+    def __repr__(self) -> str:
+        counts = {word: len(self._with(word)) for word in _OUTCOMES} | {"pruned": len(self._pruned)}
+        return f"ApplyResult({', '.join(f'{word}={count}' for word, count in counts.items() if count)})"
+
+    def _with(self, wanted: ApplyOutcome) -> list[Unstructured]:
+        return [obj for obj, outcome in self._applied if outcome == wanted]
+
+
+_OUTCOMES: tuple[ApplyOutcome, ...] = ("created", "configured", "unchanged")
+
+
+def _reference(obj: Unstructured) -> str:
+    gvk = obj.gvk
+    kind = f"{gvk.kind}.{gvk.group}" if gvk.group else gvk.kind
+    return f"{kind.lower()}/{obj.metadata.name}"

@@ -1,0 +1,133 @@
+"""Compare manifests with the cluster: each is applied in a dry run, and compared with the object as it is.
+
+::
+
+    read the object ──> apply with dry run ──> same version of the object? ──yes──> compare
+          ^                    │ conflict             │ no: it has changed in between
+          │                    └─> dry run with force └───────────┐
+          └───────────────────────────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.diffs import DiffResult, ObjectDiff
+from masthead._client.documents import refusal
+from masthead._client.manifest_calls import apply_one, read_one
+from masthead._client.manifest_resources import resolve_manifests
+from masthead._client.pruning import open_apply_set
+from masthead.errors import ApplyConflictError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._client.apply_sets import ApplySet
+    from masthead._client.documents import Source
+    from masthead._client.manifest_calls import ManifestOptions
+    from masthead._client.manifest_resources import Manifest, ManifestClient
+
+__all__ = ["diff_manifests"]
+
+_log: Final = logging.getLogger("masthead.client")
+_AT_ONCE: Final = 8
+"""How many objects are compared at once."""
+_ATTEMPTS: Final = 4
+"""How often an object that keeps changing is read."""
+
+
+async def diff_manifests(
+    client: ManifestClient,
+    source: Source,
+    options: ManifestOptions,
+    *,
+    namespace: str | None = None,
+    apply_set: str | ApplySet | None = None,
+) -> DiffResult:
+    """Compare manifests with the cluster. Nothing is stored.
+
+    Args:
+        client: The client.
+        source: The manifests; see `Source`.
+        options: How they would be applied.
+        namespace: The namespace of objects that name none; None for the client's default.
+        apply_set: The apply set of which the objects would become members; those that would be pruned are in the result.
+
+    Raises:
+        ManifestError: If a manifest is invalid, or the server refuses some of them; it lists all.
+        InvalidValueError: If the apply set belongs to another tool.
+    """
+    dry = replace(options, dry_run=True)
+    manifests: Sequence[Manifest] = await resolve_manifests(client, source, namespace)
+    opened = None
+    if apply_set is not None:
+        opened = await open_apply_set(client, apply_set, namespace, manifests, timeout=dry.timeout)
+        manifests = opened.manifests
+    diffs = await _diff_all(client, manifests, dry)
+    if opened is not None:
+        kept = [each.before for each in diffs if each.before is not None]
+        pruned = await opened.members_to_prune(kept, dry.timeout)
+        diffs += [ObjectDiff(each.obj, None) for each in pruned]
+    return DiffResult(diffs)
+
+
+async def _diff_all(
+    client: ManifestClient, manifests: Sequence[Manifest], options: ManifestOptions
+) -> list[ObjectDiff]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def diff(manifest: Manifest) -> ObjectDiff | MastheadError:
+        async with slots:
+            try:
+                return await _diff_one(client, manifest, options)
+            except MastheadError as error:
+                return error
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(diff(each)) for each in manifests]
+    diffs: list[ObjectDiff] = []
+    errors: dict[str, MastheadError] = {}
+    for manifest, task in zip(manifests, tasks, strict=True):
+        result = task.result()
+        if isinstance(result, MastheadError):
+            errors[manifest.document.label] = result
+        else:
+            diffs.append(result)
+    if errors:
+        problems = [f"{label}: {error}" for label, error in errors.items()]
+        raise refusal("these manifests cannot be compared:", problems) from next(iter(errors.values()))
+    return diffs
+
+
+async def _diff_one(client: ManifestClient, manifest: Manifest, options: ManifestOptions) -> ObjectDiff:
+    for _ in range(_ATTEMPTS - 1):
+        diff = await _compare(client, manifest, options)
+        if _is_consistent(diff):
+            return diff
+    diff = await _compare(client, manifest, options)
+    if not _is_consistent(diff):
+        _log.warning("diff: %s keeps changing; what is shown may mix two versions", manifest.document.label)
+    return diff
+
+
+async def _compare(client: ManifestClient, manifest: Manifest, options: ManifestOptions) -> ObjectDiff:
+    before = await read_one(client, manifest, options.timeout)
+    conflict: ApplyConflictError | None = None
+    try:
+        after = await apply_one(client, manifest, options)
+    except ApplyConflictError as error:
+        conflict = error
+        after = await apply_one(client, manifest, replace(options, force=True))
+    # No server can say what becomes of an object whose kind or namespace the same manifests create.
+    return ObjectDiff(before, manifest.obj if after is None else after, conflict)
+
+
+def _is_consistent(diff: ObjectDiff) -> bool:
+    """Whether both sides are of the same version: a dry run returns that of the object that it would change."""
+    before, after = (
+        "" if each is None else each.metadata.resource_version for each in (diff.before, diff.after)
+    )
+    return before == after

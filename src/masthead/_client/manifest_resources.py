@@ -1,0 +1,184 @@
+"""Manifests with their resources: documents are read and checked, and their kinds are looked up."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from masthead._client.documents import (
+    KindScope,
+    ManifestDocument,
+    Source,
+    defined_kinds,
+    defined_namespaces,
+    known_kind,
+    read_documents,
+    refusal,
+)
+from masthead._client.install_order import installation_order
+from masthead.errors import InvalidValueError, MastheadError, UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead._client.dynamic import DynamicResource
+    from masthead._discovery.model import ApiResource, DiscoveryResult
+    from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
+    from masthead._meta.unstructured import Unstructured
+
+__all__ = ["Manifest", "ManifestClient", "resolve_manifests"]
+
+
+class _Mapper(Protocol):
+    async def kind(self, gvk: GroupVersionKind) -> ApiResource: ...
+
+    async def find(self, what: str, *, group: str | None) -> ApiResource: ...
+
+
+class _Discovery(Protocol):
+    async def resources(self) -> DiscoveryResult: ...
+
+
+class ManifestClient(Protocol):
+    """The part of a client that manifests need."""
+
+    @property
+    def namespace(self) -> str:
+        """The default namespace."""
+        ...
+
+    @property
+    def mapper(self) -> _Mapper:
+        """Maps kinds to resources."""
+        ...
+
+    @property
+    def discovery(self) -> _Discovery:
+        """What the cluster serves."""
+        ...
+
+    def dynamic(self, what: GroupVersionResource, *, namespace: str | None) -> DynamicResource:
+        """A client of a resource."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A document and its resource.
+
+    Attributes:
+        document: The document, in its namespace.
+        resource: The resource of its kind.
+        is_new: Whether the same manifests create its kind or its namespace.
+    """
+
+    document: ManifestDocument
+    resource: GroupVersionResource
+    is_new: bool
+
+    @property
+    def obj(self) -> Unstructured:
+        """The object."""
+        return self.document.obj
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.obj.metadata.name
+
+    def at(self, client: ManifestClient) -> DynamicResource:
+        """The client of its resource and namespace."""
+        return client.dynamic(self.resource, namespace=self.obj.metadata.namespace or None)
+
+
+async def resolve_manifests(
+    client: ManifestClient,
+    source: Source,
+    namespace: str | None,
+    *,
+    skip_unknown_kinds: bool = False,
+    identity_only: bool = False,
+) -> list[Manifest]:
+    """The manifests with resources and namespaces, in install order.
+
+    Args:
+        client: The client.
+        source: The manifests; see `Source`.
+        namespace: The namespace of objects that name none; None for the client's default.
+        skip_unknown_kinds: Leave out objects of kinds that the cluster does not serve.
+        identity_only: Whether kind and name are all that matters: objects as the server returns them are valid, too.
+
+    Raises:
+        ManifestError: If a manifest is invalid; it lists the problems of all of them.
+    """
+    documents, problems = read_documents(source, identity_only=identity_only)
+    defined, namespaces = defined_kinds(documents), defined_namespaces(documents)
+    found = await _all_served(client, {each.gvk for each in documents if _kind_of(each) not in defined})
+    failures: list[MastheadError] = []
+    prepared: dict[tuple[str, ...], Manifest] = {}
+    for document in documents:
+        gvk, new = document.gvk, defined.get(_kind_of(document))
+        served = new or found[gvk]
+        if isinstance(served, MastheadError):
+            # What cannot exist is deleted already; but a failed discovery says nothing about a kind.
+            if not (skip_unknown_kinds and isinstance(served, UnknownKindError)):
+                problems.append(f"{document.label}: {served}")
+                failures.append(served)
+            continue
+        try:
+            here = _with_namespace(document, client.namespace, namespace, served)
+        except InvalidValueError as error:
+            problems.append(f"{document.label}: {error}")
+            continue
+        meta = here.obj.metadata
+        key = (gvk.group, gvk.kind, meta.namespace, meta.name)
+        if key in prepared:
+            problems.append(f"{here.label}: is also in {prepared[key].document.origin}")
+        is_new = new is not None or meta.namespace in namespaces
+        prepared[key] = Manifest(here, gvk.group_version.resource(served.resource), is_new)
+    if problems:
+        raise refusal("nothing was sent; fix these problems first:", problems) from next(iter(failures), None)
+    return installation_order(prepared.values(), lambda each: each.document.gvk)
+
+
+def _kind_of(document: ManifestDocument) -> tuple[str, str]:
+    return document.gvk.group, document.gvk.kind
+
+
+async def _all_served(
+    client: ManifestClient, kinds: Iterable[GroupVersionKind]
+) -> dict[GroupVersionKind, KindScope | MastheadError]:
+    """The resource of each kind, or the error of its lookup."""
+    # Concurrently: lookups of unknown kinds then share one refresh of discovery.
+    async with asyncio.TaskGroup() as group:
+        tasks = {each: group.create_task(_served(client, each)) for each in kinds}
+    return {each: task.result() for each, task in tasks.items()}
+
+
+async def _served(client: ManifestClient, gvk: GroupVersionKind) -> KindScope | MastheadError:
+    if (known := known_kind(gvk)) is not None:
+        return known
+    try:
+        found = await client.mapper.kind(gvk)
+    except MastheadError as error:
+        return error
+    return KindScope(found.name, found.namespaced)
+
+
+def _with_namespace(
+    document: ManifestDocument, default: str, wanted: str | None, served: KindScope
+) -> ManifestDocument:
+    """A document in its namespace.
+
+    Raises:
+        InvalidValueError: If the document names another namespace than the caller.
+    """
+    if not served.namespaced:
+        return document.in_namespace("")  # as the server does
+    own = document.obj.metadata.namespace
+    if own and wanted and own != wanted:
+        raise InvalidValueError(
+            f"is in namespace {own!r}, not in {wanted!r}; leave out one of them", value=own
+        )
+    return document if own else document.in_namespace(wanted or default)

@@ -1,0 +1,263 @@
+"""Prune by apply set: keep the parent up to date, and delete the members that have left the set.
+
+::
+
+    read the parent ──> parent: superset ──> apply all ──> list members ──> delete those ──> parent: exact
+         │ refuses foreign ones  │                          that were not applied
+                                 └─ whatever fails from here on, the next run still finds every member
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.apply_sets import (
+    IS_PARENT_TYPE,
+    ApplySetParent,
+    Membership,
+    apply_set_of,
+    parent_resource,
+    with_member_label,
+)
+from masthead._client.documents import refusal
+from masthead._client.install_order import installation_order
+from masthead._meta.gvk import GroupVersionResource
+from masthead.errors import ConflictError, InvalidValueError, MastheadError, NotFoundError, UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from masthead._client.apply_sets import ApplySet
+    from masthead._client.manifest_calls import ManifestOptions
+    from masthead._client.manifest_resources import Manifest, ManifestClient
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.gvk import GroupKind
+    from masthead._meta.unstructured import Unstructured
+
+__all__ = ["Member", "OpenApplySet", "open_apply_set"]
+
+_log: Final = logging.getLogger("masthead.client")
+_AT_ONCE: Final = 8
+"""How many lists are sent at once."""
+_DEFINITIONS: Final = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an apply set, as the cluster has it.
+
+    Attributes:
+        obj: The object.
+        resource: Its resource.
+    """
+
+    obj: Unstructured
+    resource: GroupVersionResource
+
+    def __str__(self) -> str:
+        return f"{self.obj.kind} {self.obj.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenApplySet:
+    """An apply set whose parent was read and belongs to us.
+
+    Attributes:
+        client: The client.
+        parent: The parent.
+        resources: The resources of its members, as of now.
+        before: Where its members are, as of now.
+        manifests: What is to be applied, labelled as members.
+    """
+
+    client: ManifestClient
+    parent: ApplySetParent
+    resources: tuple[ApiResource, ...]
+    before: Membership
+    manifests: tuple[Manifest, ...]
+
+    @property
+    def after(self) -> Membership:
+        """Where its members will be."""
+        return Membership.of(each.obj for each in self.manifests)
+
+    async def update_parent(self, membership: Membership, options: ManifestOptions) -> None:
+        """Write where members are.
+
+        Raises:
+            MastheadError: As any apply.
+        """
+        resource = self.client.dynamic(self.parent.resource, namespace=self.parent.namespace or None)
+
+        async def apply(*, force: bool) -> None:
+            await resource.apply(
+                self.parent.configuration(membership),
+                field_manager=self.parent.field_manager,
+                force=force,
+                dry_run=options.dry_run,
+                field_validation=options.field_validation,
+                timeout=options.timeout,
+            )
+
+        try:
+            await apply(force=False)
+        except ConflictError as error:
+            # These fields belong to the tool of the set, whoever has written to them.
+            _log.warning("%s: taking over fields of others: %s", self.parent, error)
+            await apply(force=True)
+
+    async def members_to_prune(self, kept: Iterable[Unstructured], timeout: float | None) -> list[Member]:
+        """List the members that are not among the objects to keep, in the order of deletion.
+
+        Only kinds and namespaces that the parent lists are searched.
+
+        Raises:
+            MastheadError: As any list.
+        """
+        uids = {each.metadata.uid for each in kept}
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def list_members(found: ApiResource, namespace: str | None) -> list[Member] | MastheadError:
+            async with slots:
+                try:
+                    listed = await self.client.dynamic(found.gvr, namespace=namespace).list(
+                        label_selector=self.parent.member_selector, timeout=timeout
+                    )
+                except MastheadError as error:
+                    return error
+            return [Member(each, found.gvr) for each in listed if each.metadata.uid not in uids]
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(list_members(each, namespace))
+                for each in self.resources
+                for namespace in (sorted(self.before.namespaces) if each.namespaced else [None])
+            ]
+        members: list[Member] = []
+        for task in tasks:
+            if isinstance(result := task.result(), MastheadError):
+                raise result
+            members += result
+        # In reverse, so that what others depend on goes last.
+        return installation_order(members, lambda each: each.obj.gvk)[::-1]
+
+    async def delete(self, member: Member, options: ManifestOptions) -> None:
+        """Delete a member, unless it is gone, or another object has taken its name.
+
+        Raises:
+            MastheadError: As any delete.
+        """
+        meta = member.obj.metadata
+        resource = self.client.dynamic(member.resource, namespace=meta.namespace or None)
+        try:
+            await resource.delete(
+                meta.name,
+                uid=meta.uid,
+                propagation_policy="Background",
+                dry_run=options.dry_run,
+                timeout=options.timeout,
+            )
+        except NotFoundError:
+            return
+        except ConflictError as error:
+            _log.warning("prune: %s was replaced by another object since it was listed: %s", member, error)
+
+
+async def open_apply_set(
+    client: ManifestClient,
+    given: str | ApplySet,
+    namespace: str | None,
+    manifests: Sequence[Manifest],
+    *,
+    timeout: float | None,
+) -> OpenApplySet:
+    """Read the parent of an apply set, and label manifests as its members. Nothing is written.
+
+    Raises:
+        InvalidValueError: If the parent cannot be one, or another tool manages it.
+        ManifestError: If a manifest has the label of a member already.
+        MastheadError: As any call.
+    """
+    apply_set = apply_set_of(given)
+    parent = await _find_parent(client, apply_set, namespace, timeout)
+    before = Membership()
+    try:
+        found = await client.dynamic(parent.resource, namespace=parent.namespace or None).get(
+            parent.name, timeout=timeout
+        )
+    except NotFoundError:
+        if not parent.is_builtin:
+            raise InvalidValueError(
+                f"{parent} does not exist; create it: only ConfigMaps and Secrets are created", value=parent
+            ) from None
+    else:
+        before = parent.membership_of(found)
+    resources = [each for kind in sorted(before.kinds) if (each := await _resource_of(client, kind))]
+    # By kind from here on: an old annotation lists resources.
+    kinds = frozenset(each.gvk.group_kind for each in resources)
+    return OpenApplySet(
+        client,
+        parent,
+        tuple(resources),
+        replace(before, kinds=kinds),
+        tuple(_labelled(manifests, parent.id)),
+    )
+
+
+async def _find_parent(
+    client: ManifestClient, apply_set: ApplySet, namespace: str | None, timeout: float | None
+) -> ApplySetParent:
+    resource, _, group = parent_resource(apply_set).partition(".")
+    found = await client.mapper.find(resource, group=group or None)
+    place = apply_set.namespace or namespace
+    if found.namespaced and not place:
+        # Not the client's default: another default would silently be another set.
+        raise InvalidValueError(
+            f"apply set {apply_set.parent!r} is namespaced; name its namespace: namespace=... of the call or of the ApplySet",
+            value=apply_set.parent,
+        )
+    parent = ApplySetParent(apply_set, found.gvk, found.gvr, place or "" if found.namespaced else "")
+    if not parent.is_builtin:
+        definitions = client.dynamic(_DEFINITIONS, namespace=None)
+        allowed = {
+            each.metadata.name
+            for each in await definitions.list(label_selector=IS_PARENT_TYPE, timeout=timeout)
+        }
+        if str(found.gvr.group_resource) not in allowed:
+            raise InvalidValueError(
+                f"{found.gvr.group_resource} cannot be the parent of an apply set; use a ConfigMap or a Secret, or label its "
+                f"CustomResourceDefinition with {IS_PARENT_TYPE}",
+                value=apply_set.parent,
+            )
+    return parent
+
+
+async def _resource_of(client: ManifestClient, kind: GroupKind) -> ApiResource | None:
+    """The resource of a kind; None if its definition is gone, and its objects with it."""
+    try:
+        return await client.mapper.find(kind.kind, group=kind.group)
+    except UnknownKindError:
+        failures = (await client.discovery.resources()).failures
+        # A group that could not be discovered may have members.
+        if any(each.group == kind.group for each in failures):
+            raise
+        _log.warning("prune: the cluster has no kind %s any more, which the apply set lists", kind)
+        return None
+
+
+def _labelled(manifests: Iterable[Manifest], id_: str) -> list[Manifest]:
+    labelled: list[Manifest] = []
+    problems: list[str] = []
+    for each in manifests:
+        try:
+            document = replace(each.document, obj=with_member_label(each.obj, id_))
+        except InvalidValueError as error:
+            problems.append(f"{each.document.label}: {error}")
+        else:
+            labelled.append(replace(each, document=document))
+    if problems:
+        raise refusal("nothing was sent; fix these problems first:", problems)
+    return labelled

@@ -1,0 +1,151 @@
+"""Wait until a condition holds for all objects of a set.
+
+::
+
+    each object:  check once ──holds──> done
+                      │ no
+                      v
+                  watch ──holds──> done         a few watches at a time, one deadline for all;
+                      │                         every object is checked before the first is watched
+                      └──failed──> the error ends all waits
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.manifest_resources import resolve_manifests
+from masthead._client.readiness import ready
+from masthead._client.wait import Wait, check_wait
+from masthead.errors import DeadlineError, StatusError, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._client.conditions import WaitCondition
+    from masthead._client.documents import Source
+    from masthead._client.manifest_resources import Manifest, ManifestClient
+    from masthead._meta.unstructured import Unstructured
+
+__all__ = ["wait_for_all"]
+
+_AT_ONCE: Final = 16
+"""How many lists and watches are open at once."""
+_SHOWN: Final = 20
+"""How many objects a message lists."""
+
+
+async def wait_for_all(
+    client: ManifestClient,
+    source: Source,
+    condition: WaitCondition[Unstructured] | None,
+    *,
+    namespace: str | None,
+    timeout: float,
+) -> list[Unstructured]:
+    """Wait until a condition holds for all objects, which need not exist yet.
+
+    Args:
+        client: The client.
+        source: The objects, or their manifests.
+        condition: What to wait for; None for `ready`.
+        namespace: The namespace of objects that name none; None for the client's default.
+        timeout: Seconds to wait for all of them; ``math.inf`` for no limit. With 0, each object is checked once.
+
+    Returns:
+        The objects for which the condition holds, in the order in which they would be applied; those that do not exist
+        are left out.
+
+    Raises:
+        DeadlineError: If it does not hold for all of them in time; it says for which, and why.
+        ObjectFailedError: If an object has failed and will not become ready.
+        ManifestError: If an object is invalid, or of an unknown kind.
+        MastheadError: As a list or a watch, for failures that are not transient.
+    """
+    wanted: WaitCondition[Unstructured] = ready() if condition is None else condition
+    check_wait(wanted, timeout)
+    manifests = await resolve_manifests(
+        client,
+        source,
+        namespace,
+        # An object of a kind that is not served does not exist, which may be what is waited for.
+        skip_unknown_kinds=wanted(None),
+        identity_only=True,
+    )
+    waits = [Wait(each.at(client), each.name, wanted) for each in manifests]
+    limit = asyncio.timeout(None if timeout == math.inf else max(timeout, 0.0) or None)
+    pending = set(waits)
+    try:
+        async with limit:
+            await _run(waits, pending, only_once=timeout <= 0)
+    except TimeoutError:
+        if not limit.expired():  # a TimeoutError of a call, not of this wait
+            raise
+    if pending:
+        raise _timed_out(manifests, waits, pending, wanted.description, timeout)
+    return [each.last for each in waits if each.last is not None]
+
+
+async def _run(
+    waits: Sequence[Wait[Unstructured]], pending: set[Wait[Unstructured]], *, only_once: bool
+) -> None:
+    """Wait for all; those for which the condition holds are removed from `pending`.
+
+    Raises:
+        MastheadError: If one of them fails; the others are given up.
+    """
+    # First come, first served: so all are checked once before the first watch begins.
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(wait: Wait[Unstructured]) -> None:
+        async with slots:
+            is_done = await _holds_now(wait, only_once=only_once)
+        if not is_done and only_once:
+            return
+        if not is_done:
+            async with slots:
+                await wait.until_true()
+        pending.discard(wait)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in waits:
+                group.create_task(run(each))
+    except BaseExceptionGroup as failed:
+        first = failed.exceptions[0]
+        raise first from first.__cause__
+
+
+async def _holds_now(wait: Wait[Unstructured], *, only_once: bool) -> bool:
+    if only_once:
+        return await wait.holds_now(timeout=None)
+    try:
+        # The deadline of all applies, not that of one call.
+        return await wait.holds_now(timeout=math.inf)
+    except (StatusError, TransportError):
+        # Whether it is transient is decided by the wait itself, which lists again.
+        return False
+
+
+def _timed_out(
+    manifests: Sequence[Manifest],
+    waits: Sequence[Wait[Unstructured]],
+    pending: set[Wait[Unstructured]],
+    description: str,
+    timeout: float,
+) -> DeadlineError:
+    lines = [
+        f"{manifest.obj.kind} {manifest.obj.key}: {wait.state}"
+        for manifest, wait in zip(manifests, waits, strict=True)
+        if wait in pending
+    ]
+    more = len(lines) - _SHOWN
+    shown = [*lines[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
+    return DeadlineError(
+        f"waited {timeout:g} s until {description} for all of {len(waits)} objects; still missing {len(lines)}:"
+        + "".join(f"\n  {each}" for each in shown)
+        + "\nWait longer, or look at their status and events.",
+        verb="GET",
+    )
