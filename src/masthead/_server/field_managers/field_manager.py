@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import (
     ApplyConflicts,
@@ -44,26 +43,6 @@ _FIRST: Final = "before-first-apply"
 _UNKNOWN: Final = "unknown"
 _CURRENT: Final = "current-operation"
 """Stands for the manager of a write until it is known whether the write changes anything."""
-_UNTRACKED: Final = FieldSet.of(
-    ("f:apiVersion",),
-    ("f:kind",),
-    ("f:metadata",),
-    *(
-        ("f:metadata", f"f:{name}")
-        for name in (
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "selfLink",
-            "uid",
-            "clusterName",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-        )
-    ),
-)
-"""The fields that nobody manages."""
 
 
 def field_manager_of(served: ServedResource, subresource: str) -> FieldManager:
@@ -166,19 +145,8 @@ class FieldManager:
     def _merged(
         self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, *, force: bool
     ) -> tuple[Plain | None, Managers]:
-        merged, managers = apply(
-            old,
-            config,
-            self._api_version,
-            dict(fields.managers),
-            key,
-            self.versions,
-            self._filters,
-            force=force,
-        )
-        if (applied := managers.pop(key, None)) is not None and (rest := applied.fields - _UNTRACKED):
-            managers[key] = ManagedSet(rest, self._api_version)
-        return merged, managers
+        managers, version = fields.managers, self._api_version
+        return apply(old, config, version, managers, key, self.versions, self._filters, force=force)
 
     def _merged_over_last_applied(
         self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, refused: ApplyConflicts
@@ -223,12 +191,11 @@ class FieldManager:
         current = self._key(_CURRENT)
         managers = update(old, new, self._api_version, before.managers, current, self.versions, self._filters)
         changed = managers.pop(current, None)
-        fields = changed.fields - _UNTRACKED if changed is not None else FieldSet()
         after = before._replace(managers=managers, times=dict(before.times))
-        if fields:
+        if changed is not None:
             key = self._key(manager or _UNKNOWN)
-            if (previous := managers.get(key)) is not None:
-                fields |= previous.fields
+            previous = managers.get(key)
+            fields = changed.fields if previous is None else changed.fields | previous.fields
             managers[key] = ManagedSet(fields, self._api_version)
             after.times[key] = now
         merge_oldest(after)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.gvk import GroupVersion
 from masthead._schema.openapi import custom_object
 from masthead._schema.schema import Schema
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
-from masthead._schema.structured_merge.types import merge_type_of
+from masthead._schema.structured_merge.types import MergeTypes
 from masthead._server import scheme
 from masthead._server.definitions.builtin import DEFINITIONS, schema_of_kind
 from masthead._server.resources.go_decoder import decoder_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from masthead._server.wire.plain import Plain
 
 __all__ = ["BuiltinVersions", "CustomVersions", "KindVersions", "ScaleVersions", "versions_of"]
+
+_TYPES: Final = MergeTypes(DEFINITIONS)
+"""How the built-in types merge, which custom resources refer to for their metadata."""
 
 
 class KindVersions(Protocol):
@@ -169,7 +172,7 @@ class CustomVersions:
         if found is None:
             version = self._definition.versions[GroupVersion.parse(api_version).version]
             schema = version.schema if version.schema != Schema() else None
-            found = self._types[api_version] = merge_type_of(custom_object(schema, version.gvk), DEFINITIONS)
+            found = self._types[api_version] = _TYPES.of(custom_object(schema, version.gvk))
         return found
 
 
@@ -203,7 +206,7 @@ class ScaleVersions:
 
 @functools.cache
 def _builtin_type(gvk: GroupVersionKind) -> MergeType:
-    return merge_type_of(schema_of_kind(scheme.object_class(gvk)), DEFINITIONS)
+    return _TYPES.of(schema_of_kind(scheme.object_class(gvk)))
 
 
 def _complete(gvk: GroupVersionKind, found: Plain) -> Plain:
