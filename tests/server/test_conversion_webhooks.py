@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.server.calls import MERGE_PATCH, Caller
+from tests.server.calls import APPLY_PATCH, MERGE_PATCH, Caller
 from tests.server.conversion_webhook import ConversionWebhook
 from tests.server.custom_definitions import DEFINITIONS, NAME, WIDGETS, define, version_of, widget
 
@@ -294,3 +294,23 @@ def test_history_is_that_of_the_stored_version(cluster: QuietCluster, webhook: C
     assert [each.type for each in cluster.server.history(first)] == ["ADDED"]
     with pytest.raises(InvalidValueError, match="webhook"):
         cluster.server.history(second)
+
+
+@pytest.mark.parametrize("size", [1, 3_000], ids=["small", "large"])
+def test_managers_of_other_versions_are_asked_in_theirs(
+    cluster: QuietCluster, webhook: ConversionWebhook, size: int
+) -> None:
+    define_converted(cluster, webhook.conversion())
+    first = widget(spec={"color": "red", **{f"a{number}": 1 for number in range(size)}})
+    cluster.call("PATCH", f"{WIDGETS}/a?fieldManager=one", first, content_type=APPLY_PATCH)
+
+    second = widget(version="v2", spec={"b": 2})
+    made = cluster.call("PATCH", f"{SECOND}/a?fieldManager=two", second, content_type=APPLY_PATCH)
+    clash = widget(version="v2", spec={"a0": 3})
+    refused = cluster.caller.call("PATCH", f"{SECOND}/a?fieldManager=two", clash, content_type=APPLY_PATCH)
+
+    assert {each["manager"]: each["apiVersion"] for each in made["metadata"]["managedFields"]} == {
+        "one": "example.com/v1",
+        "two": "example.com/v2",
+    }
+    assert refused.failure[2] == 'Apply failed with 1 conflict: conflict with "one": .spec.a0'

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_configuration", "read_configuration"]
 
-_NOT_YAML: Final = re.compile(rb"\\[/u]")
-"""Escapes that YAML does not have, or has only in part."""
+_ESCAPE: Final = rb"\u"
+"""Begins an escape that YAML has for no surrogates."""
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _INT64: Final = 2**63
 
@@ -36,7 +36,7 @@ def decode_configuration(body: bytes) -> YamlDocument:
 
 def _decode(body: bytes) -> YamlDocument:
     # JSON decodes many times faster, and nearly always means the same.
-    if body.startswith(b"{") and _NOT_YAML.search(body) is None:
+    if body.startswith(b"{") and _ESCAPE not in body:
         try:
             found = decode(body)
         except JsonError:
