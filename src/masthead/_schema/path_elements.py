@@ -24,7 +24,7 @@ from masthead._schema.schema import CONTAINERS
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from masthead._schema.schema import Json
 
@@ -212,7 +212,7 @@ def _value_text(value: Json) -> str:
         case str():
             return quoted(value)
         case list():
-            return f"[{','.join(map(_value_text, value))}]"
+            return f"[{','.join(_value_text(each) for each in cast('Iterable[Json]', value))}]"
         case dict():
             fields = sorted(cast("dict[str, Json]", value).items())
             return "".join(f"{name}={_value_text(each)}" for name, each in fields)
