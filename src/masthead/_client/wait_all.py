@@ -22,7 +22,7 @@ from masthead._client.wait import Wait, check_wait
 from masthead.errors import DeadlineError, StatusError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from masthead._client.conditions import WaitCondition
     from masthead._client.documents import Source
@@ -96,23 +96,39 @@ async def _run(
     Raises:
         MastheadError: If one of them fails; the others are given up.
     """
-    # First come, first served: so all are checked once before the first watch begins.
+
+    async def check(wait: Wait[Unstructured]) -> None:
+        if await _holds_now(wait, only_once=only_once):
+            pending.discard(wait)
+
+    async def watch(wait: Wait[Unstructured]) -> None:
+        await wait.until_true()
+        pending.discard(wait)
+
+    # All are checked before the first is watched, so that a deadline finds out about each of them.
+    await _each(check, waits)
+    if not only_once:
+        await _each(watch, [wait for wait in waits if wait in pending])
+
+
+async def _each(
+    do: Callable[[Wait[Unstructured]], Awaitable[None]], waits: Sequence[Wait[Unstructured]]
+) -> None:
+    """Do something for all waits, a few at a time.
+
+    Raises:
+        MastheadError: What the first failure raises; the others are cancelled.
+    """
     slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def run(wait: Wait[Unstructured]) -> None:
+    async def do_one(wait: Wait[Unstructured]) -> None:
         async with slots:
-            is_done = await _holds_now(wait, only_once=only_once)
-        if not is_done and only_once:
-            return
-        if not is_done:
-            async with slots:
-                await wait.until_true()
-        pending.discard(wait)
+            await do(wait)
 
     try:
         async with asyncio.TaskGroup() as group:
             for each in waits:
-                group.create_task(run(each))
+                group.create_task(do_one(each))
     except BaseExceptionGroup as failed:
         first = failed.exceptions[0]
         raise first from first.__cause__

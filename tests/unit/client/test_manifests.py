@@ -32,6 +32,7 @@ from masthead.api.core.v1 import ConfigMap, ConfigMapList
 from masthead.errors import ConflictError, DeadlineError, ManifestError, ServiceUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CRD = {
@@ -127,7 +128,7 @@ class Cluster(ManifestVerbs):
 
     namespace = "home"
 
-    def __init__(self, api: FakeApi) -> None:
+    def __init__(self, api: Callable[[SentRequest], FakeResponse]) -> None:
         self.network = FakeTransport(api)
         super().__init__(context_over(self.network, field_manager="me"))
         self.discovery = DiscoveryClient(self._context.rest)
