@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from tests.conformance.resources import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.conformance.target import Target
 
@@ -24,9 +24,13 @@ PATCH_TYPES = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
 }
 COMPARED_HEADERS = ("Allow", "Content-Type", "Location", "Retry-After", "Warning", "WWW-Authenticate")
 """The headers compared in each response. A case may add more where it is about them."""
+
+USER_AGENT = "case/1.0 (conformance)"
+"""The part before the slash is the manager of what a case writes, unless it names another."""
 
 LONGEST_SHOWN_BODY = 4096
 LONGEST_WAIT = "10"
@@ -154,9 +158,15 @@ class Api:
     def patch(
         self, resource: str, name: str, patch: object, *, by: str = "merge", **query: Query
     ) -> CallResponse:
-        """Change an object, or ``name/subresource``; `by` is ``merge``, ``json``, ``strategic`` or a media type."""
+        """Change an object, or ``name/subresource``; `by` is one of `PATCH_TYPES` or a media type."""
         headers = {"Content-Type": PATCH_TYPES.get(by, by)}
         return self.request("PATCH", self.path(resource, name), patch, query=query, headers=headers)
+
+    def apply(
+        self, resource: str, name: str, configuration: object, manager: str = "one", **query: Query
+    ) -> CallResponse:
+        """Apply the configuration of an object, or of ``name/subresource``, as a manager."""
+        return self.patch(resource, name, configuration, by="apply", fieldManager=manager, **query)
 
     def delete(self, resource: str, name: str, options: object = None, **query: Query) -> CallResponse:
         """Remove an object."""
@@ -199,7 +209,7 @@ class Api:
         path: str,
         body: object = None,
         *,
-        query: dict[str, Query] | None = None,
+        query: Mapping[str, Query] | None = None,
         headers: dict[str, str] | None = None,
         compare: tuple[str, ...] = (),
         pick: Callable[[Any], object] | None = None,
@@ -231,7 +241,7 @@ class Api:
 
     @contextmanager
     def stream(
-        self, path: str, *, query: dict[str, Query] | None = None, headers: dict[str, str] | None = None
+        self, path: str, *, query: Mapping[str, Query] | None = None, headers: dict[str, str] | None = None
     ) -> Iterator[Watch]:
         """Send a request whose response is a stream of events, and keep it open during the block."""
         step = self._step("GET", path, None, query, headers)
@@ -258,7 +268,7 @@ class Api:
         method: str,
         path: str,
         body: object,
-        query: dict[str, Query] | None,
+        query: Mapping[str, Query] | None,
         headers: dict[str, str] | None,
     ) -> Step:
         parameters = {name.removesuffix("_"): _written(value) for name, value in (query or {}).items()}
@@ -269,7 +279,7 @@ class Api:
     def _send(
         self, connection: http.client.HTTPConnection, step: Step, body: object
     ) -> http.client.HTTPResponse:
-        headers = {"Authorization": f"Bearer {self._target.token}"}
+        headers = {"Authorization": f"Bearer {self._target.token}", "User-Agent": USER_AGENT}
         if body is not None:
             headers["Content-Type"] = "application/json"
         headers |= step.sent_headers
@@ -344,9 +354,12 @@ class Api:
             self.quietly("GET", f"{collection}?limit=1")
 
     def _remember(self, step: Step) -> None:
-        if step.method == "POST" and step.status == 201 and "dryRun" not in step.query:
-            self.remove_at_the_end(f"{step.path}/{CallResponse(step).name}")
-        if step.method == "PUT" and step.status == 201:
+        if step.status != 201 or "dryRun" in step.query:
+            return
+        # A Table does not have the name of the object, and without it the path would be that of the collection.
+        if step.method == "POST" and (name := CallResponse(step).name):
+            self.remove_at_the_end(f"{step.path}/{name}")
+        elif step.method in {"PUT", "PATCH"}:
             self.remove_at_the_end(step.path)
 
     def remove_at_the_end(self, path: str) -> None:

@@ -2,6 +2,7 @@
 
 A response keeps its shape: what cannot be the same is replaced by a placeholder in angle brackets.
 Versions and uids become numbers, so that it still shows which of them are the same and which is the newer one.
+Fields that a manager owned in an earlier step are named by that step, because most steps leave them as they are.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class _Words:
         self._generated: dict[str, str] = {}
         self._newest = 0
         self._is_own_group = False
+        self._number = 0
+        self._field_sets: dict[str, int] = {}
         self._sent = {value for step in steps for values in step.query.values() for value in values}
         self._etags = {value for step in steps for value in step.headers.get("ETag", ())}
         self._learn(steps)
@@ -88,6 +91,7 @@ class _Words:
         """Return a request and its response; what is empty is left out."""
         # The hash depends on the name of the group, and so on that of the case.
         self._is_own_group = step.path.startswith(f"/apis/{self._namespace}.")
+        self._number += 1
         result: Plain = {
             "request": f"{step.method} {self._text(step.path)}",
             "query": {
@@ -121,13 +125,15 @@ class _Words:
 
     def _sent_body(self, sent: object) -> object:
         if isinstance(sent, dict):
-            fields = sorted((key, value) for key, value in sent.items() if key != "managedFields")
-            return {key: self._sent_body(value) for key, value in fields}
+            return {key: self._sent_field(key, value) for key, value in sorted(sent.items())}
         if isinstance(sent, list):
             return [self._sent_body(value) for value in sent]
         if isinstance(sent, str):
             return "<a version>" if self._is_known(sent) else self._text(sent)
         return sent
+
+    def _sent_field(self, key: str, value: object) -> object:
+        return self._managed_fields(value) if key == "managedFields" else self._sent_body(value)
 
     def _header(self, value: str) -> str:
         return "<etag>" if value in self._etags else self._text(value)
@@ -155,6 +161,8 @@ class _Words:
                 made[key] = "<a version>"
             elif key in _OF_ONE_BUILD and "gitVersion" in found:
                 made[key] = "<text>"
+            elif key == "causes" and isinstance(value, list):
+                made[key] = [self._value(cause) for cause in _in_order_of_managers(value)]
             elif key in {"clusterIP", "clusterIPs"}:
                 made[key] = _without_addresses(value)
             else:
@@ -163,6 +171,8 @@ class _Words:
 
     def _metadata(self, meta: Plain) -> Plain:
         made = self._object({key: value for key, value in meta.items() if key != "managedFields"})
+        if "managedFields" in meta:
+            made["managedFields"] = self._managed_fields(meta["managedFields"])
         version = meta.get("resourceVersion")
         if isinstance(version, str) and version in self._list_versions and "uid" not in meta:
             old = int(version) < self._newest
@@ -171,7 +181,34 @@ class _Words:
             made["resourceVersion"] = self._object_versions[version]
         if isinstance(meta.get("continue"), str):
             made["continue"] = self._token(meta["continue"], str(version))
-        return made
+        return dict(sorted(made.items()))
+
+    def _managed_fields(self, entries: object) -> object:
+        """Return the entries in an order that does not depend on the clock, if they stand in the order of their times."""
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return self._value(entries)
+        made = [self._managed_entry(entry) for entry in entries]
+        return sorted(made, key=_place_of_entry) if entries == sorted(entries, key=_place_of_entry) else made
+
+    def _managed_entry(self, entry: Plain) -> Plain:
+        made = self._object({key: value for key, value in entry.items() if key != "fieldsV1"})
+        if "fieldsV1" in entry:
+            made["fieldsV1"] = self._fields_or_step(self._fields(entry["fieldsV1"]))
+        return dict(sorted(made.items()))
+
+    def _fields_or_step(self, fields: object) -> object:
+        first = self._field_sets.setdefault(json.dumps(fields), self._number)
+        return f"<as in step {first}>" if fields and first < self._number else fields
+
+    def _fields(self, fields: object) -> object:
+        """Return a set of fields, whose keys may contain uids and the name of the case."""
+        if not isinstance(fields, dict):
+            return self._value(fields)
+        made = {self._text(key): self._fields(below) for key, below in fields.items()}
+        if "f:type" not in made:
+            # Whether the time of a condition that another has made changes with it depends on the clock.
+            made.pop("f:lastTransitionTime", None)
+        return dict(sorted(made.items()))
 
     def _is_known(self, value: object) -> bool:
         return isinstance(value, str) and (value in self._object_versions or value in self._list_versions)
@@ -235,6 +272,20 @@ def _within(value: object) -> Iterator[Plain]:
     elif isinstance(value, list):
         for each in value:
             yield from _within(each)
+
+
+def _in_order_of_managers(causes: list[Plain]) -> list[Plain]:
+    """Return the causes of a Status with conflicts sorted by manager, whose order the real server leaves to chance."""
+    if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        return sorted(causes, key=lambda cause: str(cause.get("message")))
+    return causes
+
+
+def _place_of_entry(entry: Plain) -> tuple[str, ...]:
+    """Return what the server sorts the entries of managed fields by."""
+    return tuple(
+        str(entry.get(key, "")) for key in ("operation", "time", "manager", "apiVersion", "subresource")
+    )
 
 
 def _is_a_moment(found: Plain) -> bool:

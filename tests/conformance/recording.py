@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "recorded"
 _WIDTH = 110
+_ON_ONE_LINE = {"fieldsV1"}
+"""Keys of values that are deep and say little: indented, they would be most of a recording."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,13 @@ def write(new: Recording) -> bool:
 
 def pretty(value: object, indent: int = 0) -> str:
     """Write JSON for people: a value stands on one line where it fits."""
-    short = json.dumps(value, ensure_ascii=False)
+    short = _short(value)
     if len(short) + indent <= _WIDTH or not value or not isinstance(value, dict | list):
         return short
     inner = " " * (indent + 2)
     if isinstance(value, dict):
         parts = [
-            f"{json.dumps(key, ensure_ascii=False)}: {pretty(item, indent + 2)}"
+            f"{json.dumps(key, ensure_ascii=False)}: {_short(item) if key in _ON_ONE_LINE else pretty(item, indent + 2)}"
             for key, item in value.items()
         ]
         opened, closed = "{", "}"
@@ -83,3 +85,7 @@ def pretty(value: object, indent: int = 0) -> str:
         parts = [pretty(item, indent + 2) for item in value]
         opened, closed = "[", "]"
     return f"{opened}\n{inner}" + f",\n{inner}".join(parts) + f"\n{' ' * indent}{closed}"
+
+
+def _short(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -29,9 +29,10 @@ short script of requests that is put to both; after uids, times and versions are
 bodies and events must be the same. The responses of the real server are committed under `tests/conformance/recorded`, so
 that every machine compares with them; where there is a real server, the tests query it again.
 
-Both servers stand alone: no controllers, no kubelet, no service accounts. Left out of the comparison: managed fields, and
-what differs between any two servers (cluster IPs, node ports, the address). What a cluster does by itself (garbage
-collection, emptying namespaces, ending pods) is no part of kube-apiserver, and so is not compared here.
+Both servers stand alone: no controllers, no kubelet, no service accounts. Managed fields are compared in every case, and
+only their times are not. Left out of the comparison is what differs between any two servers (cluster IPs, node ports, the
+address). What a cluster does by itself (garbage collection, emptying namespaces, ending pods) is no part of
+kube-apiserver, and so is not compared here.
 
 This page is written by `make conformance`; `make conformance-record` records the responses of the real server anew.
 """

@@ -8,13 +8,14 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conformance.api import Step
+from tests.conformance.api import Plain, Step
 from tests.conformance.compare import differences
 from tests.conformance.normal import normalised
 from tests.conformance.recording import pretty
 
 UID = "0b7cf0c5-0b0c-4d0f-8a3c-1d2e3f4a5b6c"
 OTHER = "1b7cf0c5-0b0c-4d0f-8a3c-1d2e3f4a5b6c"
+NOW = "2026-01-02T03:04:05Z"
 
 
 def step(body: object = None, *, events: list[Any] | None = None, **query: str) -> Step:
@@ -72,8 +73,60 @@ def test_times_are_dropped_and_their_precision_is_kept() -> None:
     assert found == [{"a": "<time>", "b": "<time with a fraction>", "c": "2001-02-03T04:05:06Z"}]
 
 
-def test_managed_fields_are_dropped() -> None:
-    assert "managedFields" not in normal(step(thing("1", managedFields=[{}])))[0]["metadata"]
+def entry(manager: str = "one", *, at: str = NOW, fields: object = None, **more: str) -> dict[str, object]:
+    return {"manager": manager, "operation": "Update", "time": at, "fieldsV1": fields or {"f:a": {}}, **more}
+
+
+def entries(*steps: Step) -> list[Any]:
+    return [each["metadata"]["managedFields"] for each in normal(*steps)]
+
+
+def test_the_order_of_managers_does_not_depend_on_the_clock() -> None:
+    soon = step(thing("1", managedFields=[entry("one"), entry("two")]))
+    late = step(thing("1", managedFields=[entry("two"), entry("one", at="2026-01-02T03:04:06Z")]))
+
+    assert entries(soon) == entries(late)
+
+
+def test_managers_that_are_not_in_the_order_of_their_times_stay_as_they_are() -> None:
+    wrong = step(thing("1", managedFields=[entry("two"), entry("one")]))
+
+    assert [each["manager"] for each in entries(wrong)[0]] == ["two", "one"]
+
+
+def test_fields_of_an_earlier_step_are_named_by_it() -> None:
+    first: Plain = {"f:a": {}}
+    second: Plain = {"f:a": {}, "f:b": {}}
+    found = entries(
+        step(thing("1", managedFields=[entry(fields=first)])),
+        step(thing("2", managedFields=[entry(fields=second)])),
+        step(thing("3", managedFields=[entry(fields=first), entry("two", fields=second)])),
+    )
+
+    assert [[each["fieldsV1"] for each in each_step] for each_step in found] == [
+        [first],
+        [second],
+        ["<as in step 1>", "<as in step 2>"],
+    ]
+
+
+def test_uids_within_fields_are_numbered_too() -> None:
+    fields: Plain = {"f:ownerReferences": {f'k:{{"uid":"{UID}"}}': {}}}
+
+    assert entries(step(thing("1", managedFields=[entry(fields=fields)])))[0][0]["fieldsV1"] == {
+        "f:ownerReferences": {'k:{"uid":"<uid 1>"}': {}}
+    }
+
+
+def test_conflicts_are_sorted_by_manager() -> None:
+    conflicts = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {name}", "field": field}
+        for name, field in (("two", ".b"), ("one", ".d"), ("two", ".a"))
+    ]
+
+    found = normal(step({"details": {"causes": conflicts}}))[0]["details"]["causes"]
+
+    assert [each["field"] for each in found] == [".d", ".b", ".a"]
 
 
 def test_generated_names_are_known_everywhere() -> None:

@@ -246,7 +246,7 @@ _values(
             {"properties": {"b": {"maximum": 1}}},
         ]
     },
-    {"a": "y", "b": 3},
+    {"a": "y", "b": 6},
 )
 
 # Embedded objects
