@@ -43,7 +43,7 @@ def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
     if of is None or of.is_deduced:
         of = merge_type_of(_schema_of_fields(node), Definitions())
     form = of.form(value)
-    if form is None or form.is_atomic or not value:
+    if form is None or form.is_atomic:
         return value
     if isinstance(form, MapType):
         return _extract_fields(value, node, form) if isinstance(value, dict) else value
@@ -58,18 +58,20 @@ def _extract_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str
     }
     for element, below in node.items():
         kind, name = split_element(element)
-        if kind == "f" and name not in value and not has_children(below) and of.declares(name):
-            zero = _zero(of.type_of(name))
+        if kind == "f" and name not in value and of.declares(name):
+            zero = _zero(below, of.type_of(name))
             if zero is not None:
                 found[name] = zero
     return found
 
 
-def _zero(of: MergeType | None) -> Json:
-    """The zero value of a type; None if it has several."""
+def _zero(node: Node, of: MergeType | None) -> Json:
+    """What a field that is not there was applied as; None if that cannot be told."""
     if of is None or of.scalar is not None:
         return None if of is None else _ZEROS.get(of.scalar)
-    return [] if of.list_type is not None else {}
+    if not has_children(node):
+        return [] if of.list_type is not None else {}
+    return None if of.map_type is None else _extract_fields({}, node, of.map_type) or None
 
 
 def _extract_from_list(value: list[Json], node: Node, of: ListType) -> list[Json]:
