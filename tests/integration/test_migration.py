@@ -108,6 +108,27 @@ async def test_the_annotation_is_kept_for_kubectl(maps: Any) -> None:
     assert json.loads(after.metadata.annotations[LAST_APPLIED])["data"] == {"one": "changed"}
 
 
+MANIFESTS = """
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {one: "1"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {one: "1"}}
+"""
+
+
+@pytest.mark.usefixtures("applied")
+async def test_manifests_that_were_applied_client_side_are_migrated(
+    client: Any, namespace: str, maps: Any
+) -> None:
+    tried = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us", dry_run=True)
+    assert [managers(each) for each in tried] == [[(CSA, "Update"), ("us", "Apply")], [("us", "Apply")]]
+
+    done = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us")
+
+    assert [managers(each) for each in done] == [[("us", "Apply")]] * 2
+    assert (await maps.get("a")).data == {"one": "1"}
+    assert LAST_APPLIED not in done[0].metadata.annotations
+
+
 async def test_a_deployment_is_migrated_with_its_defaults(client: Any, namespace: str) -> None:
     deployments = client.apps_v1.deployments(namespace)
     await deployments.apply_client_side(deployment("web", replicas=2), field_manager=CSA)

@@ -50,7 +50,7 @@ _ports = st.lists(
     unique_by=lambda each: (each["containerPort"], each.get("protocol", "TCP")),
 )
 _container = {
-    "image": _values,
+    "workingDir": _values,
     "env": _env,
     "ports": _ports,
     "args": st.lists(_values, min_size=1, max_size=2),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.conflicts import retry_on
+from masthead._client.migration import apply_and_migrate
 from masthead._sansio.backoff import Attempts
 from masthead.errors import NotFoundError
 
@@ -54,7 +55,8 @@ async def apply_one(
                 field_validation=options.field_validation,
                 timeout=options.timeout,
             )
-        return await resource.apply(
+        return await apply_and_migrate(
+            resource,
             manifest.obj,
             field_manager=options.field_manager,
             force=options.force,

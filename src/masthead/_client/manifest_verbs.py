@@ -48,7 +48,9 @@ class ManifestVerbs(Clientset):
         """Apply manifests: files, directories, text or objects of any kinds, in install order.
 
         Everything is read and checked before the first object is sent. CustomResourceDefinitions and
-        namespaces come first; the kinds of a definition are waited for until they are served.
+        namespaces come first; the kinds of a definition are waited for until they are served. An object that
+        was applied client-side before is migrated, as ``kubectl apply --server-side`` does: see
+        `ResourceClient.upgrade_managed_fields`.
 
         ::
 
