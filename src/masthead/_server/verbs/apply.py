@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -175,14 +176,26 @@ def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> 
 def _decoded(merged: Plain, config: Plain, decoder: Decoder) -> Plain:
     """Convert the values of a merged object to those of its kind, as kube-apiserver does."""
     gvk = decoder.gvk
+    # A copy, because it shares values with the configuration, which may be needed again.
+    copied = copy_json(merged)
     try:
-        if not scheme.is_registered(gvk):
-            return _custom(merged)
-        restored, _ = restore(merged, cast("ApiType", scheme.object_class(gvk)))
-        return decoder.decode(restored)[0]
+        return _builtin(copied, decoder) if scheme.is_registered(gvk) else _custom(copied)
     except Mismatch as error:
         problem = f"unable to convert unstructured object to {_kind(gvk)}: {error}"
         raise _unconvertible(config, gvk, problem) from None
+
+
+def _builtin(merged: Plain, decoder: Decoder) -> Plain:
+    """Return a merged object with the values of its kind.
+
+    Raises:
+        Mismatch: If a value has the wrong type.
+    """
+    with suppress(Mismatch):
+        return decoder.decode(merged)[0]
+    # kube-apiserver does not decode JSON here: it takes some numbers that JSON's decoder refuses, and has other words.
+    restored, _ = restore(merged, cast("ApiType", scheme.object_class(decoder.gvk)))
+    return decoder.decode(restored)[0]
 
 
 def _custom(merged: Plain) -> Plain:
@@ -191,8 +204,7 @@ def _custom(merged: Plain) -> Plain:
 
     meta = {**part(merged, "metadata")}
     meta.pop("creationTimestamp", None)  # nobody can set it, and so nobody reads it
-    # A copy, because it shares values with the configuration, which may be needed again.
-    found = copy_json({name: value for name, value in merged.items() if name not in _HEAD})
+    found = {name: value for name, value in merged.items() if name not in _HEAD}
     return {**found, "metadata": decode_metadata(meta)[0]}
 
 
