@@ -14,7 +14,7 @@ from masthead._schema.path_elements import element_order, invalid_element, read_
 from masthead.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from masthead._schema.path_elements import Path
 
@@ -42,12 +42,14 @@ class FieldSet:
 
     Args:
         root: The tree, in the form that `to_fields_v1` returns, and never changed afterwards.
+        in_order: Whether its elements are in kube-apiserver's order, too.
     """
 
-    __slots__ = ("root",)
+    __slots__ = ("in_order", "root")
 
-    def __init__(self, root: Node | None = None) -> None:
+    def __init__(self, root: Node | None = None, *, in_order: bool = False) -> None:
         self.root: Final[Node] = root or {}
+        self.in_order: Final = in_order
 
     @classmethod
     def of(cls, *paths: Path) -> FieldSet:
@@ -74,7 +76,7 @@ class FieldSet:
 
     def to_fields_v1(self) -> Node:
         """Return it as FieldsV1, with the elements in kube-apiserver's order."""
-        return _sorted(self.root)
+        return self.root if self.in_order else _sorted(self.root)
 
     def __bool__(self) -> bool:
         """Whether it has a member."""
@@ -118,11 +120,15 @@ class FieldSet:
 
     def __sub__(self, other: FieldSet) -> FieldSet:
         """The members that are not in the other set; what lies below a member of it stays."""
-        return FieldSet(_rest(self.root, other.root)) if other.root else self
+        return self._with(_rest(self.root, other.root))
 
     def without_trees(self, other: FieldSet) -> FieldSet:
         """Return the members that are not in the other set, nor below a member of it."""
-        return FieldSet(_outside(self.root, other.root)) if other.root else self
+        return self._with(_outside(self.root, other.root))
+
+    def _with(self, root: Node) -> FieldSet:
+        """The same set if it has lost nothing."""
+        return self if root is self.root else FieldSet(root, in_order=self.in_order)
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths in kube-apiserver's order: of each node first its own members, then those below."""
@@ -192,29 +198,45 @@ def _common(one: Node, other: Node) -> Node:
 
 
 def _rest(one: Node, other: Node) -> Node:
-    found: Node = {}
-    for element, node in one.items():
-        if element == SELF:
-            continue
-        taken = other.get(element)
-        left = (
-            node
-            if taken is None
-            else _node(_rest(node, taken), member=is_member(node) and not is_member(taken))
-        )
-        if left is not None:
-            found[element] = left
-    return found
+    """The members of a node that are not in another; the node itself if that has none of them."""
+    return _reduced(one, other, _left_of)
+
+
+def _left_of(node: Node, taken: Node) -> Node | None:
+    below, member = _rest(node, taken), is_member(node) and not is_member(taken)
+    if below is node and member is is_member(node):
+        return node
+    return _node({each: below[each] for each in below if each != SELF}, member=member)
 
 
 def _outside(one: Node, other: Node) -> Node:
-    found: Node = {}
-    for element, node in one.items():
-        taken = other.get(element)
-        if element == SELF or (taken is not None and is_member(taken)):
+    """The members of a node that are neither in another nor below it; the node itself if that takes none of them."""
+    return _reduced(one, other, _left_outside)
+
+
+def _left_outside(node: Node, taken: Node) -> Node | None:
+    if is_member(taken):
+        return None
+    below = _outside(node, taken)
+    return (
+        below
+        if below is node
+        else _node({each: below[each] for each in below if each != SELF}, member=is_member(node))
+    )
+
+
+def _reduced(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None]) -> Node:
+    """A node without what is taken from its children; the order of what is left does not change."""
+    found = one
+    for element, taken in other.items():
+        node = one.get(element)
+        if node is None or element == SELF or (left := left_of(node, taken)) is node:
             continue
-        left = node if taken is None else _node(_outside(node, taken), member=is_member(node))
-        if left is not None:
+        if found is one:
+            found = dict(one)
+        if left is None:
+            del found[element]
+        else:
             found[element] = left
     return found
 

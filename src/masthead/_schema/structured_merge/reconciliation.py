@@ -20,7 +20,7 @@ def reconcile(fields: FieldSet, of: MergeType) -> FieldSet:
     The other way, from atomic to granular, nothing changes: who owned the whole still owns only that.
     """
     root = _reconcile(fields.root, of)
-    return fields if root is fields.root else FieldSet(root)
+    return fields if root is fields.root else FieldSet(root, in_order=fields.in_order)
 
 
 def _reconcile(node: Node, of: MergeType) -> Node:

@@ -88,7 +88,7 @@ def replace(context: WriteContext, decoded: Plain) -> Written:
     served = context.served
     record = _record(context)
     if record is not None:
-        return _update(context, record, lambda _: new)
+        return _update(context, record, lambda: new)
     if context.subresource or not served.strategy.create_on_update:
         raise served.missing(context.name)
     return _create_by_update(context, new)
@@ -107,7 +107,7 @@ def update(context: WriteContext, change: Callable[[Plain], Plain]) -> Written:
     record = _record(context)
     if record is None:
         raise context.served.missing(context.name)
-    return _update(context, record, change)
+    return _update(context, record, lambda: change(context.served.load(record)))
 
 
 def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Written:
@@ -122,7 +122,7 @@ def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Wri
     """
     record = _record(context)
     if record is not None:
-        return _update(context, record, change, is_apply=True)
+        return _update(context, record, lambda: change(context.served.load(record)), is_apply=True)
     if context.subresource:
         raise context.served.missing(context.name)
     return _create_by_apply(context, change(None))
@@ -180,11 +180,12 @@ def _create_by_apply(context: WriteContext, new: Plain) -> Written:
 
 
 def _update(
-    context: WriteContext, record: Record, change: Callable[[Plain], Plain], *, is_apply: bool = False
+    context: WriteContext, record: Record, make: Callable[[], Plain], *, is_apply: bool = False
 ) -> Written:
+    """Store the next state of an object, which is made when the present one has been read."""
     served = context.served
     old = served.load(record)
-    new = change(served.load(record))
+    new = make()
     if is_apply and new == old and _is_stored(served, record, new) and not is_being_deleted(old):
         # What is applied again and again is nearly always there already.
         steps.warn_of_update(context, new, old)

@@ -19,9 +19,9 @@ from masthead._server import scheme
 from masthead._server.wire.failures import bad_request
 from masthead._server.wire.go_scanner import JsonError, problem_with
 from masthead._server.wire.limits import (
-    DEEPEST,
     LongNumberError,
     count_values,
+    may_nest_too_deeply,
     nests_too_deeply,
     refuse_long_numbers,
     refuse_many_values,
@@ -64,7 +64,7 @@ def decode(data: bytes) -> object:
         if problem := _problem_with_body(data, error):
             raise JsonError(problem) from None
         found = _decode_as_go(data)
-    if data.count(b"{") + data.count(b"[") > DEEPEST and nests_too_deeply(found):
+    if may_nest_too_deeply(data) and nests_too_deeply(found):
         # differs from Go, whose limit is 10,000: no object of the API is as deep.
         raise JsonError(_TOO_DEEP)
     return found

@@ -267,8 +267,11 @@ def manager_errors(manager: str, path: str) -> list[FieldError]:
         manager: The name.
         path: The field that has it.
     """
+    is_long = len(manager.encode()) > _MANAGER_LENGTH
+    if manager.isprintable() and not is_long:
+        return []
     errors: list[FieldError] = []
-    if len(manager.encode()) > _MANAGER_LENGTH:
+    if is_long:
         errors.append(too_long(path, _MANAGER_LENGTH))
     position = 0
     for character in manager:
