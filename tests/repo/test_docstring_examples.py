@@ -37,7 +37,6 @@ SKETCHES = {"masthead._sansio.listwatch:module"}
 """How a machine without I/O is driven: the caller's part is left out."""
 FOR_REAL_CLUSTERS = {
     "masthead._client.actions:logs",
-    "masthead._schema.extraction:module",
     "masthead._sync.actions:logs",
 }
 """What the embedded server does not serve; type checkers still look at it."""

@@ -74,6 +74,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "CHANGELOG.md",
         "SECURITY.md",
         "CODE_OF_CONDUCT.md",
+        "docs/apply.md",
         "docs/client.md",
         "docs/glossary.md",
         "docs/in-cluster.md",
@@ -95,6 +96,7 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
     "document",
     [
         "README.md",
+        "docs/apply.md",
         "docs/client.md",
         "docs/in-cluster.md",
         "docs/informers.md",

@@ -168,8 +168,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         ::
 
-            maps.upgrade_managed_fields("settings", field_manager="my-manager")
-            maps.apply(settings, field_manager="my-manager")
+            await deployments.upgrade_managed_fields("web", field_manager="my-manager")
+            await deployments.apply(Deployment.new("web", labels={"tier": "front"}), field_manager="my-manager")
 
         Args:
             name: The object's name.

@@ -3,7 +3,7 @@
 ::
 
     mine = extract(deployments.get("web"), "my-controller")
-    mine.spec.replicas = 3
+    mine.metadata.labels["tier"] = "front"
     deployments.apply(mine, field_manager="my-controller")
 
 Applying the extracted object unchanged is a no-op: it has the values, and neither more nor fewer fields than were applied. How

@@ -125,8 +125,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
 
         ::
 
-            maps.upgrade_managed_fields("settings", field_manager="my-manager")
-            maps.apply(settings, field_manager="my-manager")
+            deployments.upgrade_managed_fields("web", field_manager="my-manager")
+            deployments.apply(Deployment.new("web", labels={"tier": "front"}), field_manager="my-manager")
 
         Args:
             name: The object's name.
