@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.conformance.case import area
-from tests.conformance.objects import config_map, deployment, named, pod
+from tests.conformance.objects import config_map, deployment, named, pod, service
 
 if TYPE_CHECKING:
     from tests.conformance.api import Api, Plain
@@ -154,6 +154,12 @@ def _(api: Api) -> None:
     body = deployment("a")
     for number in (2**31, 2**63, 1e3, 1e30, -(2**40)):
         api.apply("deployments", "a", {**body, "spec": {**body["spec"], "replicas": number}})
+
+
+@case("numbers that may be texts, beyond their type")
+def _(api: Api) -> None:
+    for number in (2**31 - 1, 2**31, -(2**31) - 1, 1e10, 1.5, True):
+        api.apply("services", "a", service("a", spec={"ports": [{"port": 80, "targetPort": number}]}))
 
 
 @case("values of null")

@@ -42,6 +42,7 @@ _KINDS: Final[Mapping[type, str]] = {
     float: "float64",
 }
 _BITS: Final[Mapping[str, int]] = {"int32": 32, "int64": 64, "uint8": 8}
+_INT32: Final = range(-(2**31), 2**31)
 _INT64: Final = range(-(2**63), 2**63)
 
 
@@ -109,7 +110,7 @@ def _scalar(value: object, wanted: GoValue) -> object:
         case TimeText():
             return _check_json(value, str, "string")
         case IntOrString():
-            return value if isinstance(value, str) else _check_json(_whole(value), int, "int32")
+            return value if isinstance(value, str) else _check_int32(_whole(value))
         case QuantityText():
             return _whole(value)
         case _:  # free-form JSON, and schemas of definitions, which have a decoder of their own
@@ -134,6 +135,14 @@ def _check_json(value: object, wanted: type, name: str) -> object:
         shown = f"number {value}" if found == "number" and wanted is int else found
         raise Mismatch(f"json: cannot unmarshal {shown} into Go value of type {name}")
     return value
+
+
+def _check_int32(value: object) -> object:
+    """Check an integer that has its own JSON decoder."""
+    whole = cast("int", _check_json(value, int, "int32"))
+    if whole not in _INT32:
+        raise Mismatch(f"json: cannot unmarshal number {whole} into Go value of type int32")
+    return whole
 
 
 def _whole(value: object) -> object:
