@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from examples import deploy
 from examples.images_in_use import images_in_use
 from examples.pods_by_node import pods_by_node
 from examples.wait_for_rollout import main
@@ -125,3 +126,27 @@ def test_the_classes_of_the_example_are_those_of_its_definition() -> None:
 @pytest.mark.parametrize("program", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_every_program_is_listed(program: Path) -> None:
     assert f"python examples/{program.name}" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_deploy_shows_makes_and_prunes(
+    kubeconfig_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig_file))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name in ("one", "two"):
+        manifest = f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{a: b}}}}"
+        (folder / f"{name}.yaml").write_text(manifest, "utf-8")
+
+    assert deploy.main(["default", str(folder)]) == 0
+    assert "+++ MERGED/v1.ConfigMap.default.one\n" in capsys.readouterr().out
+    assert deploy.main(["default", str(folder), "--yes"]) == 0
+    assert capsys.readouterr().out == "configmap/one created\nconfigmap/two created\n"
+    assert deploy.main(["default", str(folder)]) == 0
+    assert capsys.readouterr().out == "nothing would change\n"
+    (folder / "two.yaml").unlink()
+    assert deploy.main(["default", str(folder), "--yes"]) == 0
+    assert capsys.readouterr().out == "configmap/one unchanged\nconfigmap/two pruned\n"
+    (folder / "one.yaml").write_text("nothing", "utf-8")
+    assert deploy.main(["default", str(folder), "--yes"]) == 1
+    assert "is not an object" in capsys.readouterr().err

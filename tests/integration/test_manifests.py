@@ -272,3 +272,11 @@ async def test_duplicate_objects_and_conflicting_namespaces_are_errors(client: A
         await client.apply_manifests([config_map("a"), config_map("a")], namespace=namespace)
     with pytest.raises(ManifestError, match="is in namespace 'other', not in"):
         await client.delete_manifests(config_map("a", namespace="other"), namespace=namespace)
+
+
+async def test_what_was_applied_can_be_deleted(client: Any, namespace: str) -> None:
+    done = await client.apply_manifests(WEB, namespace=namespace, field_manager="us")
+
+    gone = await client.delete_manifests(done)
+
+    assert kinds(gone) == ["Deployment", "Service", "ConfigMap", "ServiceAccount"]

@@ -8,7 +8,7 @@ import masthead
 import masthead.aio
 from masthead import conditions
 from masthead._client.watch_event import EventType, WatchEvent
-from masthead.api.apps.v1 import Deployment
+from masthead.api.apps.v1 import DaemonSet, Deployment
 from masthead.api.apps.v1beta1 import Deployment as OldDeployment
 from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
 from masthead.api.extensions.v1beta1 import REMOVED_IN, Ingress, IngressRule
@@ -111,6 +111,25 @@ async def waiting_awaited(client: masthead.aio.Client) -> None:
     assert_type(await pods.wait_for("web", conditions.pod_ready()), Pod)
     assert_type(await pods.wait_for("web", conditions.deleted()), Pod | None)
     assert_type(await client.dynamic("pods").wait_for("web", conditions.exists()), Unstructured)
+
+
+def manifests(client: masthead.Client) -> None:
+    done = client.apply_manifests("...", apply_set=masthead.ApplySet("configmaps/a"), prune=True)
+    assert_type(done, masthead.ApplyResult)
+    assert_type(done[0], Unstructured)
+    assert_type(client.diff_manifests(Deployment.new("web"))[0], masthead.ObjectDiff)
+    client.wait_for_all(done)
+    client.wait_for_all([ConfigMap.new("a"), "text"], conditions.ready() | conditions.deleted(), timeout=1)
+    client.wait_for_all(done, conditions.deployment_rolled_out())
+    assert_type(client.apps_v1.deployments("x").restart("web"), Deployment)
+    assert_type(client.dynamic("deploy").restart("web"), Unstructured)
+    assert_type(client.core_v1.pods("x").wait_for("web", conditions.ready()), Pod)
+    client.core_v1.pods("x").restart("web")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+async def manifests_awaited(client: masthead.aio.Client) -> None:
+    assert_type(await client.apply_manifests(["text", {"kind": "Pod"}]), masthead.ApplyResult)
+    assert_type(await client.apps_v1.daemon_sets("x").restart("web"), DaemonSet)
 
 
 def is_scheduled(pod: Pod) -> bool:

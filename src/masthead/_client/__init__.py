@@ -11,7 +11,7 @@
 | `event`, `watch`, `watchlist` | watches |
 | `rollouts`, `conditions`, `readiness`, `wait` | wait conditions, and waiting for them |
 | `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests, and what they are applied to |
-| `apply_results`, `diffs`, `apply_sets` | what an apply did or would do; the objects that belong together |
+| `apply_results`, `line_diffs`, `diffs`, `apply_sets` | what an apply did or would do; the objects that belong together |
 | `wait_all`, `pruning`, `diff_manifests`, `manifests`, `manifest_verbs` | waiting for, pruning, comparing, applying manifests |
 | `mutations` | mutating objects |
 """

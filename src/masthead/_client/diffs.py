@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from masthead._client.last_applied import LAST_APPLIED
+from masthead._client.line_diffs import unified_diff
 from masthead._meta import yaml
 from masthead._module import set_module
 
@@ -208,7 +208,7 @@ def _file_name(obj: Unstructured) -> str:
 def _unified(name: str, before: Plain | None, after: Plain | None, context: int) -> list[str]:
     old, new = _yaml_lines(before), _yaml_lines(after)
     live, merged = f"LIVE/{name}", f"MERGED/{name}"
-    lines = list(difflib.unified_diff(old, new, live, merged, n=context))
+    lines = unified_diff(old, new, (live, merged), context)
     return [f"diff -u -N {live} {merged}\n", *lines] if lines else []
 
 

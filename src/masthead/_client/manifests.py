@@ -124,7 +124,9 @@ async def delete_manifests(
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
     """
-    manifests = await resolve_manifests(client, source, namespace, skip_unknown_kinds=True)
+    manifests = await resolve_manifests(
+        client, source, namespace, skip_unknown_kinds=True, identity_only=True
+    )
     done: list[Unstructured] = []
 
     async def delete(manifest: Manifest) -> None:
