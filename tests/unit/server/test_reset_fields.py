@@ -65,7 +65,7 @@ def test_status_and_approval_of_a_signing_request_share_its_status() -> None:
 
 
 def test_what_a_kind_does_not_declare_as_reset_is_owned() -> None:
-    assert _kept("networking.k8s.io", "v1", "servicecidrs") == _WRITTEN
+    assert _kept("certificates.k8s.io", "v1beta1", "podcertificaterequests") == _WRITTEN
 
 
 @pytest.mark.parametrize("subresource", ["ephemeralcontainers", "resize"])

@@ -53,7 +53,6 @@ _KEEPS_METADATA: Final = frozenset(
 _RESET: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
     # These declare nothing for the object itself, though they do reset its status.
     ("certificates.k8s.io/podcertificaterequests", ""): (),
-    ("networking.k8s.io/servicecidrs", ""): (),
     ("scheduling.k8s.io/podgroups", ""): (),
     ("certificates.k8s.io/certificatesigningrequests", ""): (_SPEC, _STATUS),
     ("certificates.k8s.io/certificatesigningrequests", "status"): (_SPEC, ("f:status", "f:conditions")),

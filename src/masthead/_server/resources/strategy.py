@@ -158,26 +158,26 @@ class Strategy:
 def _changed(path: str, new: Plain, old: Plain) -> bool:
     """Whether what lies at a path differs."""
     if path == EVERYTHING:
-        return not _alike(_without_metadata(new), _without_metadata(old))
+        return not alike(_without_metadata(new), _without_metadata(old))
     owner, dot, name = path.rpartition(".")
     if dot:
         # Only maps of strings are watched below the top; an empty one is as good as none.
         return (part(new, owner).get(name) or None) != (part(old, owner).get(name) or None)
-    return not _alike(new.get(path), old.get(path))
+    return not alike(new.get(path), old.get(path))
 
 
 def _without_metadata(obj: Plain) -> Plain:
     return {key: value for key, value in obj.items() if key != "metadata"}
 
 
-def _alike(new: object, old: object) -> bool:
+def alike(new: object, old: object) -> bool:
     """Compare as the server does: an empty list is as good as none."""
     if new == old:
         return True
     if isinstance(new, dict) and isinstance(old, dict):
         first, second = cast("Plain", new), cast("Plain", old)
-        return all(_alike(first.get(key), second.get(key)) for key in first.keys() | second.keys())
+        return all(alike(first.get(key), second.get(key)) for key in first.keys() | second.keys())
     if isinstance(new, list) and isinstance(old, list):
         left, right = cast("list[object]", new), cast("list[object]", old)
-        return len(left) == len(right) and all(map(_alike, left, right))
+        return len(left) == len(right) and all(map(alike, left, right))
     return new in _ABSENT and old in _ABSENT

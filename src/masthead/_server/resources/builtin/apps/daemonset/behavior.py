@@ -9,7 +9,7 @@ from masthead._server.resources.behavior import Behavior, StrategyHooks, Warning
 from masthead._server.resources.builtin.apps.daemonset.defaults import DEFAULTS
 from masthead._server.resources.builtin.apps.daemonset.validation import daemon_set_changes, daemon_set_errors
 from masthead._server.resources.builtin.apps.daemonset.warnings import change_warnings
-from masthead._server.resources.validation.checks import same
+from masthead._server.resources.strategy import alike
 from masthead._server.resources.validation.status import counters
 from masthead._server.resources.warnings.pod_controllers import template_warnings_of
 from masthead._server.wire.plain import metadata, part
@@ -43,7 +43,7 @@ def _prepare_daemon_set(daemon_set: Plain, _allocate: Allocator) -> None:
 
 
 def _carry_daemon_set(new: Plain, old: Plain) -> None:
-    changed = not same(part(new, "spec").get("template"), part(old, "spec").get("template"))
+    changed = not alike(part(new, "spec").get("template"), part(old, "spec").get("template"))
     _count_template(new, _template_number(old) + changed)
 
 
