@@ -9,6 +9,7 @@ import pytest
 from tests.conformance.objects import config_map, deployment, workload
 
 from masthead import ManifestError
+from masthead.api.apps.v1 import Deployment
 from masthead.errors import InvalidValueError, NotFoundError
 
 RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
@@ -68,11 +69,12 @@ async def test_a_dry_run_restarts_nothing(client: Any, namespace: str) -> None:
     assert not restarted_at(await deployments.get("web"))
 
 
-async def test_a_dynamic_client_restarts_workloads_only(client: Any, namespace: str) -> None:
+async def test_a_client_of_any_kind_restarts_workloads_only(client: Any, namespace: str) -> None:
     await client.apps_v1.deployments(namespace).create(deployment("web"))
     await client.core_v1.config_maps(namespace).create(config_map("a"))
 
     assert restarted_at(await client.dynamic("deploy", namespace=namespace).restart("web"))
+    assert restarted_at(await client.resource(Deployment, namespace).restart("web"))
     with pytest.raises(InvalidValueError, match="only deployments, daemon sets and stateful sets"):
         await client.dynamic("configmaps", namespace=namespace).restart("a")
     with pytest.raises(NotFoundError):

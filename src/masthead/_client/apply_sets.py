@@ -16,8 +16,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from masthead._meta import names
 from masthead._meta.gvk import GroupKind
 from masthead._module import set_module
 from masthead._version import __version__
@@ -113,9 +114,15 @@ def apply_set_of(given: str | ApplySet) -> ApplySet:
     """An apply set, given as one or by its parent.
 
     Raises:
-        InvalidValueError: If the parent has no name.
+        InvalidValueError: If it is neither, or the parent has no name.
     """
-    return ApplySet(given) if isinstance(given, str) else given
+    found = ApplySet(given) if isinstance(given, str) else given
+    if not isinstance(cast("object", found), ApplySet):
+        raise InvalidValueError(
+            f"apply_set is of type {type(given).__name__}; use an ApplySet, or its parent, as 'configmaps/web'",
+            value=given,
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +217,17 @@ class ApplySetParent:
             kinds = annotations.get(GROUP_RESOURCES) or None
         if kinds is None:
             raise self._refusal(f"has no annotation {GROUP_KINDS}, so its members cannot be found; add it")
+        namespaces = _split(annotations.get(NAMESPACES, ""))
+        # An empty namespace would mean all of them.
+        if any(names.problem_with_dns1123_label(each) for each in namespaces):
+            raise self._refusal(
+                f"has an invalid annotation {NAMESPACES}: {annotations[NAMESPACES]!r}; correct it"
+            )
+        if not all(_split(kinds)):
+            raise self._refusal(f"has an invalid annotation {GROUP_KINDS}: {kinds!r}; correct it")
         own = {self.namespace} if self.namespace else set[str]()
         return Membership(
-            frozenset(_parse_kind(each) for each in _split(kinds)),
-            frozenset({*_split(annotations.get(NAMESPACES, "")), *own}),
+            frozenset(_parse_kind(each) for each in _split(kinds)), frozenset({*namespaces, *own})
         )
 
     def _check(self, id_: str | None, tooling: str | None) -> None:

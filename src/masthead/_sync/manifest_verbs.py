@@ -72,7 +72,8 @@ class ManifestVerbs(Clientset):
                 `ApplySet`.
             prune: Delete members of the apply set that are not in the manifests.
             wait_for_crds: Wait until the kinds of applied definitions are served.
-            wait: Wait until all objects are ready, as `wait_for_all` does, and those that were pruned are gone.
+            wait: Wait until all objects are ready, as `wait_for_all` does, and those that were pruned are gone; not
+                after a dry run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.resource import ResourceClient
+from masthead._sync.restarts import RestartVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ T = TypeVar("T", bound=Object)
 
 
 @set_module("masthead")
-class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
     """The objects of a kind given by its class, built-in or custom.
 
     The status and scale verbs exist for every kind; the server refuses them where a kind has no such
-    subresource.
+    subresource. So does `restart`, which is refused for kinds that have no rollouts.
     """
 
     _async: AsyncTypedResource[T]

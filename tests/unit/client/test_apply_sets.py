@@ -10,6 +10,7 @@ from masthead._client.apply_sets import (
     ApplySet,
     ApplySetParent,
     Membership,
+    apply_set_of,
     parent_name,
     parent_resource,
     with_member_label,
@@ -102,3 +103,30 @@ def test_a_member_is_labelled_as_a_copy() -> None:
     assert obj.metadata.labels == {"app": "web"}
     with pytest.raises(InvalidValueError, match="leave out the label"):
         with_member_label(labelled, "applyset-x-v1")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        ("additional-namespaces", "a,,b"),
+        ("additional-namespaces", "*"),
+        ("additional-namespaces", "a/b"),
+        ("contains-group-kinds", "ConfigMap,"),
+    ],
+)
+def test_a_parent_that_lists_nonsense_is_refused(annotation: str, text: str) -> None:
+    """An empty namespace would mean all of them."""
+    parent = parent_of()
+    configuration: Any = parent.configuration(Membership(frozenset({GroupKind("", "ConfigMap")})))
+    configuration["metadata"]["annotations"][f"applyset.kubernetes.io/{annotation}"] = text
+
+    with pytest.raises(InvalidValueError, match=f"invalid annotation applyset.kubernetes.io/{annotation}"):
+        parent.membership_of(Unstructured.from_dict(configuration))
+
+
+def test_an_apply_set_is_one_or_the_name_of_its_parent() -> None:
+    wrong: Any = 7
+
+    assert apply_set_of("a") == apply_set_of(ApplySet("a"))
+    with pytest.raises(InvalidValueError, match="apply_set is of type int"):
+        apply_set_of(wrong)
