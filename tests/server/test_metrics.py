@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.server.calls import MAPS, config_map
+from tests.server.calls import APPLY_PATCH, MAPS, config_map
 
 import masthead
 
@@ -79,3 +79,10 @@ def test_a_path_with_quotes_is_escaped(caller: Caller) -> None:
     caller.call("GET", '/api/v1/a"b%5Cc')
 
     assert any('resource="a\\"b' in name for name in series(caller))
+
+
+def test_an_apply_is_a_verb_of_its_own(caller: Caller) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    caller.call("PATCH", f"{MAPS}/a?fieldManager=one", config, content_type=APPLY_PATCH)
+
+    assert series(caller)[requests("APPLY", "configmaps", 201, "resource")] == 1

@@ -22,6 +22,7 @@ from masthead._server.verbs import bodies
 from masthead._server.verbs.watch import Watcher
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.request import (
+    APPLY_PATCH_TYPE,
     BAD_ESCAPE,
     ApiRequest,
     ApiResponse,
@@ -185,7 +186,10 @@ class HttpHandler:
     def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:
         recorded.code = code
         line.write(code)
-        self._metrics.count(recorded.info, code)
+        is_apply = recorded.method == "PATCH" and recorded.headers.get("content-type", "").startswith(
+            APPLY_PATCH_TYPE
+        )
+        self._metrics.count(recorded.info, code, is_apply=is_apply)
 
     def _show_metrics(self) -> ApiResponse:
         return ApiResponse(200, self._metrics.render(self.watchers.values()), CONTENT_TYPE)

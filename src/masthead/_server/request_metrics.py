@@ -39,9 +39,9 @@ class RequestMetrics:
         self._build = build
         self._requests: Counter[Labels] = Counter()
 
-    def count(self, info: RequestInfo, code: int) -> None:
-        """Count a request whose response begins."""
-        labels = _labels_of(info, code)
+    def count(self, info: RequestInfo, code: int, *, is_apply: bool = False) -> None:
+        """Count a request whose response begins; an apply is no patch here."""
+        labels = _labels_of(info, code, "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper()))
         # Paths come from clients, so that their number has no other limit.
         if labels not in self._requests and len(self._requests) >= _MOST_SERIES:
             labels = (("code", str(code)), ("resource", "other"))
@@ -75,14 +75,14 @@ class RequestMetrics:
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _labels_of(info: RequestInfo, code: int) -> Labels:
+def _labels_of(info: RequestInfo, code: int, verb: str) -> Labels:
     return (
         ("code", str(code)),
         ("group", info.group),
         ("resource", info.resource),
         ("scope", _scope(info)),
         ("subresource", info.subresource),
-        ("verb", _VERBS.get(info.verb, info.verb.upper())),
+        ("verb", verb),
         ("version", info.version),
     )
 

@@ -3,7 +3,8 @@
 Every write takes the same steps, each a function of its own in `write_steps`:
 
 ==================  ====================================================================================
-decode              read the body and drop unknown fields (`bodies.decode`), or apply a patch (`patch`)
+decode              read the body and drop unknown fields (`bodies.decode`), apply a patch (`patch`), or merge
+                    a configuration (`apply`)
 default, convert    set what the client left out; turn the client's version into the stored one
 field managers      write down in managedFields who has changed what (`masthead._server.field_managers`)
 admit               the namespace must take new objects, and the kind's admission must agree
