@@ -252,13 +252,11 @@ def _sorted(node: Node) -> Node:
     if len(node) == 1:
         [(element, below)] = node.items()
         return {element: _sorted(below)} if below else node
-    # Most elements are fields, which sort by their text; "." comes before them all.
-    if all(element[0] == "f" or element == SELF for element in node):
-        elements = sorted(node)
-    else:
-        elements = sorted((each for each in node if each != SELF), key=element_order)
-        if SELF in node:
-            elements.insert(0, SELF)
+    # Most elements are fields, which sort by their text; "." comes before them all, and items behind.
+    elements = sorted(node)
+    if elements and elements[-1][0] != "f":
+        items = sorted((each for each in elements if each != SELF), key=element_order)
+        elements = [SELF, *items] if SELF in node else items
     return {each: _sorted(below) if (below := node[each]) else LEAF for each in elements}
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from masthead._schema.field_sets import LEAF, FieldSet, united, with_self
+from masthead._schema.field_sets import LEAF, SELF, FieldSet, united
 from masthead._schema.path_elements import field_element
+from masthead._schema.schema import CONTAINERS
 from masthead._schema.structured_merge.items import items_by_element
 from masthead._schema.structured_merge.types import MapType
 
@@ -176,12 +177,14 @@ def _whole(value: Json, of: MergeType | None) -> Node:
     form = None if of is None else of.form(value)
     if form is None or form.is_atomic or not value or not isinstance(value, dict | list):
         return LEAF
-    found: Node = {}
+    found: Node = {SELF: LEAF}
     if isinstance(form, MapType):
         if isinstance(value, dict):
             for name, each in value.items():
-                found[field_element(name)] = _whole(each, form.type_of(name))
+                # There is nothing below scalars, and those are most of it.
+                has_more = each and each.__class__ in CONTAINERS
+                found[field_element(name)] = _whole(each, form.type_of(name)) if has_more else LEAF
     elif isinstance(value, list):
         for element, items in items_by_element(value, form).items():
             found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF
-    return with_self(found)
+    return found if len(found) > 1 else LEAF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._schema.field_sets import LEAF, FieldSet, with_self
 from masthead._schema.path_elements import field_element
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from masthead._schema.structured_merge.types import MergeType
 
 __all__ = ["field_set_of", "named_fields"]
+
+_SCALARS: Final = frozenset({str, int, float, bool})
 
 
 def field_set_of(value: Json, of: MergeType) -> FieldSet:
@@ -42,7 +44,12 @@ def _node_of(value: Json, of: MergeType | None) -> Node | None:
 def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:
     found: Node = {}
     for name, each in value.items():
-        node = _node_of(each, of.type_of(name))
+        type_ = of.type_of(name)
+        # Scalars are members, and most of it.
+        if each.__class__ in _SCALARS and (type_ is None or type_.scalar is not None):
+            found[field_element(name)] = LEAF
+            continue
+        node = _node_of(each, type_)
         if each is None or each == {} or not of.declares(name):
             node = with_self(node)
         if node is not None:

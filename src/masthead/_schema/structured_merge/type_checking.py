@@ -19,6 +19,8 @@ __all__ = ["errors_text", "type_errors"]
 
 _Error: TypeAlias = tuple[str, str]
 """A path and what is wrong with the value there."""
+_OF_STRINGS: Final = frozenset({"string", "untyped"})
+"""The types of scalars that a string has."""
 
 
 def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -> list[str]:
@@ -63,6 +65,9 @@ def _errors_of_map(value: dict[str, Json], of: MapType, allow_duplicates: bool) 
         type_ = of.type_of(name)
         if type_ is None:
             return [*found, (path_text((field_element(name),)), "field not declared in schema")]
+        # Strings are most of it.
+        if each.__class__ is str and type_.scalar in _OF_STRINGS:
+            continue
         if errors := _errors(each, type_, allow_duplicates):
             found += _below(field_element(name), errors)
     return found
