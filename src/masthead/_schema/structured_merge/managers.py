@@ -11,6 +11,7 @@ from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.ownership import field_set_of, named_fields
 from masthead._schema.structured_merge.reconciliation import reconcile
 from masthead._schema.structured_merge.removal import remove_items
+from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,6 +83,7 @@ SYSTEM_FIELDS: Final = FieldSet.of(
     ),
 )
 """What says which object it is, and what the server alone decides: no manager owns it."""
+_UNPRUNED: Final = "failed to prune fields"
 Filter: TypeAlias = "Callable[[FieldSet], FieldSet]"
 """Keeps of a set what a write can own."""
 
@@ -145,8 +147,14 @@ class _Write:
     def type_of(self, api_version: str) -> MergeType:
         return self._versions.type_of(api_version)
 
-    def convert(self, value: Json, to: str) -> Json | None:
-        return value if value["apiVersion"] == to else self._versions.convert(value, to)
+    def convert(self, value: Json, to: str, failure: str = "") -> Json | None:
+        """Convert an object; `failure` says in the words of kube-apiserver what it is that cannot be converted."""
+        if value["apiVersion"] == to:
+            return value
+        try:
+            return self._versions.convert(value, to)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{failure}{error}") from None
 
     def reconcile(self, managers: Managers, live: Json) -> Managers:
         """The managers after changes of the schema, without those of versions that no longer exist."""
@@ -159,7 +167,8 @@ class _Write:
 
     def compare(self, old: Json, new: Json, api_version: str) -> Comparison | None:
         """Compare two objects in a version; None if it does not exist."""
-        before, after = self.convert(old, api_version), self.convert(new, api_version)
+        before = self.convert(old, api_version, "failed to convert old object: ")
+        after = self.convert(new, api_version, "failed to convert new object: ")
         if before is None or after is None:
             return None
         found = compare(before, after, self.type_of(api_version))
@@ -216,6 +225,7 @@ def update(
         filters: What a write to this resource or subresource can own, by version.
 
     Raises:
+        InvalidValueError: If an object cannot be converted to the version of a manager.
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     write = _Write(api_version, versions, filters)
@@ -253,6 +263,7 @@ def apply(
 
     Raises:
         ApplyConflicts: If other managers own fields that would change.
+        InvalidValueError: If an object cannot be converted to the version of a manager.
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     write = _Write(api_version, versions, filters)
@@ -273,7 +284,8 @@ def apply(
 
 def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: ManagedSet) -> Json:
     """Remove what the manager applied last, unless it, or another manager, owns it now."""
-    at_last = write.convert(merged, last.api_version)
+    to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "
+    at_last = write.convert(merged, last.api_version, to_last)
     if not last.fields or at_last is None:
         return merged
     last_type = write.type_of(last.api_version)
@@ -283,7 +295,9 @@ def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: Man
     if pruned is None:
         return merged
     gone = _fields(at_last, last_type) - _fields(pruned, last_type)
-    return write.convert(remove_items(at_last, gone & last_fields, last_type), write.api_version)
+    return write.convert(
+        remove_items(at_last, gone & last_fields, last_type), write.api_version, f"{_UNPRUNED}: "
+    )
 
 
 def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
@@ -292,7 +306,11 @@ def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, f
     for managed in managers.values():
         owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields
     for version in sorted(owned, key=lambda each: (each != first, each)):
-        full, part = write.convert(merged, version), write.convert(pruned, version)
+        failure = (
+            f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
+        )
+        full = write.convert(merged, version, failure % "merged")
+        part = write.convert(pruned, version, failure % "pruned")
         if full is None or part is None:
             continue
         type_ = write.type_of(version)

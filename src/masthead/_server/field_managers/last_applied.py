@@ -14,7 +14,7 @@ from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.comparison import compare
 from masthead._schema.structured_merge.ownership import field_set_of
 from masthead._schema.structured_merge.type_checking import type_errors
-from masthead._server.wire.plain import Plain, part, text
+from masthead._server.wire.plain import Plain, part, text, with_integers
 
 if TYPE_CHECKING:
     from masthead._schema.structured_merge.types import MergeType
@@ -70,7 +70,7 @@ def _written(config: Plain) -> str:
     annotations = {key: each for key, each in part(meta, "annotations").items() if key != _LAST_APPLIED}
     if "annotations" in meta:
         config = {**config, "metadata": {**meta, "annotations": annotations}}
-    written = msgspec.json.encode(config, order="sorted").decode()
+    written = msgspec.json.encode(with_integers(config), order="sorted").decode()
     for character, escape in _ESCAPES.items():
         written = written.replace(character, escape)
     return f"{written}\n"

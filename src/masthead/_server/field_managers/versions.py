@@ -96,7 +96,11 @@ class BuiltinVersions:
         return {**self._head, **self._served.codec.blank({})}
 
     def convert(self, value: Plain, to: str) -> Plain | None:
-        """Return an object in another version of its group; None if the scheme does not have it."""
+        """Return an object in another version of its group; None if the scheme does not have it.
+
+        Raises:
+            InvalidValueError: If an item of a set or of a list with keys stands in it twice.
+        """
         source: str = value["apiVersion"]
         if source == to:
             return value
@@ -110,7 +114,9 @@ class BuiltinVersions:
             found = known.to_storage(found)
         if (known := conversions.get(target.version)) is not None:
             found = known.from_storage(found)
-        return {**_head(target), **_complete(target, found)}
+        converted = {**_head(target), **_complete(target, found)}
+        _check(converted, self.type_of(to), allow_duplicates=False)
+        return converted
 
     def type_of(self, api_version: str) -> MergeType:
         """Return the type of the objects of a version."""
@@ -134,7 +140,7 @@ class CustomVersions:
             InvalidValueError: If a value does not have the type that the schema declares.
         """
         value = {**self._head, **found}
-        self._check(value, self.gvk.api_version, allow_duplicates=True)
+        _check(value, self.type_of(self.gvk.api_version), allow_duplicates=True)
         return value
 
     def to_storage(self, found: Plain) -> Plain:
@@ -159,12 +165,8 @@ class CustomVersions:
         codec = cast("SchemaCodec", self._served.codec)
         found = codec.convert(_without_head(value), source, to)
         converted = {**_head(GroupVersion.parse(to).kind(self.gvk.kind)), **found}
-        self._check(converted, to, allow_duplicates=False)
+        _check(converted, self.type_of(to), allow_duplicates=False)
         return converted
-
-    def _check(self, value: Plain, api_version: str, *, allow_duplicates: bool) -> None:
-        if errors := type_errors(value, self.type_of(api_version), allow_duplicates=allow_duplicates):
-            raise InvalidValueError(errors_text(errors))
 
     def type_of(self, api_version: str) -> MergeType:
         """Return the type of the objects of a version."""
@@ -207,6 +209,11 @@ class ScaleVersions:
 @functools.cache
 def _builtin_type(gvk: GroupVersionKind) -> MergeType:
     return _TYPES.of(schema_of_kind(scheme.object_class(gvk)))
+
+
+def _check(value: Plain, of: MergeType, *, allow_duplicates: bool) -> None:
+    if errors := type_errors(value, of, allow_duplicates=allow_duplicates):
+        raise InvalidValueError(errors_text(errors))
 
 
 def _complete(gvk: GroupVersionKind, found: Plain) -> Plain:

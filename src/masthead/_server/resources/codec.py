@@ -27,14 +27,20 @@ if TYPE_CHECKING:
     from masthead._server.resources.go_decoder import GoDecoder
     from masthead._server.wire.plain import Plain
 
-__all__ = ["QUICK_ITEMS", "Decoder", "GoCodec", "KindDecoder", "ObjectCodec"]
+__all__ = ["QUICK_ITEMS", "Decoder", "GoCodec", "KindDecoder", "ObjectCodec", "is_same_stored"]
 
 _encode: Final = msgspec.json.Encoder().encode
+_encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
 _decode: Final = msgspec.json.Decoder().decode
 _HEAD: Final = frozenset({"metadata", "kind", "apiVersion"})
 _PARTS: Final = frozenset({"spec", "status"})
 QUICK_ITEMS: Final = 300
 """How many objects are decoded and encoded again in the event loop."""
+
+
+def is_same_stored(one: bytes, other: bytes) -> bool:
+    """Tell whether two stored texts are the same object: the order of fields depends on the version that wrote them."""
+    return one == other or _encode_sorted(_decode(b"{" + one)) == _encode_sorted(_decode(b"{" + other))
 
 
 class Decoder(Protocol):

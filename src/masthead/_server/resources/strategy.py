@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypedDict, cast
 
+from masthead._schema.constraints import same_value
 from masthead._server.resources import names
 from masthead._server.wire.plain import Plain, part
 
 EVERYTHING: Final = "*"
 """Stands in `Strategy.watches` for all of an object but its metadata."""
+EVERY_VALUE: Final = "**"
+"""Stands there for the same of JSON without a Go type: an empty list is not as good as none."""
 
 SYSTEM_METADATA: Final = frozenset(
     {"deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences"}
@@ -159,6 +162,8 @@ def _changed(path: str, new: Plain, old: Plain) -> bool:
     """Whether what lies at a path differs."""
     if path == EVERYTHING:
         return not alike(_without_metadata(new), _without_metadata(old))
+    if path == EVERY_VALUE:
+        return not same_value(_without_metadata(new), _without_metadata(old))
     owner, dot, name = path.rpartition(".")
     if dot:
         # Only maps of strings are watched below the top; an empty one is as good as none.

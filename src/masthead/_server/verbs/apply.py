@@ -133,7 +133,7 @@ def _merged(
     except ApplyConflicts as error:
         raise refused_conflicts(error.conflicts) from None
     except (InvalidValueError, UnidentifiedItemError) as error:
-        raise _failure(f"failed to convert merged object: {error}") from None
+        raise _failure(str(error)) from None
     if live is not None and not applied.is_changed:
         return _with_managers(live, applied.entries)
     if context.served.is_custom and decoder.gvk != context.served.gvk:
@@ -163,10 +163,14 @@ def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
 
 def _check_live(live: Plain, fields: FieldManager) -> None:
     """Make sure that a custom resource still has the types of its schema, which may have changed."""
+    gvk = fields.versions.gvk
     try:
         fields.versions.from_storage(live)
     except InvalidValueError as error:
-        raise _mistyped("live", live, fields.versions.gvk, str(error)) from None
+        if part(live, "metadata").get("managedFields"):
+            raise _mistyped("live", live, gvk, str(error)) from None
+        problem = f"failed to convert new object ({_named(live)}; {_kind(gvk)}) to smd typed: {error}"
+        raise _failure(f"failed to create manager for existing fields: {problem}") from None
 
 
 def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:

@@ -49,10 +49,9 @@ def delete(
         StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
     """
     record = cluster.find(served, namespace, name)
-    if served.is_custom:
-        served.load(record)  # which cannot be deleted either if it cannot be converted
-    # A deletion is about metadata alone, and so the object is not converted.
-    served = cluster.catalog.stored_in(served.table) or served
+    if not served.is_custom:
+        # A deletion is about metadata alone, and so the object is not converted.
+        served = cluster.catalog.stored_in(served.table) or served
     found = served.load(record)
     if served.table == "namespaces" and name in _IMMORTAL:
         message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.resources.codec import is_same_stored
 from masthead._server.verbs import write_steps as steps
 from masthead._server.verbs.write_steps import WriteContext
 from masthead._server.wire.failures import StatusFailure, already_exists, conflict
@@ -273,7 +274,7 @@ def _is_stored(served: ServedResource, record: Record, new: Plain) -> bool:
 
     The schema of a custom resource can have changed since: what is stored lacks the defaults of the new one.
     """
-    return not served.is_custom or served.dump(new) == record.value
+    return not served.is_custom or is_same_stored(served.dump(new), record.value)
 
 
 def _completes_deletion(served: ServedResource, new: Plain, old: Plain) -> bool:

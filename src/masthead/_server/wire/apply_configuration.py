@@ -9,6 +9,7 @@ from masthead._server.wire.failures import bad_request
 from masthead._server.wire.go_duplicates import pairs_of
 from masthead._server.wire.go_json import JsonError, decode, type_name
 from masthead._server.wire.go_yaml import YamlDocument, decode_yaml
+from masthead._server.wire.plain import with_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ def decode_configuration(body: bytes) -> YamlDocument:
         StatusFailure: If it is larger than a body may be.
     """
     found = _decode(body)
+    if b"." in body:  # it becomes JSON on its way, in which Go writes whole numbers without a point
+        found = found._replace(value=with_integers(found.value))
     return found._replace(value=_with_floats(found.value)) if _LONG_NUMBER.search(body) else found
 
 

@@ -19,6 +19,7 @@ from masthead._server.wire.go_json import (
     decode,
     refused_kind,
     type_name,
+    wrong_name,
     wrong_type,
 )
 
@@ -71,6 +72,8 @@ def merge_patch_errors(body: bytes) -> list[str]:
 
 def problem_with_kind(patched: Plain, kind: str, api_version: str) -> str:
     """Return the message about a patch that changed an object's kind; empty if it did not."""
+    if problem := wrong_name(patched):
+        return problem
     refusal = refused_kind(patched, b"", kind, api_version)
     if refusal is None:
         return ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 Plain: TypeAlias = dict[str, Any]
 """A JSON object: one of the API, or a part of one."""
+_INT64: Final = 2**63
 
 
 def part(owner: Plain, name: str) -> Plain:
@@ -44,3 +45,12 @@ def has_finalizers(found: Plain) -> bool:
 def is_being_deleted(found: Plain) -> bool:
     """Tell whether an object is marked for deletion."""
     return bool(text(part(found, "metadata"), "deletionTimestamp"))
+
+
+def with_integers(value: object) -> object:
+    """Return plain JSON with integers in place of floats that are whole, as Go writes them."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _INT64 else value
+    if isinstance(value, dict):
+        return {key: with_integers(each) for key, each in cast("Plain", value).items()}
+    return [with_integers(each) for each in cast("list[object]", value)] if isinstance(value, list) else value

@@ -19,7 +19,7 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.go_json import wrong_name
 from masthead._server.wire.limits import too_large
 from masthead._server.wire.patches import spelled
-from masthead._server.wire.plain import Plain, part
+from masthead._server.wire.plain import Plain, part, with_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,18 +40,7 @@ _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
 def _encode(found: Plain) -> bytes:
     data = _encode_json(found)
     # Go writes 2.0 as 2, so that it is an integer when it is read again.
-    return _encode_json(_with_integers(found)) if b".0" in data else data
-
-
-def _with_integers(value: object) -> object:
-    """Return plain JSON with integers in place of floats that are whole."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < _INT64 else value
-    if isinstance(value, dict):
-        return {key: _with_integers(each) for key, each in cast("Plain", value).items()}
-    return (
-        [_with_integers(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
-    )
+    return _encode_json(with_integers(found)) if b".0" in data else data
 
 
 def _copied(found: Plain) -> tuple[Plain, bool]:

@@ -17,7 +17,7 @@ from masthead._server.resources.strategy import (
     ALL_METADATA,
     ANY_FINALIZER,
     CONDITIONAL_UPDATE,
-    EVERYTHING,
+    EVERY_VALUE,
     Facts,
     Strategy,
     generation,
@@ -38,7 +38,7 @@ _VERBS_WHEN_TERMINATING: Final = ("delete", "deletecollection", "get", "list", "
 """What discovery shows of a definition that is being deleted; updates are served all the same."""
 _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
-_FACTS: Final[tuple[Facts, ...]] = (generation(EVERYTHING), CONDITIONAL_UPDATE, ANY_FINALIZER)
+_FACTS: Final[tuple[Facts, ...]] = (generation(EVERY_VALUE), CONDITIONAL_UPDATE, ANY_FINALIZER)
 _STRATEGY: Final = Strategy.of(*_FACTS)
 _STATUS_STRATEGY: Final = Strategy.of(status(ALL_METADATA), *_FACTS)
 

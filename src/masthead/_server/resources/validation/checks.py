@@ -112,15 +112,21 @@ def same(new: object, old: object) -> bool:
     return new == old or (new in _EMPTY and old in _EMPTY) or _pruned(new) == _pruned(old)
 
 
+def same_structs(new: object, old: object) -> bool:
+    """Tell whether two values mean the same, where all that is empty and no list is a struct, which Go tells from none."""
+    return new == old or _pruned(new, _NO_STRUCTS) == _pruned(old, _NO_STRUCTS)
+
+
 _EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
+_NO_STRUCTS: Final[tuple[object, ...]] = (None, [], "")
 
 
-def _pruned(value: object) -> object:
+def _pruned(value: object, empty: tuple[object, ...] = _EMPTY) -> object:
     if isinstance(value, dict):
-        found = {key: _pruned(each) for key, each in cast("dict[str, object]", value).items()}
-        return {key: each for key, each in found.items() if each not in _EMPTY}
+        found = {key: _pruned(each, empty) for key, each in cast("dict[str, object]", value).items()}
+        return {key: each for key, each in found.items() if each not in empty}
     if isinstance(value, list):
-        return [_pruned(each) for each in cast("list[object]", value)]
+        return [_pruned(each, empty) for each in cast("list[object]", value)]
     return value
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from masthead._schema.errors import forbidden, invalid, required
-from masthead._server.resources.validation.checks import each_of, same
+from masthead._server.resources.validation.checks import each_of, same_structs
 from masthead._server.resources.validation.containers import image_space_errors
 from masthead._server.resources.validation.internal_types import difference, inner_pod_spec
 from masthead._server.resources.validation.pod_spec import pod_spec_errors, toleration_errors
@@ -81,7 +81,7 @@ def validate_update(new: Plain, old: Plain) -> Errors:
     errors += _toleration_changes(after, before)
     errors += _gate_changes(after, before)
     fixed = _fixed(after, before)
-    if not same(fixed, before):
+    if not same_structs(fixed, before):
         changed = difference(inner_pod_spec(before), inner_pod_spec(fixed))
         errors.append(forbidden("spec", f"{_FIXED}\n{changed}"))
     return errors
