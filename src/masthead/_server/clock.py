@@ -159,6 +159,11 @@ class _VirtualTimer:
             call()
 
 
+_SECONDS: Final = len("2006-01-02T15:04:05")
+
+
 def stamp(moment: datetime) -> str:
     """Format a time as metadata has it: whole seconds, in UTC."""
-    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+    if moment.tzinfo is not UTC:  # as it nearly always is
+        moment = moment.astimezone(UTC)
+    return f"{moment.isoformat(timespec='seconds')[:_SECONDS]}Z"

@@ -39,7 +39,7 @@ class Comparison(NamedTuple):
 
     def filtered(self, keep: Callable[[FieldSet], FieldSet]) -> Comparison:
         """Return what a filter keeps of each set."""
-        return Comparison(keep(self.added), keep(self.modified), keep(self.removed))
+        return Comparison(*(keep(each) if each else each for each in self))
 
 
 def equal(one: Json, other: Json) -> bool:
@@ -68,7 +68,9 @@ def compare(old: Json, new: Json, of: MergeType) -> Comparison:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     found = _compare(old, new, of)
-    return Comparison(FieldSet(found.added), FieldSet(found.modified), FieldSet(found.removed))
+    return (
+        _SAME if found is _EQUAL else Comparison(*map(FieldSet, (found.added, found.modified, found.removed)))
+    )
 
 
 class _Nodes:
@@ -100,6 +102,7 @@ def _with(node: Node | None, element: str, below: Node) -> Node:
     return node
 
 
+_SAME: Final = Comparison()
 _EQUAL: Final = _Nodes()
 _MODIFIED: Final = _Nodes(modified=LEAF)
 

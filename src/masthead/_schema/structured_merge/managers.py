@@ -139,7 +139,7 @@ class _Write:
 
     def owned(self, fields: FieldSet) -> FieldSet:
         """What of these fields the writer comes to own."""
-        return self.filter_of(self.api_version)(fields) - SYSTEM_FIELDS
+        return self.filter_of(self.api_version)(fields) - SYSTEM_FIELDS if fields else fields
 
     def filter_of(self, api_version: str) -> Filter:
         return self._filters.get(api_version, _keep_all)
@@ -162,7 +162,7 @@ class _Write:
         for key, managed in managers.items():
             if self.convert(live, managed.api_version) is not None:
                 fields = reconcile(managed.fields, self.type_of(managed.api_version))
-                found[key] = managed._replace(fields=fields)
+                found[key] = managed if fields is managed.fields else managed._replace(fields=fields)
         return found
 
     def compare(self, old: Json, new: Json, api_version: str) -> Comparison | None:
@@ -183,25 +183,28 @@ class _Write:
             ApplyConflicts: Unless `force`, if it changes what they own.
         """
         own = compare(old, new, self.type_of(self.api_version)).filtered(self.filter_of(self.api_version))
-        compared: dict[str, Comparison | None] = {self.api_version: own}
+        changes: dict[str, Comparison | None] = {self.api_version: own}
         left: Managers = {}
         conflicts: list[Conflict] = []
-        for key in sorted(managers):
-            managed = managers[key]
+        for key, managed in managers.items():
             if key == writer:
-                left[key] = managed
+                if managed.fields:
+                    left[key] = managed
                 continue
             version = managed.api_version
-            if version not in compared:
-                compared[version] = self.compare(old, new, version)
-            if (change := compared[version]) is None:
+            if version not in changes:
+                changes[version] = self.compare(old, new, version)
+            if (change := changes[version]) is None:
                 continue
-            changed = managed.fields & (change.modified | change.added)
-            conflicts += (Conflict(key, path) for path in changed.paths())
-            left[key] = managed._replace(fields=managed.fields - changed - change.removed)
-        if conflicts and not force:
-            raise ApplyConflicts(conflicts)
-        return {key: managed for key, managed in left.items() if managed.fields}, own
+            changed = change.modified | change.added
+            if not force and changed:
+                conflicts += (Conflict(key, path) for path in (managed.fields & changed).paths())
+            if fields := managed.fields - changed - change.removed:
+                left[key] = managed if fields is managed.fields else ManagedSet(fields, version)
+        if conflicts:
+            # Each manager's are in order; sorting keeps that.
+            raise ApplyConflicts(sorted(conflicts, key=lambda each: each.key))
+        return left, own
 
 
 def update(
@@ -212,6 +215,8 @@ def update(
     key: ManagerKey,
     versions: Versions,
     filters: Mapping[str, Filter],
+    *,
+    is_reconciled: bool = False,
 ) -> Managers:
     """Return who owns what after an update: the writer what it has changed, all others the rest.
 
@@ -223,16 +228,20 @@ def update(
         key: The writer.
         versions: The versions of the kind.
         filters: What a write to this resource or subresource can own, by version.
+        is_reconciled: Whether the entries fit the types of their versions, because these have not changed since.
 
     Raises:
         InvalidValueError: If an object cannot be converted to the version of a manager.
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     write = _Write(api_version, versions, filters)
-    left, change = write.take(live, new, write.reconcile(managers, live), key, force=True)
+    if not is_reconciled:
+        managers = write.reconcile(managers, live)
+    left, change = write.take(live, new, managers, key, force=True)
     before = left.pop(key).fields if key in left else FieldSet()
-    fields = write.owned((before - change.removed) | change.modified | change.added)
-    return {**left, key: ManagedSet(fields, api_version)} if fields else left
+    if fields := write.owned((before - change.removed) | change.modified | change.added):
+        left[key] = ManagedSet(fields, api_version)
+    return left
 
 
 def apply(

@@ -48,6 +48,11 @@ class ManagedFields(NamedTuple):
     times: dict[ManagerKey, str | None]
     stored: dict[ManagerKey, tuple[ManagedSet, Plain]]
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the server itself has written all of them."""
+        return len(self.stored) == len(self.managers)
+
     @classmethod
     def none(cls) -> ManagedFields:
         """Return those of an object that has no managers."""
@@ -143,8 +148,8 @@ def _entry(fields: ManagedFields, key: ManagerKey) -> Plain:
     managed, time = fields.managers[key], fields.times.get(key)
     if key in fields.stored:
         before, entry = fields.stored[key]
-        if managed.fields is before.fields and entry.get("time") == time:
-            return entry
+        if managed.fields is before.fields and time and "time" in entry:
+            return entry if entry["time"] == time else {**entry, "time": time}
     entry = {
         "manager": key.manager,
         "operation": key.operation,

@@ -205,6 +205,13 @@ class FieldManager:
         return ManagerKey(manager, UPDATE, self._api_version, self._subresource)
 
 
+def _united(changed: ManagedSet, rest: ManagedSet | None, before: ManagedSet | None) -> ManagedSet:
+    """Return what a manager owns after a write: what it has changed, and the rest of what it owned before."""
+    fields = changed.fields if rest is None else changed.fields | rest.fields
+    # The set that it had needs not be written again.
+    return before if before is not None and fields == before.fields else changed._replace(fields=fields)
+
+
 def _entries_of(found: Plain | None) -> list[Plain]:
     return part(found or {}, "metadata").get("managedFields") or []
 

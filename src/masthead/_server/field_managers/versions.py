@@ -38,6 +38,11 @@ class KindVersions(Protocol):
         """The kind, in the version of the request."""
         ...
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the types never change."""
+        ...
+
     def from_storage(self, found: Plain) -> Plain:
         """Return an object as the storage has it in the version of the request.
 
@@ -75,6 +80,8 @@ def versions_of(served: ServedResource) -> KindVersions:
 
 class BuiltinVersions:
     """A built-in kind in its versions."""
+
+    is_fixed = True
 
     def __init__(self, served: ServedResource) -> None:
         self.gvk = served.gvk
@@ -125,6 +132,8 @@ class BuiltinVersions:
 
 class CustomVersions:
     """The kind of a definition in its versions."""
+
+    is_fixed = False
 
     def __init__(self, served: ServedResource, version: DefinitionVersion) -> None:
         self.gvk = served.gvk
@@ -180,6 +189,8 @@ class CustomVersions:
 
 class ScaleVersions:
     """The kind of scales, which are not stored and have one version only."""
+
+    is_fixed = True
 
     def __init__(self, gvk: GroupVersionKind) -> None:
         self.gvk = gvk

@@ -259,8 +259,10 @@ def read_version(text: str, *, of_list: bool = False) -> int:
 
 def manager_of_user_agent(agent: str) -> str:
     """Return the field manager of a request that does not name one: the program of its user agent."""
-    printable = filter(str.isprintable, agent.partition("/")[0])
-    name = "".join(itertools.islice(printable, _MANAGER_LENGTH))
+    name = agent.partition("/")[0]
+    if name.isascii() and name.isprintable() and len(name) <= _MANAGER_LENGTH:  # as it nearly always is
+        return name
+    name = "".join(itertools.islice(filter(str.isprintable, name), _MANAGER_LENGTH))
     # Cut at the end of a character.
     return name.encode()[:_MANAGER_LENGTH].decode("utf-8", "ignore")
 
@@ -275,6 +277,8 @@ def manager_errors(manager: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(manager.encode()) > _MANAGER_LENGTH:
         errors.append(too_long(path, _MANAGER_LENGTH))
+    if manager.isprintable():
+        return errors
     for index in itertools.islice(_unprintable(manager), MOST_FINDINGS - len(errors)):
         position = len(manager[:index].encode())
         problem = f"invalid character U+{ord(manager[index]):04X} (at position {position})"
