@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._schema.field_sets import LEAF, SELF, has_children, united
 from masthead._schema.path_elements import field_element, key_names, split_element
-from masthead._schema.schema import Definitions, Schema
+from masthead._schema.schema import Definitions, Schema, is_list, is_object
 from masthead._schema.structured_merge.items import item_element
 from masthead._schema.structured_merge.types import MapType, merge_type_of
 
@@ -46,8 +46,8 @@ def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
     if form is None or form.is_atomic:
         return value
     if isinstance(form, MapType):
-        return _extract_fields(value, node, form) if isinstance(value, dict) else value
-    return _extract_from_list(value, node, form) if isinstance(value, list) else value
+        return _extract_fields(value, node, form) if is_object(value) else value
+    return _extract_from_list(value, node, form) if is_list(value) else value
 
 
 def _extract_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from masthead._schema.field_sets import is_member
 from masthead._schema.path_elements import field_element
+from masthead._schema.schema import is_list, is_object
 from masthead._schema.structured_merge.items import item_element
 from masthead._schema.structured_merge.types import MapType
 
@@ -32,8 +33,8 @@ def _remove(value: Json, node: Node, of: MergeType | None) -> Json:
     if form.is_atomic or not value:
         return None
     if isinstance(form, MapType):
-        return _remove_fields(value, node, form) if isinstance(value, dict) else None
-    return _remove_from_list(value, node, form) if isinstance(value, list) else None
+        return _remove_fields(value, node, form) if is_object(value) else None
+    return _remove_from_list(value, node, form) if is_list(value) else None
 
 
 def _remove_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str, Json] | None:
