@@ -243,18 +243,18 @@ class _ApplyRun:
 
     async def _apply_one(self, manifest: Manifest) -> bool:
         """Apply one; returns whether it could be."""
+        before: Unstructured | None = None
+        is_readable = True
         try:
             before = await read_one(self._client, manifest, self._options.timeout)
-            is_known = True
         except ForbiddenError:
-            # Applying needs no right to read.
-            before, is_known = None, False
+            is_readable = False  # applying needs no right to read
         after = await apply_one(self._client, manifest, self._options)
         if after is None:
             return False
+        outcome = outcome_of(before, after, is_dry_run=self._options.dry_run) if is_readable else "configured"
         self._applied.append(after)
-        is_dry_run = self._options.dry_run
-        self._outcomes.append(outcome_of(before, after, is_dry_run=is_dry_run) if is_known else "configured")
+        self._outcomes.append(outcome)
         return True
 
     async def update_parent(self, opened: OpenApplySet, *, is_superset: bool) -> None:
@@ -282,8 +282,8 @@ class _ApplyRun:
             found.extend(await opened.members_to_prune(self._applied, self._options.timeout))
 
         async def delete(member: Member) -> None:
-            await opened.delete(member, self._options)
-            self._pruned.append(member.obj)
+            if await opened.delete(member, self._options):
+                self._pruned.append(member.obj)
 
         await _each("list the members of", [opened.parent], list_members, str, self._applied)
         await _each("prune", found, delete, str, self._applied)

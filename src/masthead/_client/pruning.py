@@ -110,14 +110,21 @@ class OpenApplySet:
             await apply(force=True)
 
     async def members_to_prune(self, kept: Iterable[Unstructured], timeout: float | None) -> list[Member]:
-        """List the members that are not among the objects to keep, in the order of deletion.
+        """List the members that are neither in the manifests nor among the objects to keep, in the order of deletion.
 
         Only kinds and namespaces that the parent lists are searched.
+
+        Args:
+            kept: The objects of the manifests, as the server returned them: an object that is served by several groups
+                has one UID.
+            timeout: Timeout of each call, in seconds.
 
         Raises:
             MastheadError: As any list.
         """
         uids = {each.metadata.uid for each in kept}
+        # differs from kubectl: an object that was deleted and made anew since it was applied is kept, too.
+        names = {(each.obj.gvk.group_kind, each.obj.key) for each in self.manifests}
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def list_members(found: ApiResource, namespace: str | None) -> list[Member] | MastheadError:
@@ -128,7 +135,11 @@ class OpenApplySet:
                     )
                 except MastheadError as error:
                     return error
-            return [Member(each, found.gvr) for each in listed if each.metadata.uid not in uids]
+            return [
+                Member(each, found.gvr)
+                for each in listed
+                if each.metadata.uid not in uids and (each.gvk.group_kind, each.key) not in names
+            ]
 
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -144,8 +155,11 @@ class OpenApplySet:
         # In reverse, so that what others depend on goes last.
         return installation_order(members, lambda each: each.obj.gvk)[::-1]
 
-    async def delete(self, member: Member, options: ManifestOptions) -> None:
-        """Delete a member, unless it is gone, or another object has taken its name.
+    async def delete(self, member: Member, options: ManifestOptions) -> bool:
+        """Delete a member, unless another object has taken its name.
+
+        Returns:
+            Whether it is deleted, by this or another client.
 
         Raises:
             MastheadError: As any delete.
@@ -161,9 +175,11 @@ class OpenApplySet:
                 timeout=options.timeout,
             )
         except NotFoundError:
-            return
+            return True
         except ConflictError as error:
             _log.warning("prune: %s was replaced by another object since it was listed: %s", member, error)
+            return False
+        return True
 
 
 async def open_apply_set(

@@ -125,9 +125,21 @@ async def test_a_member_that_another_client_deletes_or_replaces_is_no_failure(co
     on = {("DELETE", f"{MAPS}/old"): lambda _: reply(failure(code, reason), code)}
     cluster = cluster_with(found={"set": parent()}, listed=[member("old"), member("older")], on=on)
 
-    await prune(cluster)
+    result = await prune(cluster)
 
     assert cluster.sent[-1] == f"{MAPS}/set"
+    # What was replaced by another object is not pruned: that object is not the one that was listed.
+    gone = {404: ["older", "old"], 409: ["older"]}[code]
+    assert [each.metadata.name for each in result.pruned] == gone
+
+
+async def test_an_object_that_was_made_anew_since_it_was_applied_is_kept() -> None:
+    cluster = cluster_with(found={"set": parent()}, listed=[member("a")])
+
+    result = await prune(cluster)
+
+    assert list(result.pruned) == []
+    assert cluster.sent == [f"{MAPS}/set", f"{MAPS}/a", f"{MAPS}/set"]
 
 
 async def test_a_prune_that_fails_says_what_was_done_and_keeps_the_superset() -> None:
