@@ -1,7 +1,7 @@
 """Random bodies of built-in kinds: the embedded server decodes them as a real one does.
 
-Nulls, values of the wrong type, unknown fields and duplicate keys, in creates, updates and patches: the same status, the
-same message, the same warnings, and the same object where both accept it. Rules about valid values are not compared here:
+Nulls, values of the wrong type, unknown fields and duplicate keys, in creates, updates, patches and applies: the same status, the
+same message, the same warnings, and the same object and managers where both accept it. Rules about valid values are not compared here:
 where either server refuses an object for its contents, it has been decoded.
 
 ``MASTHEAD_RANDOM_BODIES`` is the number of bodies of each kind, ``MASTHEAD_RANDOM_SEED`` what they are made from.
@@ -13,7 +13,7 @@ import json
 import os
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,11 @@ BODIES = int(os.environ.get("MASTHEAD_RANDOM_BODIES", "4"))
 SEED = int(os.environ.get("MASTHEAD_RANDOM_SEED", "1"))
 NAMESPACE = "random-bodies"
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 REFUSED_FOR_CONTENTS = frozenset({403, 404, 409, 422})
+UNDECLARED = "field not declared in schema"
+SEVERAL = ": errors:\n"
+"""What is between the beginning of a message and a list of errors of types."""
 _CHANGING = frozenset(
     {
         *(
@@ -63,6 +67,7 @@ class Response:
     message: str
     warnings: tuple[str, ...]
     body: object
+    managers: object = field(compare=False)
 
     @property
     def is_decoded(self) -> bool:
@@ -89,7 +94,10 @@ def _read(response: http.client.HTTPResponse) -> Response:
     warnings = tuple(response.headers.get_all("Warning") or ())
     body = json.loads(response.read())
     message = _UID.sub("<uid>", _OBJECT.sub("<object>", body.get("message", "")))
-    return Response(response.status, message if response.status >= 400 else "", warnings, _normal(body))
+    managers = _normal(body.get("metadata", {}).get("managedFields"))
+    return Response(
+        response.status, message if response.status >= 400 else "", warnings, _normal(body), managers
+    )
 
 
 def _normal(value: object) -> object:
@@ -169,6 +177,34 @@ def test_changes_are_decoded_alike(minimal: Minimal, servers: tuple[Server, Serv
     finally:
         for server in servers:
             server.send("DELETE", f"{collection}/{name}?gracePeriodSeconds=0", "")
+
+
+@pytest.mark.parametrize("minimal", STORED, ids=titled)
+def test_configurations_are_applied_alike(minimal: Minimal, servers: tuple[Server, Server]) -> None:
+    random = Random(f"{SEED} {titled(minimal)}")
+    bodies = RandomBodies(minimal, random)
+    name = minimal.name.replace("*", NAMESPACE)
+    for _ in range(BODIES):
+        body = bodies.broken(name)
+        strictness = random.choice(("Strict", "Warn", "Ignore"))
+        path = f"{path_of(minimal)}/{name}?dryRun=All&fieldManager=one&fieldValidation={strictness}"
+        real, here = (server.send("PATCH", path, body, APPLY_PATCH) for server in servers)
+        assert not differ_when_applied(real, here), f"PATCH {path}\n{body}\nreal {real}\nhere {here}"
+
+
+def differ_when_applied(real: Response, here: Response) -> bool:
+    if UNDECLARED in real.message and UNDECLARED in here.message:
+        # The real server looks at fields in any order, and at no more of a struct after one that is not declared.
+        return real.status != here.status
+    if SEVERAL in real.message:
+        return _in_order(real.message) != _in_order(here.message)
+    if REFUSED_FOR_CONTENTS & {real.status, here.status}:
+        return False
+    return real != here or real.managers != here.managers
+
+
+def _in_order(message: str) -> list[str]:
+    return sorted(message.splitlines())
 
 
 def _operations(patch: Plain) -> list[Plain]:

@@ -108,11 +108,12 @@ def _scalar(value: object, wanted: GoValue) -> object:
         case ByteString():
             return _bytes(value)
         case TimeText():
-            return _check_json(value, str, "string")
+            # Their decoders say what is wrong with them, in the order of the fields as all errors.
+            return wanted.clean(_check_json(value, str, "string"), Decoding(), "")
         case IntOrString():
             return value if isinstance(value, str) else _check_int32(_whole(value))
         case QuantityText():
-            return _whole(value)
+            return wanted.clean(_whole(value), Decoding(), "")
         case _:  # free-form JSON, and schemas of definitions, which have a decoder of their own
             return value
 

@@ -17,10 +17,11 @@ from masthead._server import scheme
 from masthead._server.field_managers.conflicts import refused_conflicts
 from masthead._server.field_managers.field_manager import field_manager_of
 from masthead._server.resources.deferred_work import in_thread
+from masthead._server.resources.go_decoder import decoder_of
 from masthead._server.resources.go_values import Mismatch
 from masthead._server.resources.unstructured import restore
 from masthead._server.verbs import bodies, write
-from masthead._server.verbs.write_steps import version_of
+from masthead._server.verbs.write_steps import check_names, convert, set_defaults, version_of
 from masthead._server.wire.apply_configuration import read_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.patches import copy_json
@@ -55,9 +56,13 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     served = context.served
     fields = field_manager_of(served, context.subresource)
 
+    def finish(merged: Plain) -> Plain:
+        return convert(served, set_defaults(context, merged))
+
     def change(old: Plain | None) -> Plain:
-        finish = functools.partial(write.to_stored, context)
-        return merge_configuration(context, request, fields, served.codec, old, finish)
+        found = merge_configuration(context, request, fields, served.codec, old, finish)
+        check_names(found, context.namespace, context.name, is_namespaced=served.is_namespaced)
+        return found
 
     # Its managers are those that the merge has found.
     return write.apply(replace(context, manager=None), change)
@@ -233,9 +238,20 @@ def _sends_managers(config: Plain) -> bool:
     """Tell whether a configuration sets managedFields; what cannot be read as such is found by its type."""
     meta: object = config.get("metadata")
     entries: object = cast("Plain", meta).get("managedFields") if isinstance(meta, dict) else None
-    if not isinstance(entries, list):
+    return isinstance(entries, list) and all(map(_is_entry, cast("list[object]", entries)))
+
+
+def _is_entry(value: object) -> bool:
+    if not isinstance(value, dict):
         return False
-    return all(isinstance(each, dict) for each in cast("list[object]", entries))
+    from masthead._meta.metadata import ManagedFieldsEntry
+
+    cls = cast("ApiType", ManagedFieldsEntry)
+    try:
+        decoder_of(cls).clean(restore(cast("Plain", value), cls)[0])
+    except Mismatch:
+        return False
+    return True
 
 
 def _sent_kind(config: Plain) -> str:

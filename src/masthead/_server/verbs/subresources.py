@@ -109,12 +109,10 @@ def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
     _check_is_scale(context)
     decoder = _decoder_of(context)
 
-    def finish(scale: Plain) -> Plain:
-        check_names(scale, context.namespace, context.name, is_namespaced=True)
-        return scale
-
     def applied(scale: Plain) -> Plain:
-        return merge_configuration(context, request, scale_manager(), decoder, scale, finish)
+        found = merge_configuration(context, request, scale_manager(), decoder, scale, lambda merged: merged)
+        check_names(found, context.namespace, context.name, is_namespaced=True)
+        return found
 
     return _rescale(context, applied, is_apply=True)
 
