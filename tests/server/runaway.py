@@ -126,7 +126,7 @@ def _is_own_mistake(response: bytes) -> bool:
     """Whether the server failed, and the real one would not have."""
     if _code_of(response) != 500:
         return False
-    message = re.search(rb'"message": ?"((?:[^"\\]|\\.)*)|message: [\'"]?(.*)', response)
+    message = re.search(rb'"message": ?"((?:[^"\\]|\\.)*)|message: (?:\|-\s+)?[\'"]?(.*)', response)
     text = message and (message[1] or message[2])
     return not text or not KNOWN_500.match(text.decode("utf-8", "replace").replace('\\"', '"'))
 
