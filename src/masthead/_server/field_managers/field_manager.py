@@ -96,13 +96,16 @@ class FieldManager:
         Raises:
             WorkNeeded: If a webhook has to convert something first.
         """
-        sent = metadata(new).pop("managedFields", None)
+        meta = metadata(new)
+        sent = meta.pop("managedFields", None)
+        if live is not None and self._changes_nothing(live, new, sent):
+            _set_entries(meta, _entries_of(live))
+            return
         try:
             fields = self._updated(live, new, sent, manager, now)
         except (InvalidValueError, StatusFailure, UnidentifiedItemError):
             return
-        if fields.managers:
-            metadata(new)["managedFields"] = write_entries(fields)
+        _set_entries(meta, write_entries(fields))
 
     def apply(self, live: Plain | None, config: Plain, manager: str, now: str, *, force: bool) -> Applied:
         """Merge a configuration into an object.
@@ -170,6 +173,16 @@ class FieldManager:
             return before
         return self._tracked(self._old(live), self.versions.from_storage(new), before, manager, now)
 
+    def _changes_nothing(self, live: Plain, new: Plain, sent: list[Plain] | None) -> bool:
+        """Tell at a glance whether a write changes neither the object nor its managers, as many do."""
+        stored = _entries_of(live)
+        if not self.versions.is_fixed or not (self._subresource or sent is None or sent == stored):
+            return False
+        # The entries of other versions may have to go, though nothing else changes.
+        if any(each["apiVersion"] != self._api_version for each in stored):
+            return False
+        return new == _without_managed_fields(live)
+
     def _old(self, live: Plain | None) -> Plain:
         """Return the object before a write, without managedFields."""
         return self._blank if live is None else self.versions.from_storage(_without_managed_fields(live))
@@ -189,14 +202,20 @@ class FieldManager:
         self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str
     ) -> ManagedFields:
         current = self._key(_CURRENT)
-        managers = update(old, new, self._api_version, before.managers, current, self.versions, self._filters)
-        changed = managers.pop(current, None)
+        managers = update(
+            old,
+            new,
+            self._api_version,
+            before.managers,
+            current,
+            self.versions,
+            self._filters,
+            is_reconciled=before.is_stored and self.versions.is_fixed,
+        )
         after = before._replace(managers=managers, times=dict(before.times))
-        if changed is not None:
+        if (changed := managers.pop(current, None)) is not None:
             key = self._key(manager or _UNKNOWN)
-            previous = managers.get(key)
-            fields = changed.fields if previous is None else changed.fields | previous.fields
-            managers[key] = ManagedSet(fields, self._api_version)
+            managers[key] = _united(changed, managers.get(key), before.managers.get(key))
             after.times[key] = now
         merge_oldest(after)
         return after
@@ -210,6 +229,11 @@ def _united(changed: ManagedSet, rest: ManagedSet | None, before: ManagedSet | N
     fields = changed.fields if rest is None else changed.fields | rest.fields
     # The set that it had needs not be written again.
     return before if before is not None and fields == before.fields else changed._replace(fields=fields)
+
+
+def _set_entries(meta: Plain, entries: list[Plain]) -> None:
+    if entries:
+        meta["managedFields"] = entries
 
 
 def _entries_of(found: Plain | None) -> list[Plain]:

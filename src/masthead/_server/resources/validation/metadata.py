@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 _LONGEST_SUBRESOURCE: Final = 256
+_SHORT: Final = 32
+"""Characters of a manager or subresource that is short enough, whatever their encoding."""
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 KNOWN_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
@@ -256,9 +258,12 @@ def _new_finalizers(finalizers: list[str], stored: list[str]) -> Iterator[FieldE
 def _managed_fields(meta: Plain) -> Iterator[FieldError]:
     # Entries that make no sense otherwise are dropped before anything is checked.
     for index, entry in enumerate(items(meta, "managedFields")):
+        manager, subresource = text(entry, "manager"), text(entry, "subresource")
+        if len(manager) < _SHORT and len(subresource) < _SHORT and manager.isprintable():
+            continue
         path = f"metadata.managedFields[{index}]"
-        yield from manager_errors(text(entry, "manager"), f"{path}.manager")
-        if len(text(entry, "subresource").encode()) > _LONGEST_SUBRESOURCE:
+        yield from manager_errors(manager, f"{path}.manager")
+        if len(subresource.encode()) > _LONGEST_SUBRESOURCE:
             yield too_long(f"{path}.subresource", _LONGEST_SUBRESOURCE)
 
 
