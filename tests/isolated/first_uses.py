@@ -169,6 +169,20 @@ def custom_class(_: random.Random) -> None:
     assert found.spec.sizes[0].width == 3
 
 
+def extracted(_: random.Random) -> None:
+    """The fields that a manager owns, for which the merge types of the kind are compiled."""
+    ports: dict[str, Any] = {'k:{"containerPort":80,"protocol":"TCP"}': {".": {}, "f:containerPort": {}}}
+    container = {".": {}, "f:name": {}, "f:ports": ports, "f:resources": {"f:limits": {"f:cpu": {}}}}
+    fields = {"f:spec": {"f:containers": {'k:{"name":"web"}': container}, "f:hostNetwork": {}}}
+    entry = {"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": fields}
+    data = pod()
+    data["metadata"]["managedFields"] = [entry]
+    mine = importlib.import_module("masthead").extract(core().Pod.from_dict(data), "us").to_dict()
+    limits = {"limits": {"cpu": "500m"}}
+    expected = [{"name": "web", "ports": [{"containerPort": 80}], "resources": limits}]
+    assert mine["spec"] == {"containers": expected, "hostNetwork": False}, mine
+
+
 def small_grammars(_: random.Random) -> None:
     meta = importlib.import_module("masthead.meta")
     assert str(meta.Quantity("1024Mi")) == "1Gi"
@@ -221,6 +235,7 @@ QUICK: Final[Sequence[Callable[[random.Random], None]]] = (
     copies,
     any_kind,
     custom_class,
+    extracted,
     small_grammars,
 )
 

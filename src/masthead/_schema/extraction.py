@@ -7,7 +7,7 @@
     deployments.apply(mine, field_manager="my-controller")
 
 Applying the extracted object unchanged is a no-op: it has the values, and neither more nor fewer fields than were applied. How
-fields merge is known from the class of a kind. For a kind without one, the managed fields themselves tell, except for a map
+fields merge is known from the class of a built-in kind. For a custom kind the managed fields themselves tell, except for a map
 that the manager has applied empty: it is taken as it is, with what others have put into it.
 """
 
@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
-from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._schema.field_sets import FieldSet
-from masthead._schema.structured_merge.class_types import merge_type_of_class
+from masthead._schema.structured_merge.class_types import merge_type_of_class, merge_type_of_unknown_kind
 from masthead._schema.structured_merge.extraction import extract_items
 from masthead._schema.structured_merge.items import UnidentifiedItemError
-from masthead._schema.structured_merge.types import DEDUCED
 from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -85,10 +83,10 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
 
 
 def _type_of(obj: Object) -> MergeType:
-    """How an object merges: by its own class or, if it is untyped, by that of its kind."""
-    if not isinstance(obj, Unstructured):
-        return merge_type_of_class(type(obj).api_type)
+    """How an object merges. Of a custom kind its managed fields know better than a class that somebody has written."""
     try:
-        return merge_type_of_class(registry.object_class(obj.gvk))
+        cls = registry.object_class(obj.gvk)
     except UnknownKindError:
-        return DEDUCED
+        return merge_type_of_unknown_kind()
+    is_builtin = cls.__module__.startswith("masthead.api.")
+    return merge_type_of_class(cls) if is_builtin else merge_type_of_unknown_kind()

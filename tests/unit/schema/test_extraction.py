@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.model import Struct, field
+from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._schema.extraction import extract
 from masthead.api.apps.v1 import ControllerRevision, Deployment
@@ -16,8 +19,6 @@ from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from masthead._meta.object import Object
 
 
 def managed(manager: str, fields: dict[str, Any], **more: str) -> dict[str, Any]:
@@ -309,6 +310,45 @@ def test_fields_that_a_class_does_not_have_are_extracted_as_far_as_they_are_owne
     mine = extract(Pod.from_dict(data), "me").to_dict()
 
     assert mine["spec"] == {"newMap": {"a": 1}, "newList": [{"id": 1}], "new": {"c": [3]}}
+
+
+class GadgetSpec(Struct):
+    whole: dict[str, str] = {}
+    items: list[dict[str, Any]] = []
+
+
+class Gadget(Object):
+    GVK = GroupVersionKind("extraction.example.com", "v1", "Gadget")
+
+    spec: GadgetSpec = field(default_factory=GadgetSpec)
+
+
+def test_a_class_that_does_not_tell_how_its_fields_merge_is_no_obstacle() -> None:
+    fields: dict[str, Any] = {
+        "f:metadata": {"f:labels": {}, "f:annotations": {}},
+        "f:spec": {"f:whole": {}, "f:items": {'k:{"id":1}': {".": {}, "f:id": {}}}},
+    }
+    entry = managed("me", fields, apiVersion="extraction.example.com/v1")
+    data = {
+        "metadata": {"name": "g", "labels": {"theirs": "t"}, "managedFields": [entry]},
+        "spec": {"whole": {"a": "1"}, "items": [{"id": 1, "size": 2}, {"id": 2}]},
+    }
+
+    mine = extract(Gadget.from_dict(data), "me").to_dict()
+
+    assert mine["spec"] == {"whole": {"a": "1"}, "items": [{"id": 1}]}
+    assert mine["metadata"] == {"name": "g", "labels": {}, "annotations": {}}
+
+
+def test_a_list_that_the_server_has_made_granular_is_extracted_by_its_items() -> None:
+    fields: dict[str, Any] = {"f:spec": {"f:tolerations": {'k:{"key":"a"}': {".": {}, "f:key": {}}}}}
+    tolerations = [{"key": "b"}, {"key": "a", "effect": "NoSchedule"}]
+    data = {
+        "metadata": {"name": "p", "managedFields": [managed("me", fields, apiVersion="v1")]},
+        "spec": {"tolerations": tolerations},
+    }
+
+    assert extract(Pod.from_dict(data), "me").to_dict()["spec"] == {"tolerations": [{"key": "a"}]}
 
 
 def test_free_form_data_is_extracted_whole() -> None:

@@ -1,11 +1,13 @@
-"""The merge types of classes."""
+"""The merge types of kinds, from their classes."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Final, cast
 
+from masthead._meta.metadata import ObjectMeta
 from masthead._schema.class_definitions import CLASS_DEFINITIONS
+from masthead._schema.schema import Schema
 from masthead._schema.structured_merge.types import MergeTypes
 
 if TYPE_CHECKING:
@@ -13,12 +15,19 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead._schema.structured_merge.types import MergeType
 
-__all__ = ["merge_type_of_class"]
+__all__ = ["merge_type_of_class", "merge_type_of_unknown_kind"]
 
 _TYPES: Final = MergeTypes(CLASS_DEFINITIONS)
 
 
 @functools.cache
 def merge_type_of_class(cls: type[Object]) -> MergeType:
-    """Return how objects of a class merge: a generated one, or one of the user's own."""
+    """Return how objects of a generated class merge."""
     return _TYPES.of(CLASS_DEFINITIONS.reference(cast("ApiType", cls)))
+
+
+@functools.cache
+def merge_type_of_unknown_kind() -> MergeType:
+    """Return how objects merge of whose kind nothing is known but that they have metadata."""
+    metadata = CLASS_DEFINITIONS.reference(cast("ApiType", ObjectMeta))
+    return _TYPES.of(Schema(type="object", properties={"metadata": metadata}, preserve_unknown=True))

@@ -31,7 +31,7 @@ def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
     - Items keep their keys, even if the set has none of them; but keys that have their defaults need not be there.
     - A map or list that is owned, but nothing in it, is empty: its owner has set it so. What is atomic is taken whole.
     - A declared field that is owned, but not there, has its zero value, with which the server leaves it out.
-    - What the type does not declare merges as the set tells: it names the items of lists by their keys or values.
+    - What the type does not declare, or declares as atomic although the set names parts of it, merges as the set tells.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -40,9 +40,10 @@ def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
 
 
 def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
-    if of is None or of.is_deduced:
-        of = merge_type_of(_schema_of_fields(node), Definitions())
-    form = of.form(value)
+    form = None if of is None or of.is_deduced else of.form(value)
+    # Where the type does not tell, or has changed since, the set does.
+    if form is None or (form.is_atomic and has_children(node)):
+        form = merge_type_of(_schema_of_fields(node), Definitions()).form(value)
     if form is None or form.is_atomic:
         return value
     if isinstance(form, MapType):
