@@ -392,6 +392,8 @@ class SchemaCodec:
             return problem
         if not patched.get("kind"):
             return f"Object 'Kind' is missing in '{spelled(patched)}'"
+        if patched.get("apiVersion", "") is None:
+            return ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
         version: str = patched.get("apiVersion") or ""
         if version.count("/") > 1:
             return f"unexpected GroupVersion string: {version}"
