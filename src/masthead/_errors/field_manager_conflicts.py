@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from masthead._meta.v1 import StatusDetails
@@ -30,8 +30,6 @@ _MESSAGE: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HIGHEST: Final = 0x10FFFF
-
-Operation: TypeAlias = Literal["Apply", "Update"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class FieldManagerConflict:
 
     field: str
     manager: str
-    operation: Operation = "Apply"
+    operation: Literal["Apply", "Update"] = "Apply"
     subresource: str = ""
     api_version: str = ""
     time: datetime | None = None

@@ -10,7 +10,7 @@ the entry of the ``Update`` becomes one of an ``Apply``, or a part of the one th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from masthead._meta.patch import Patch
 from masthead._module import set_module
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["find_fields_owners", "upgrade_managed_fields", "upgrade_managed_fields_patch"]
 
-Operation: TypeAlias = Literal["Apply", "Update"]
-
 
 @set_module("masthead")
 def find_fields_owners(
-    obj: Object, operation: Operation, fields: Mapping[str, object]
+    obj: Object, operation: Literal["Apply", "Update"], fields: Mapping[str, object]
 ) -> list[ManagedFieldsEntry]:
     """Find the managers who own all of the given fields.
 
@@ -124,7 +122,7 @@ def upgrade_managed_fields_patch(
 def _upgraded(
     entries: list[ManagedFieldsEntry], csa_manager: str, ssa_manager: str, subresource: str
 ) -> list[ManagedFieldsEntry]:
-    def find(manager: str, operation: Operation) -> list[ManagedFieldsEntry]:
+    def find(manager: str, operation: str) -> list[ManagedFieldsEntry]:
         wanted = (manager, operation, subresource)
         return [each for each in entries if (each.manager, each.operation, each.subresource or "") == wanted]
 
