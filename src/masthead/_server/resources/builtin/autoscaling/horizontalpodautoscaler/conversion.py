@@ -341,15 +341,21 @@ _POLICY: Final[tuple[tuple[str, Callable[[object], object], object], ...]] = (
 
 def _behavior_to_v1(behavior: Plain) -> Plain:
     """Go writes this one with the names of its own fields, and with every field."""
-    made: Plain = {}
-    for direction in _DIRECTIONS:
-        rules = behavior.get(direction)
-        made[direction] = (
-            {rule: part(behavior, direction).get(rule) for rule in _RULES}
-            if isinstance(rules, dict)
-            else None
-        )
+    made = {
+        direction: _rules_to_v1(part(behavior, direction))
+        if isinstance(behavior.get(direction), dict)
+        else None
+        for direction in _DIRECTIONS
+    }
     return cast("Plain", _capitalized(made))
+
+
+def _rules_to_v1(rules: Plain) -> Plain:
+    made = {rule: rules.get(rule) for rule in _RULES}
+    if made["policies"] is not None:
+        names = [name for name, _, _ in _POLICY]
+        made["policies"] = [{name: each.get(name) for name in names} for each in items(rules, "policies")]
+    return made
 
 
 def _capitalized(value: object) -> object:
