@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conformance.objects import config_map, deployment
@@ -11,6 +11,9 @@ from tests.conformance.objects import config_map, deployment
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.patch import Patch
 from masthead.errors import ApplyConflictError, InvalidValueError, NotFoundError
+
+if TYPE_CHECKING:
+    from tests.integration.conftest import Cluster
 
 CSA = "kubectl-client-side-apply"
 
@@ -127,6 +130,38 @@ async def test_manifests_that_were_applied_client_side_are_migrated(
     assert [managers(each) for each in done] == [[("us", "Apply")]] * 2
     assert (await maps.get("a")).data == {"one": "1"}
     assert LAST_APPLIED not in done[0].metadata.annotations
+
+
+@pytest.mark.embedded_only
+@pytest.mark.usefixtures("applied")
+async def test_an_object_that_changes_meanwhile_is_read_again(
+    cluster: Cluster, namespace: str, maps: Any
+) -> None:
+    assert cluster.embedded is not None
+    hit = cluster.embedded.faults.conflict(resource="configmaps", namespace=namespace)
+
+    upgraded = await maps.upgrade_managed_fields("a", field_manager="us")
+
+    assert (hit.hits, managers(upgraded)) == (1, [("us", "Apply")])
+
+
+@pytest.mark.embedded_only
+@pytest.mark.usefixtures("applied")
+async def test_manifests_are_applied_even_if_the_migration_fails(
+    cluster: Cluster, client: Any, namespace: str, maps: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert cluster.embedded is not None
+    refused = cluster.embedded.faults.fail(
+        403, verb="get", resource="configmaps", namespace=namespace, times=None
+    )
+
+    done = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us")
+
+    assert [managers(each) for each in done] == [[(CSA, "Update"), ("us", "Apply")], [("us", "Apply")]]
+    assert f"ConfigMap {namespace}/a is still applied client-side, too" in caplog.text
+    refused.remove()
+    await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us")
+    assert managers(await maps.get("a")) == [("us", "Apply")]
 
 
 async def test_a_deployment_is_migrated_with_its_defaults(client: Any, namespace: str) -> None:
