@@ -134,6 +134,9 @@ def version_of(live: Plain | None) -> str:
 
 def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
     """Make lists null that are stored as null; it matters to their manager alone that they were sent."""
+    # Hardly any object has one, and with what is known of them come the schemas of the built-in kinds.
+    if not any(each == [] or (isinstance(each, dict) and [] in each.values()) for each in new.values()):
+        return
     for owner, name in served.codec.null_lists:
         found = part(new, owner) if owner else new
         if found.get(name) == []:
@@ -142,7 +145,8 @@ def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
 
 def keep_times(new: Plain, old: Plain) -> None:
     """Field managers: keep the times of entries if nothing else changes, so that nothing does."""
-    entries, before = metadata(new).get("managedFields") or [], metadata(old).get("managedFields") or []
+    entries: list[Plain] = metadata(new).get("managedFields") or []
+    before: list[Plain] = metadata(old).get("managedFields") or []
     if len(entries) != len(before) or entries == before:
         return
     if list(map(_timeless, entries)) == list(map(_timeless, before)) and _unmanaged(new) == _unmanaged(old):
