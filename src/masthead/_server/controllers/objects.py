@@ -105,6 +105,9 @@ class ObjectClient:
         served = self.served(table)
         if served is not None:
             manager = self._manager if is_tracked else None
+            if is_tracked:
+                # With the structs that Go writes though they are empty, as the managers see it.
+                content, _ = served.codec.decode(content)
             try:
                 write.create(
                     WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager),

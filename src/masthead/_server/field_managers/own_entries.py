@@ -72,7 +72,8 @@ def _fields(owner: Plain, path: str) -> Plain:
     found: Plain = {}
     for name, value in sorted(owner.items()):
         below = f"{path}.{name}" if path else name
-        if value != "" and below not in _OF_THE_SERVER:
+        # Who applies a condition leaves out what is empty.
+        if below not in _OF_THE_SERVER and (value != "" or not path.startswith("status.")):
             found[f"f:{name}"] = _field(value, below)
     return {name: fields for name, fields in found.items() if fields or name not in {"f:metadata", "f:spec"}}
 

@@ -171,8 +171,11 @@ class DeploymentController:
         """Write the revision of a Deployment, and the condition with which its rollout begins."""
         revision = str(new.annotated(REVISION))
         if text(part(metadata(deployment), "annotations"), REVISION) != revision:
+            # By its status, as kube-controller-manager does it: an annotation of the object raises the generation.
             self._client.update(
-                ref, lambda found: metadata(found).setdefault("annotations", {}).update({REVISION: revision})
+                ref,
+                lambda found: metadata(found).setdefault("annotations", {}).update({REVISION: revision}),
+                subresource="status",
             )
         has_condition = b'"Progressing"' in msgspec.json.encode(part(deployment, "status"))
         if part(deployment, "spec").get("progressDeadlineSeconds") and (is_new or not has_condition):

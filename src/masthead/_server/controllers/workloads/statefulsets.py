@@ -152,6 +152,7 @@ class StatefulSetController:
         meta: Plain = {
             **{key: part(template, "metadata")[key] for key in _COPIED if key in part(template, "metadata")},
             "name": name,
+            "generateName": f"{text(metadata(workload), 'name')}-",
             "labels": {
                 **part(part(template, "metadata"), "labels"),
                 _REVISION: revision.name,
