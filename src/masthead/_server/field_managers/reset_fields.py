@@ -7,7 +7,6 @@ their writes do not change it: so with the containers that ``pods/resize`` leave
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._meta.gvk import GroupVersion
@@ -93,7 +92,6 @@ def _custom_filters(served: ServedResource, version: DefinitionVersion, subresou
     return {served.api_version: _without(_STATUS)} if version.has_status and not subresource else {}
 
 
-@functools.cache
 def _builtin_filters(group: str, name: str, subresource: str, *, has_status: bool) -> Filters:
     resource = f"{group}/{name}" if group else name
     paths = _reset_paths(resource, subresource, has_status=has_status)
