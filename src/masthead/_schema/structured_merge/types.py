@@ -190,7 +190,7 @@ class MergeTypes:
             keeps_unknown: Whether it lies in one that keeps unknown fields, and so does, too.
         """
         if name := schema.target:
-            found = self._of_name(name)
+            found = self.named(name)
             if schema.map_type and found.map_type is not None:
                 is_atomic = schema.map_type == "atomic"
                 return MergeType(
@@ -201,7 +201,8 @@ class MergeTypes:
             return found
         return self._compile(schema, keeps_unknown=keeps_unknown or bool(schema.preserve_unknown))
 
-    def _of_name(self, name: str) -> MergeType:
+    def named(self, name: str) -> MergeType:
+        """Return the merge type of the schema of a full name; it is compiled once."""
         found = self._named.get(name)
         if found is None:
             if name == _QUANTITY:

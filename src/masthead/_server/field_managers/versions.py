@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.gvk import GroupVersion
@@ -11,7 +10,7 @@ from masthead._schema.schema import Schema
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._schema.structured_merge.types import MergeTypes
 from masthead._server import scheme
-from masthead._server.definitions.builtin import DEFINITIONS, schema_of_kind
+from masthead._server.definitions.builtin import DEFINITIONS, name_of
 from masthead._server.resources.go_decoder import decoder_of
 from masthead.errors import InvalidValueError
 
@@ -87,6 +86,7 @@ class BuiltinVersions:
         self.gvk = served.gvk
         self._served = served
         self._head = _head(served.gvk)
+        self._types: dict[str, MergeType] = {}
 
     def from_storage(self, found: Plain) -> Plain:
         """Return an object as the storage has it in the version of the request."""
@@ -127,7 +127,11 @@ class BuiltinVersions:
 
     def type_of(self, api_version: str) -> MergeType:
         """Return the type of the objects of a version."""
-        return _builtin_type(GroupVersion.parse(api_version).kind(self.gvk.kind))
+        found = self._types.get(api_version)
+        if found is None:
+            kind = GroupVersion.parse(api_version).kind(self.gvk.kind)
+            found = self._types[api_version] = _builtin_type(kind)
+        return found
 
 
 class CustomVersions:
@@ -217,9 +221,8 @@ class ScaleVersions:
         return _builtin_type(self.gvk)
 
 
-@functools.cache
 def _builtin_type(gvk: GroupVersionKind) -> MergeType:
-    return _TYPES.of(schema_of_kind(scheme.object_class(gvk)))
+    return _TYPES.named(name_of(cast("ApiType", scheme.object_class(gvk))))
 
 
 def _check(value: Plain, of: MergeType, *, allow_duplicates: bool) -> None:
