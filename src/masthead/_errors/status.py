@@ -235,9 +235,7 @@ class UnsupportedMediaTypeError(StatusError):
 
     reason_name: ClassVar[str] = "UnsupportedMediaType"
     usual_code: ClassVar[int] = 415
-    advice = (
-        "Use another patch kind; custom resources, and the embedded server, take no strategic merge patch."
-    )
+    advice = "Use another patch kind; custom resources take no strategic merge patch."
 
 
 class InvalidError(StatusError):
