@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_object", "merge_configuration"]
 
+_NO_MANAGERS: Final = "failed to create manager for existing fields"
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 
 
@@ -131,8 +132,19 @@ def _merged(
 ) -> Plain:
     """Merge a configuration, in any thread."""
     config = _configuration(request, fields)
-    if context.served.is_custom and live is not None:
-        _check_live(live, fields)
+    # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
+    is_other_kind = context.served.is_custom and decoder.gvk != context.served.gvk
+    unknown = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
+    is_tracked = bool(part(live or {}, "metadata").get("managedFields"))
+    if is_other_kind and not is_tracked:
+        problem = f"failed to convert live object (/; {_kind(decoder.gvk)}) to proper version: {unknown}"
+        raise _failure(f"{_NO_MANAGERS}: {problem}")
+    # An object without managers is looked at first: it is to get one.
+    if is_tracked:
+        _check_types(config, fields)
+    _check_live(context, live, fields)
+    if not is_tracked:
+        _check_types(config, fields)
     try:
         applied = fields.apply(live, config, context.manager or "", now, force=context.options.is_forced)
     except ApplyConflicts as error:
@@ -141,10 +153,8 @@ def _merged(
         raise _failure(str(error)) from None
     if live is not None and not applied.is_changed:
         return _with_managers(live, applied.entries)
-    if context.served.is_custom and decoder.gvk != context.served.gvk:
-        # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
-        problem = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
-        raise _unconvertible(config, decoder.gvk, problem)
+    if is_other_kind:
+        raise _unconvertible(config, decoder.gvk, unknown)
     return _with_managers(finish(_decoded(applied.found, config, decoder)), applied.entries)
 
 
@@ -154,20 +164,26 @@ def _with_managers(found: Plain, entries: list[Plain]) -> Plain:
 
 
 def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:
-    """Decode a configuration, and check its kind and the types of its fields."""
+    """Decode a configuration, and check its kind."""
     gvk = fields.versions.gvk
     found = read_configuration(lambda: bodies.yaml_document(request))
     if (sent := _sent_kind(found)) != _kind(gvk):
         raise bad_request(f"invalid object type: {sent}")
     if _sends_managers(found):
         raise bad_request("metadata.managedFields must be nil")
-    if errors := type_errors(found, fields.versions.type_of(gvk.api_version)):
-        raise _mistyped("patch", found, gvk, errors_text(errors[:MOST_FINDINGS]))
     return found
 
 
-def _check_live(live: Plain, fields: FieldManager) -> None:
+def _check_types(config: Plain, fields: FieldManager) -> None:
+    gvk = fields.versions.gvk
+    if errors := type_errors(config, fields.versions.type_of(gvk.api_version)):
+        raise _mistyped("patch", config, gvk, errors_text(errors[:MOST_FINDINGS]))
+
+
+def _check_live(context: WriteContext, live: Plain | None, fields: FieldManager) -> None:
     """Make sure that a custom resource still has the types of its schema, which may have changed."""
+    if live is None or not context.served.is_custom:
+        return
     gvk = fields.versions.gvk
     try:
         fields.versions.from_storage(live)
@@ -175,7 +191,7 @@ def _check_live(live: Plain, fields: FieldManager) -> None:
         if part(live, "metadata").get("managedFields"):
             raise _mistyped("live", live, gvk, str(error)) from None
         problem = f"failed to convert new object ({_named(live)}; {_kind(gvk)}) to smd typed: {error}"
-        raise _failure(f"failed to create manager for existing fields: {problem}") from None
+        raise _failure(f"{_NO_MANAGERS}: {problem}") from None
 
 
 def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> StatusFailure:
