@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from tests.sequences.bodies import merged, named, without_empty_metadata
 from tests.sequences.custom_kinds import retyped
 from tests.sequences.managed_fields import aged, tampered
 from tests.sequences.patches import json_patch, merge_patch, with_directives
@@ -104,13 +105,13 @@ class Composer:
 
     def _create(self) -> None:
         kind = self._kind()
-        body = _merged(self._body(kind), kind.shape.make(self._random))
+        body = merged(self._body(kind), kind.shape.make(self._random))
         self._send(Step("POST", f"{kind.path}{self._query()}", body, agent=self._agent()), keep=True)
 
     def _apply_all(self) -> None:
         """Apply a configuration that has all that an object needs."""
         kind = self._kind()
-        self._send_apply(kind, _merged(self._body(kind), kind.shape.make(self._random)))
+        self._send_apply(kind, merged(self._body(kind), kind.shape.make(self._random)))
 
     def _apply(self) -> None:
         """Apply what the manager applied before, with changes, or something new."""
@@ -142,9 +143,14 @@ class Composer:
     ) -> None:
         manager = manager or self._random.choice(MANAGERS)
         if not is_plain and self._random.random() < 0.06:
-            config = _named(spoil(self._random, config), kind)
+            config = named(spoil(self._random, config), kind)
+        if not is_plain and self._random.random() < 0.01:
+            config = {
+                **config,
+                self._random.choice(("kind", "apiVersion")): self._random.choice(("", "Other", None, 7)),
+            }
         if not kind.has_strategic_patch:
-            config = _without_empty_metadata(config)
+            config = without_empty_metadata(config)
         query = self._query(fieldManager=manager, apply=True)
         path = f"{self._path(kind, subresource)}{query}"
         found = self._send(
@@ -169,8 +175,9 @@ class Composer:
             body["metadata"]["resourceVersion"] = "{stale}"
         if self._random.random() < 0.3 or self.changes_definitions:
             body["metadata"].pop("managedFields", None)
-        if self._random.random() < 0.05:
-            body = _named(spoil(self._random, body), kind)
+        # Of a scale of a custom resource that it cannot decode, the real server does not say what is wrong.
+        if self._random.random() < 0.05 and subresource != "/scale":
+            body = named(spoil(self._random, body), kind)
         path = f"{self._path(kind, subresource)}{self._query()}"
         self._send(Step("PUT", path, body, agent=self._agent()), keep=subresource != "/scale")
 
@@ -181,7 +188,7 @@ class Composer:
             return
         changed = self._changed(kind, live)
         if self._random.random() < 0.05:
-            changed = _named(spoil(self._random, changed), kind)
+            changed = named(spoil(self._random, changed), kind)
         self._send_patch(kind, live, changed)
 
     def _send_patch(self, kind: Kind, live: Plain, changed: Plain, subresource: str = "") -> None:
@@ -289,7 +296,7 @@ class Composer:
         live = self._read(kind)
         if live is None:
             return
-        config = _merged(self._body(kind), kind.shape.make(self._random))
+        config = merged(self._body(kind), kind.shape.make(self._random))
         written = json.dumps(config, separators=(",", ":"))
         text = self._random.choice((written, written, "{}", "no JSON", "[]"))
         patch = deepcopy(config)
@@ -335,14 +342,14 @@ class Composer:
 
     def _changed(self, kind: Kind, body: Plain) -> Plain:
         for _ in range(self._random.choice((0, 1, 1, 1, 2, 3))):
-            body = _named(kind.shape.change(self._random, body), kind)
+            body = named(kind.shape.change(self._random, body), kind)
         return body
 
     def _kind(self) -> Kind:
         return self._versions[0] if self._random.random() < 0.6 else self._random.choice(self._versions)
 
     def _body(self, kind: Kind) -> Plain:
-        return _merged(kind.head, kind.minimum)
+        return merged(kind.head, kind.minimum)
 
     def _path(self, kind: Kind, subresource: str = "") -> str:
         return f"{kind.path}/{{name}}{subresource}"
@@ -366,32 +373,3 @@ class Composer:
         if random.random() < 0.01:
             options["force"] = "true"
         return f"?{urlencode(options)}" if options else ""
-
-
-def _merged(one: Plain, other: Plain) -> Plain:
-    """Both objects; what both have is the first one's, lists included."""
-    merged = {**deepcopy(other), **deepcopy(one)}
-    for name in one.keys() & other.keys():
-        if isinstance(one[name], dict) and isinstance(other[name], dict):
-            merged[name] = _merged(one[name], other[name])
-    return merged
-
-
-def _named(body: Any, kind: Kind) -> Plain:
-    """The body, for the right object: another one would not be removed at the end."""
-    if not isinstance(body, dict):
-        return kind.head
-    metadata = body.get("metadata")
-    named = {**metadata, "name": "{name}"} if isinstance(metadata, dict) else {"name": "{name}"}
-    return {**kind.head, **body, "metadata": named}
-
-
-def _without_empty_metadata(config: Plain) -> Plain:
-    """The configuration of a custom resource without empty lists and maps of its metadata.
-
-    kube-apiserver stores them and never shows them; only that the next write makes a new version gives it away.
-    """
-    metadata = config.get("metadata")
-    if not isinstance(metadata, dict):
-        return config
-    return {**config, "metadata": {name: each for name, each in metadata.items() if each not in ({}, [])}}

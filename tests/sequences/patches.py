@@ -50,6 +50,7 @@ def with_directives(random: Random, patch: Any) -> Any:
     changed = {name: with_directives(random, each) for name, each in patch.items()}
     if "name" in changed and random.random() < 0.2:
         return {"name": changed["name"], "$patch": "delete"}
-    if random.random() < 0.03:
+    # Not in the policies of a scaler: an empty list of them is not defaulted, unlike one that is missing.
+    if "periodSeconds" not in changed and random.random() < 0.03:
         changed["$patch"] = random.choice(("replace", "delete", "merge", "odd"))
     return changed

@@ -25,12 +25,15 @@ _TIME = re.compile(r"20(?:2[6-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(r'(resourceVersion\\*":\\*")\d+')
 _IP = re.compile(r'"(10\.\d+\.\d+\.\d+)"')
-_PRINTED = re.compile(r"""(Invalid value: "|missing in ')\{.*?\}("|')(?=: |$)""", re.DOTALL)
-"""An object in a message, whose fields have an order of their own."""
+_PRINTED = (
+    re.compile(r"(missing in ')\{.*\}(')", re.DOTALL),
+    re.compile(r'(Invalid value: ")\{.*\}(": )', re.DOTALL),
+)
+"""Objects in a message, whose fields have an order of their own."""
 _CHANGED_LINES = re.compile(r"\n@@ .*", re.DOTALL)
 """The lines that differ between two pods as the source code of the real server declares them."""
-_UNDECLARED = re.compile(r"\.[^.\n]*: field not declared in schema")
-"""Of several undeclared fields of an object, any one is reported."""
+_UNDECLARED = ": field not declared in schema"
+"""The end of a message about a field: which one of an object is reported, and what else in it, is random."""
 _NAMES = itertools.count()
 
 
@@ -176,7 +179,7 @@ def _failure(body: Any) -> Any:
         [each.get("reason", ""), each.get("field", ""), _message(each)]
         for each in details.get("causes") or []
     ]
-    message = "\n".join(sorted(_message(body).split("\n")))
+    message = "\n".join(_lines(_message(body)))
     if len(causes) > 1:
         message = message.partition(":")[0]  # the causes follow, in any order
     return {
@@ -189,5 +192,16 @@ def _failure(body: Any) -> Any:
 
 
 def _message(body: Any) -> str:
-    message = _UNDECLARED.sub(".*: field not declared in schema", body.get("message", ""))
-    return _PRINTED.sub(r"\1{…}\2", _CHANGED_LINES.sub("", message))
+    message = _CHANGED_LINES.sub("", body.get("message", ""))
+    for printed in _PRINTED:
+        message = printed.sub(r"\1{…}\2", message)
+    return message
+
+
+def _lines(message: str) -> list[str]:
+    """The lines of a message, sorted; of those about types, only which objects have undeclared fields, if any has."""
+    lines = sorted(message.split("\n"))
+    if not any(line.endswith(_UNDECLARED) for line in lines):
+        return lines
+    head = [line for line in lines if not line.startswith("  .") and not line.endswith(_UNDECLARED)]
+    return head + [line.rpartition(".")[0] for line in lines if line.endswith(_UNDECLARED)]

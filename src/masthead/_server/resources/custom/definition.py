@@ -17,7 +17,7 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.c
     is_condition_true,
 )
 from masthead._server.resources.versions import precedence
-from masthead._server.wire.plain import Plain, items, part, text
+from masthead._server.wire.plain import Plain, items, part, text, with_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,10 @@ class DefinitionVersion:
         """The schema of the objects."""
         from masthead._schema.schema import Schema
 
-        return Schema.from_plain(part(part(self.plain, "schema"), "openAPIV3Schema"))
+        # It was stored, and so a default of 2.0 is an integer by now.
+        return Schema.from_plain(
+            cast("Plain", with_integers(part(part(self.plain, "schema"), "openAPIV3Schema")))
+        )
 
     @functools.cached_property
     def has_embedded(self) -> bool:
