@@ -92,7 +92,7 @@ class BuiltinVersions:
         """Return an object as the storage has it in the version of the request."""
         if not self._served.has_own_shape:
             return {**self._head, **found}
-        return {**self._head, **_complete(self.gvk, self._served.from_storage(found))}
+        return {**self._head, **self._served.codec.decode(self._served.from_storage(found))[0]}
 
     def to_storage(self, found: Plain) -> Plain:
         """Return an object of the version of the request as the storage has it."""
