@@ -110,9 +110,10 @@ class FieldSet:
 
     def __or__(self, other: FieldSet) -> FieldSet:
         """The members of either."""
-        if not other.root or self.root is other.root:
-            return self
-        return FieldSet(_united(self.root, other.root)) if self.root else other
+        if not self.root:
+            return other
+        root = _united(self.root, other.root)
+        return self if root is self.root else FieldSet(root)
 
     def __and__(self, other: FieldSet) -> FieldSet:
         """The members of both."""
@@ -151,10 +152,15 @@ def with_self(node: Node | None) -> Node:
 
 
 def _united(one: Node, other: Node) -> Node:
-    found = dict(one)
+    """The members of both nodes; the first node itself if it has them all."""
+    found = one
     for element, node in other.items():
-        present = found.get(element)
-        found[element] = node if present is None else _united_nodes(present, node)
+        present = one.get(element)
+        both = node if present is None else _united_nodes(present, node)
+        if both is not present:
+            if found is one:
+                found = dict(one)
+            found[element] = both
     return found
 
 
