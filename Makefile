@@ -99,6 +99,7 @@ bench: $(READY) ## Measure decoding, startup, server, client and informers, besi
 	$(BIN)/python -m benchmarks.schemas
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.server
+	$(BIN)/python -m benchmarks.server --apply
 	$(BIN)/python -m benchmarks.requests
 	$(BIN)/python -m benchmarks.sync
 	$(BIN)/python -m benchmarks.watch
