@@ -50,10 +50,6 @@ class KindVersions(Protocol):
         """
         ...
 
-    def to_storage(self, found: Plain) -> Plain:
-        """Return an object of the version of the request as the storage has it."""
-        ...
-
     def blank(self) -> Plain:
         """Return an object of the version of the request in which nothing is set."""
         ...
@@ -93,10 +89,6 @@ class BuiltinVersions:
         if not self._served.has_own_shape:
             return {**self._head, **found}
         return {**self._head, **self._served.codec.decode(self._served.from_storage(found))[0]}
-
-    def to_storage(self, found: Plain) -> Plain:
-        """Return an object of the version of the request as the storage has it."""
-        return self._served.to_storage(_without_head(found))
 
     def blank(self) -> Plain:
         """Return an object in which nothing is set, with the structs that Go writes though they are empty."""
@@ -156,10 +148,6 @@ class CustomVersions:
         _check(value, self.type_of(self.gvk.api_version), allow_duplicates=True)
         return value
 
-    def to_storage(self, found: Plain) -> Plain:
-        """Return an object without its kind."""
-        return _without_head(found)
-
     def blank(self) -> Plain:
         """Return an object in which nothing is set."""
         return {**self._head, "metadata": {}}
@@ -202,10 +190,6 @@ class ScaleVersions:
     def from_storage(self, found: Plain) -> Plain:
         """Return a scale with its kind, and with the structs that Go writes though they are empty."""
         return {**_head(self.gvk), **_complete(self.gvk, found)}
-
-    def to_storage(self, found: Plain) -> Plain:
-        """Return a scale without its kind."""
-        return _without_head(found)
 
     def blank(self) -> Plain:
         """Return a scale in which nothing is set."""

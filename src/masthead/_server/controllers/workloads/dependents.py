@@ -73,9 +73,14 @@ class Dependent(msgspec.Struct):
         return self.metadata.deletion_timestamp is not None
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the containers of a pod have ended for good."""
+        return self.status.phase in _FINISHED
+
+    @property
     def is_active(self) -> bool:
         """Whether it counts as a replica: neither finished nor being deleted."""
-        return not self.is_terminating and self.status.phase not in _FINISHED
+        return not self.is_terminating and not self.is_finished
 
     @property
     def ready_since(self) -> datetime | None:

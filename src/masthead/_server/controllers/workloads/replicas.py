@@ -128,6 +128,8 @@ class ReplicaController:
             **{name: count for name, count in counts.items() if count},
             "observedGeneration": metadata(workload).get("generation", 0),
         }
+        if self._kind[1] == "ReplicaSet":
+            status["terminatingReplicas"] = sum(pod.is_terminating and not pod.is_finished for pod in pods)
         if conditions := part(workload, "status").get("conditions"):
             status["conditions"] = conditions
         if status != part(workload, "status"):

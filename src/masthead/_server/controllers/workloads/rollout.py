@@ -91,6 +91,11 @@ class ReplicaSetView:
         return int(part(self.content, "status").get(field, 0))
 
     @property
+    def is_observed(self) -> bool:
+        """Whether its controller has written its status."""
+        return bool(self.count("observedGeneration"))
+
+    @property
     def available(self) -> int:
         """How many of its pods are available."""
         return self.count("availableReplicas")
