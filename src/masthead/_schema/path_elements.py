@@ -103,7 +103,7 @@ def _with_integers(value: Json) -> Json:
     """Return a value of several with integers in place of whole numbers."""
     if isinstance(value, dict):
         return {name: _with_integers(each) for name, each in cast("dict[str, Json]", value).items()}
-    if isinstance(value, list):
+    if value.__class__ is list:
         return [_with_integers(each) for each in value]
     return int(value) if value.__class__ is float and value.is_integer() else value
 

@@ -54,9 +54,9 @@ def equal(one: Json, other: Json) -> bool:
 
 
 def _same_booleans(one: Json, other: Json) -> bool:
-    if isinstance(one, dict):
+    if one.__class__ is dict:
         return all(_same_booleans(each, other[name]) for name, each in one.items())
-    if isinstance(one, list):
+    if one.__class__ is list:
         return all(map(_same_booleans, one, other))
     return isinstance(one, bool) == isinstance(other, bool)
 
@@ -127,15 +127,18 @@ def _both(one: _Nodes, other: _Nodes) -> _Nodes:
 def _compare_as(form: Form, old: Json, new: Json) -> _Nodes:
     if form is None or form.is_atomic:
         return _EQUAL if equal(old, new) else _MODIFIED
-    kind = dict if isinstance(form, MapType) else list
-    before: Json = old if isinstance(old, kind) else kind()
-    after: Json = new if isinstance(new, kind) else kind()
-    if not before and not after:
-        # Null and empty differ.
-        return _EQUAL if equal(old, new) else _MODIFIED
     if isinstance(form, MapType):
-        return _compare_maps(before, after, form)
-    return _compare_lists(before, after, form)
+        one: dict[str, Json] = old if old.__class__ is dict else {}
+        other: dict[str, Json] = new if new.__class__ is dict else {}
+        if one or other:
+            return _compare_maps(one, other, form)
+    else:
+        before: list[Json] = old if old.__class__ is list else []
+        after: list[Json] = new if new.__class__ is list else []
+        if before or after:
+            return _compare_lists(before, after, form)
+    # Null and empty differ.
+    return _EQUAL if equal(old, new) else _MODIFIED
 
 
 def _compare_maps(old: dict[str, Json], new: dict[str, Json], of: MapType) -> _Nodes:
@@ -178,16 +181,16 @@ def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
 def _whole(value: Json, of: MergeType | None) -> Node:
     """The node of a value that only one side has: it is a member with all that is in it."""
     form = None if of is None else of.form(value)
-    if form is None or form.is_atomic or not value or not isinstance(value, dict | list):
+    if form is None or form.is_atomic or not value or value.__class__ not in CONTAINERS:
         return LEAF
     found: Node = {SELF: LEAF}
     if isinstance(form, MapType):
-        if isinstance(value, dict):
+        if value.__class__ is dict:
             for name, each in value.items():
                 # There is nothing below scalars, and those are most of it.
                 has_more = each and each.__class__ in CONTAINERS
                 found[field_element(name)] = _whole(each, form.type_of(name)) if has_more else LEAF
-    elif isinstance(value, list):
+    elif value.__class__ is list:
         for element, items in items_by_element(value, form).items():
             found[element] = _whole(items[0], form.items) if len(items) == 1 else LEAF
     return found if len(found) > 1 else LEAF

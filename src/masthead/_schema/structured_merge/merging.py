@@ -28,12 +28,12 @@ def merge(live: Json, config: Json, of: MergeType) -> Json:
     if form is None or form.is_atomic:
         return config
     if isinstance(form, MapType):
-        fields = config if isinstance(config, dict) else {}
-        if not isinstance(live, dict) or not live:
+        fields: dict[str, Json] = config if config.__class__ is dict else {}
+        if live.__class__ is not dict or not live:
             return config
         return _merge_maps(live, fields, form)
-    items = config if isinstance(config, list) else []
-    if not isinstance(live, list) or not live:
+    items: list[Json] = config if config.__class__ is list else []
+    if live.__class__ is not list or not live:
         return config
     return _merge_lists(live, items, form) if items else live
 

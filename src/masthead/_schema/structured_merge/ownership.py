@@ -37,8 +37,8 @@ def _node_of(value: Json, of: MergeType | None) -> Node | None:
     if form is None or form.is_atomic:
         return LEAF
     if isinstance(form, MapType):
-        return _node_of_map(value, form) if isinstance(value, dict) else None
-    return _node_of_list(value, form) if isinstance(value, list) else None
+        return _node_of_map(value, form) if value.__class__ is dict else None
+    return _node_of_list(value, form) if value.__class__ is list else None
 
 
 def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:

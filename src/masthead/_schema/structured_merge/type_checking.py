@@ -47,11 +47,11 @@ def _errors(value: Json, of: MergeType, allow_duplicates: bool) -> list[_Error]:
         return []
     form = of.form(value)
     if isinstance(form, MapType):
-        if isinstance(value, dict):
+        if value.__class__ is dict:
             return _errors_of_map(value, form, allow_duplicates)
         return [("", f"expected map, got {_shown(value)}")]
     if isinstance(form, ListType):
-        if isinstance(value, list):
+        if value.__class__ is list:
             return _errors_of_list(value, form, allow_duplicates)
         return [("", f"expected list, got {_shown(value)}")]
     if of.scalar is None or (check := _SCALARS[of.scalar])[0](value):

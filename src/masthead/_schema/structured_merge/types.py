@@ -149,7 +149,7 @@ class MergeType:
         list_type: ListType | None = None,
         map_type: MapType | None = None,
     ) -> None:
-        self.scalar = scalar
+        self.scalar: Scalar | None = scalar
         self.list_type = list_type
         self.map_type = map_type
 
@@ -226,7 +226,7 @@ class MergeTypes:
                 list_type=self._list(schema, keeps_unknown=keeps_unknown),
                 map_type=self._map(schema, keeps_unknown=keeps_unknown),
             )
-        scalar = _SCALARS.get(schema.type, "untyped")
+        scalar: Scalar = _SCALARS.get(schema.type, "untyped")
         is_other = scalar == "string" and schema.format not in _PLAIN_STRINGS
         return MergeType("untyped" if is_other else scalar)
 

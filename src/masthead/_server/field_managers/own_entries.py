@@ -6,7 +6,7 @@ in which a server starts. These objects need only a few facts of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -80,12 +80,13 @@ def _fields(owner: Plain, path: str) -> Plain:
 
 def _field(value: object, path: str) -> Plain:
     if isinstance(value, dict) and path not in _WHOLE:
-        fields = _fields(value, path)
+        fields = _fields(cast("Plain", value), path)
         return fields if path in _STRUCTS else {".": {}, **fields}
     if isinstance(value, list) and path in _KEYS:
         # Who applies items of a list does not manage the list itself.
         own: Plain = {} if path == "status.conditions" else {".": {}}
-        return own | {_key(item, _KEYS[path]): {".": {}, **_fields(item, f"{path}[]")} for item in value}
+        items = cast("list[Plain]", value)
+        return own | {_key(item, _KEYS[path]): {".": {}, **_fields(item, f"{path}[]")} for item in items}
     return {}
 
 
