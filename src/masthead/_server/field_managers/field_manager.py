@@ -181,6 +181,10 @@ class FieldManager:
         # The entries of other versions may have to go, though nothing else changes.
         if any(each["apiVersion"] != self._api_version for each in stored):
             return False
+        # A write through the scale can leave a manager two entries, which the next write joins.
+        keys = {(each.get("manager"), each.get("operation"), each.get("subresource")) for each in stored}
+        if len(keys) != len(stored):
+            return False
         return new == _without_managed_fields(live)
 
     def _old(self, live: Plain | None) -> Plain:

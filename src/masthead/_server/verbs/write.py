@@ -192,12 +192,14 @@ def _update(
         # What is applied again and again is nearly always there already.
         steps.warn_of_update(context, new, old)
         return Written(record.value)
-    steps.dedup_owners(context, new, is_patch=not context.is_put)
     if context.is_put:
+        steps.dedup_owners(context, new)
         steps.check_uid(context, new, old)
     try:
         steps.check_version(context, new, old)
         steps.track_managers(context, new, old)
+        if not context.is_put:
+            steps.dedup_owners(context, new, is_patch=True)
         new = steps.keep_unwritable(context, new, old)
         steps.prepare_update(context, new, old)
         steps.raise_generation(context, new, old)

@@ -33,6 +33,7 @@ _encode_any: Final = msgspec.json.Encoder(enc_hook=float).encode
 """Encodes numbers that know how they were written, too."""
 _decode: Final = msgspec.json.Decoder().decode
 _INT64: Final = 2**63
+_NULL: Final = b":null"
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -300,8 +301,8 @@ class SchemaCodec:
     def dump(self, found: Plain) -> bytes:
         """Encode an object for the storage.
 
-        The text of an object that needs no conversion, neither now nor when it is read in this version, begins with
-        its kind and its resourceVersion. As long as that is above the definition's, reading it changes nothing.
+        The text of an object that needs no conversion, neither now nor when it is read in this version, and of which nothing
+        is dropped when it is read, begins with its kind and its resourceVersion. As long as that is above the definition's, reading it changes nothing.
 
         Raises:
             StatusFailure: If it cannot be converted.
@@ -317,9 +318,18 @@ class SchemaCodec:
         if not revision:  # a dry run
             return _encode({**found, **self._identity})[1:]
         rest = {key: value for key, value in found.items() if key not in _HEAD}
+        fields = _encode(rest)
+        if _NULL in fields and self._drops_nulls(fields):
+            return _encode({**found, **self._identity})[1:]
         head = b"%b%b" % (self._normal, revision.encode())
         metadata = b'",%b' % _encode(meta)[1:] if meta else b'"}'
-        return b"%b%b%b" % (head, metadata, b",%b" % _encode(rest)[1:] if rest else b"}")
+        return b"%b%b%b" % (head, metadata, b",%b" % fields[1:] if rest else b"}")
+
+    def _drops_nulls(self, fields: bytes) -> bool:
+        """Tell whether an object has nulls that are dropped when it is read: validation allows some of those."""
+        found = cast("Plain", _decode(fields))
+        _prune(found, self._version, drops_invalid=True)
+        return _encode(found) != fields
 
     def _is_normal(self, value: bytes) -> bool:
         """Tell whether a stored object is in this version, and went through the present schema."""
