@@ -84,6 +84,12 @@ def hooks_for(obj: Plain, part: str = "") -> StrategyHooks:
     return hooks_of(group, f"{resource}/{part}" if part else resource)
 
 
+def decoded(obj: Plain) -> Plain:
+    """Decode an object as the server does, with the structs that Go writes though they are empty."""
+    found, _ = of_kind(*kind_of(obj)).codec.decode(copy.deepcopy(obj))
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **found}
+
+
 def stored(obj: Plain) -> Plain:
     """Give an object the shape in which hooks see it."""
     group, version, kind = kind_of(obj)
@@ -122,9 +128,9 @@ def create(obj: Plain, allocate: Allocator, *, like: Plain | None = None) -> Pla
 
 def update(obj: Plain, known: Plain, allocate: Allocator) -> Plain:
     """Do what a server does with a changed object, as far as its kind matters."""
-    obj, hooks = copy.deepcopy(obj), hooks_for(obj)
+    obj, hooks = decoded(obj), hooks_for(obj)
     apply_defaults(*kind_of(obj), obj)
-    obj, old = stored(obj), stored(known)
+    obj, old = stored(obj), stored(decoded(known))
     fixed = {key: old["metadata"].get(key) for key in ("uid", "creationTimestamp", "namespace")}
     obj["metadata"] = {**obj["metadata"], **fixed}
     if "status" in old:
