@@ -74,11 +74,14 @@ def count_values(body: bytes) -> int:
 
 _LITTLE_WORK: Final = 2_000
 _SHORT: Final = 128 * 1024
+_VERY_SHORT: Final = 8 * 1024
+"""Bytes of nearly all objects, whose values are not worth counting."""
 
 
 def is_much_work(text: bytes) -> bool:
     """Tell whether an object, as its text, takes too long in the event loop where each of its values takes microseconds."""
-    return len(text) > _SHORT or count_values(text) > _LITTLE_WORK
+    size = len(text)
+    return size > _VERY_SHORT and (size > _SHORT or count_values(text) > _LITTLE_WORK)
 
 
 class LongNumberError(ValueError):
