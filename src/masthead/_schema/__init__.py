@@ -8,5 +8,8 @@ here does I/O, so that client, generator and embedded server share it.
 - `prune`, `defaulting`: dropping undeclared fields and nulls, setting defaults.
 - `validation`: compiled validators; `constraints` of scalars, `formats` and `addresses` of strings, `ratcheting` on update,
   `list_types` for duplicates.
-- `field_sets`, `extraction`, `managed_fields_upgrade`: the fields that a manager owns. `field_paths`: paths of objects.
+- `strategic_merge`, `strategic_diff`, `three_way_merge`: strategic merge patches, by the `merge_rules` of a schema.
+- `path_elements`, `field_sets`: sets of fields in the FieldsV1 format. `structured_merge`: the engine of server-side apply.
+  `class_definitions`: the schemas of classes that it merges by.
+- `extraction`, `managed_fields_upgrade`: the fields that a manager owns. `field_paths`: paths of objects.
 """

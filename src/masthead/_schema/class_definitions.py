@@ -1,4 +1,4 @@
-"""The schemas of classes, by the names of the classes; each is made when it is first needed."""
+"""The schemas of classes, by the names of the classes; each is created when it is first needed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["CLASS_DEFINITIONS", "ClassDefinitions"]
 
 _SCALAR: Final = Schema(type="string", format="int-or-string")
-"""The schema of a type that is no class, such as a time, a quantity or a number that may be a string."""
+"""The schema of a type that is not a class, such as a time, a quantity or an IntOrString."""
 
 
 class ClassDefinitions(Definitions):
-    """The schemas of classes.
-
-    Threads may use it at once: a schema that two of them make is the same.
-    """
+    """The schemas of classes. It is thread-safe: schemas that two threads create for one class are equal."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,21 +29,21 @@ class ClassDefinitions(Definitions):
         return Schema(ref=REF_PREFIX + self._name_of(cls))
 
     def get(self, name: str) -> Schema | None:
-        """Return the schema of a full name; what is no class is a scalar."""
+        """Return the schema of a full name; a name that is not that of a class is a scalar."""
         if name not in self._made:
             cls = self._classes.get(name)
             self._made[name] = _SCALAR if cls is None else schema_of_class(cls, self._name_of, _facts_of(cls))
         return self._made[name]
 
     def _name_of(self, cls: ApiType) -> str:
-        """The full name of a class, which is known from then on."""
+        """The full name of a class; `get` finds the class by it from then on."""
         name = f"{cls.module_globals['__name__']}.{cls.__name__}"
         self._classes[name] = cls
         return name
 
 
 def _facts_of(cls: ApiType) -> TypeFacts:
-    """The defaults of fields, some of which identify items of lists, such as the protocol of a port."""
+    """The defaults of fields; some of these are keys of list items, such as the protocol of a port."""
     defaults = cast("dict[str, Any]", cast("Any", cls).DEFAULTS)
     return TypeFacts(fields={name: FieldFacts(default=value) for name, value in defaults.items()})
 

@@ -6,9 +6,9 @@
     mine.metadata.labels["tier"] = "front"
     deployments.apply(mine, field_manager="my-controller")
 
-Applying the extracted object unchanged is a no-op: it has the values, and neither more nor fewer fields than were applied. How
-fields merge is known from the class of a built-in kind. For a custom kind the managed fields themselves tell, except for a map
-that the manager has applied empty: it is taken as it is, with what others have put into it.
+Applying the extracted object unchanged is a no-op: it has exactly the fields that were applied, with their values. How fields
+merge follows from the class of a built-in kind. For a custom kind it follows from the managed fields themselves, except for a
+map that was applied empty: it is extracted with the entries that other managers have added.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
 
 
 def _type_of(obj: Object) -> MergeType:
-    """How an object merges. Of a custom kind its managed fields know better than a class that somebody has written."""
+    """How an object merges. For a custom kind, its managed fields are more reliable than a hand-written class."""
     try:
         cls = registry.object_class(obj.gvk)
     except UnknownKindError:

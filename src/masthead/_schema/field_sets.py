@@ -25,7 +25,7 @@ __all__ = [
     "Node",
     "has_children",
     "is_member",
-    "united",
+    "union",
     "with_self",
 ]
 
@@ -41,19 +41,19 @@ class FieldSet:
     """An immutable set of field paths.
 
     Args:
-        root: The tree, in the form that `to_fields_v1` returns, and never changed afterwards.
-        in_order: Whether its elements are in kube-apiserver's order, too.
+        root: The tree, in the form that `to_fields_v1` returns. It must not be changed afterwards.
+        is_sorted: Whether its elements are in kube-apiserver's order, too.
     """
 
-    __slots__ = ("in_order", "root")
+    __slots__ = ("is_sorted", "root")
 
-    def __init__(self, root: Node | None = None, *, in_order: bool = False) -> None:
+    def __init__(self, root: Node | None = None, *, is_sorted: bool = False) -> None:
         self.root: Final[Node] = root or {}
-        self.in_order: Final = in_order
+        self.is_sorted: Final = is_sorted
 
     @classmethod
     def of(cls, *paths: Path) -> FieldSet:
-        """Return the set of some paths; the empty path is no member of any set."""
+        """Return the set of some paths; the empty path is not a member of any set."""
         found = cls()
         for path in paths:
             node: Node = LEAF
@@ -76,7 +76,7 @@ class FieldSet:
 
     def to_fields_v1(self) -> Node:
         """Return it as FieldsV1, with the elements in kube-apiserver's order."""
-        return self.root if self.in_order else _sorted(self.root)
+        return self.root if self.is_sorted else _sorted(self.root)
 
     def __bool__(self) -> bool:
         """Whether it has a member."""
@@ -96,10 +96,10 @@ class FieldSet:
 
     def __contains__(self, path: Path) -> bool:
         """Whether a path is a member."""
-        node = self.below(path)
+        node = self._node_at(path)
         return bool(path) and node is not None and is_member(node)
 
-    def below(self, path: Path) -> Node | None:
+    def _node_at(self, path: Path) -> Node | None:
         """Return the node at a path; None if there is none."""
         node = self.root
         for element in path:
@@ -112,24 +112,24 @@ class FieldSet:
         """The members of either."""
         if not self.root:
             return other
-        root = _united(self.root, other.root)
+        root = _union_of_children(self.root, other.root)
         return self if root is self.root else FieldSet(root)
 
     def __and__(self, other: FieldSet) -> FieldSet:
         """The members of both."""
-        return FieldSet(_common(self.root, other.root))
+        return FieldSet(_intersection(self.root, other.root))
 
     def __sub__(self, other: FieldSet) -> FieldSet:
-        """The members that are not in the other set; what lies below a member of it stays."""
-        return self._with(_rest(self.root, other.root))
+        """The members that are not in the other set; members below one of its members stay."""
+        return self._with(_difference(self.root, other.root))
 
     def without_trees(self, other: FieldSet) -> FieldSet:
         """Return the members that are not in the other set, nor below a member of it."""
         return self._with(_outside(self.root, other.root))
 
     def _with(self, root: Node) -> FieldSet:
-        """The same set if it has lost nothing."""
-        return self if root is self.root else FieldSet(root, in_order=self.in_order)
+        """A set with another root, or the same set if the root is unchanged."""
+        return self if root is self.root else FieldSet(root, is_sorted=self.is_sorted)
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths in kube-apiserver's order: of each node first its own members, then those below."""
@@ -151,12 +151,12 @@ def with_self(node: Node | None) -> Node:
     return node if node is not None and is_member(node) else {SELF: LEAF, **(node or LEAF)} if node else LEAF
 
 
-def _united(one: Node, other: Node) -> Node:
-    """The members of both nodes; the first node itself if it has them all."""
+def _union_of_children(one: Node, other: Node) -> Node:
+    """The members of either node; the first node itself if it has them all."""
     found = one
     for element, node in other.items():
         present = one.get(element)
-        both = node if present is None else _united_nodes(present, node)
+        both = node if present is None else _union_of_nodes(present, node)
         if both is not present:
             if found is one:
                 found = dict(one)
@@ -164,29 +164,29 @@ def _united(one: Node, other: Node) -> Node:
     return found
 
 
-def united(one: Node | None, other: Node | None) -> Node | None:
-    """Return the node with the members of both; None stands for a node without any."""
+def union(one: Node | None, other: Node | None) -> Node | None:
+    """Return the node with the members of either; None is a node without members."""
     if one is None or other is None:
         return other if one is None else one
-    return _united_nodes(one, other)
+    return _union_of_nodes(one, other)
 
 
-def _united_nodes(one: Node, other: Node) -> Node:
+def _union_of_nodes(one: Node, other: Node) -> Node:
     if one is other:
         return one
     if not one or not other:
         return with_self(one or other)
-    return _united(one, other)
+    return _union_of_children(one, other)
 
 
 def _node(children: Node, *, member: bool) -> Node | None:
-    """A node from its children, of which it may have none; None if it is not needed."""
+    """A node with these children; None if it is neither a member nor has any."""
     if not children:
         return LEAF if member else None
     return {SELF: LEAF, **children} if member else children
 
 
-def _common(one: Node, other: Node) -> Node:
+def _intersection(one: Node, other: Node) -> Node:
     small, large = (one, other) if len(one) <= len(other) else (other, one)
     found: Node = {}
     for element, node in small.items():
@@ -196,31 +196,31 @@ def _common(one: Node, other: Node) -> Node:
         both = (
             node
             if node is match
-            else _node(_common(node, match), member=is_member(node) and is_member(match))
+            else _node(_intersection(node, match), member=is_member(node) and is_member(match))
         )
         if both is not None:
             found[element] = both
     return found
 
 
-def _rest(one: Node, other: Node) -> Node:
-    """The members of a node that are not in another; the node itself if that has none of them."""
-    return _reduced(one, other, _left_of)
+def _difference(one: Node, other: Node) -> Node:
+    """The members of a node that are not in another; the node itself if they have none in common."""
+    return _reduced(one, other, _node_difference)
 
 
-def _left_of(node: Node, taken: Node) -> Node | None:
-    below, member = _rest(node, taken), is_member(node) and not is_member(taken)
+def _node_difference(node: Node, taken: Node) -> Node | None:
+    below, member = _difference(node, taken), is_member(node) and not is_member(taken)
     if below is node and member is is_member(node):
         return node
     return _node({each: below[each] for each in below if each != SELF}, member=member)
 
 
 def _outside(one: Node, other: Node) -> Node:
-    """The members of a node that are neither in another nor below it; the node itself if that takes none of them."""
-    return _reduced(one, other, _left_outside)
+    """The members of a node that are neither in another nor below one of its members; the node itself if that is all."""
+    return _reduced(one, other, _node_outside)
 
 
-def _left_outside(node: Node, taken: Node) -> Node | None:
+def _node_outside(node: Node, taken: Node) -> Node | None:
     if is_member(taken):
         return None
     below = _outside(node, taken)
@@ -232,7 +232,7 @@ def _left_outside(node: Node, taken: Node) -> Node | None:
 
 
 def _reduced(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None]) -> Node:
-    """A node without what is taken from its children; the order of what is left does not change."""
+    """A node whose children are reduced by `left_of`; the others keep their order."""
     found = one
     for element, taken in other.items():
         node = one.get(element)
@@ -258,7 +258,7 @@ def _sorted(node: Node) -> Node:
     if len(node) == 1:
         [(element, below)] = node.items()
         return {element: _sorted(below)} if below else node
-    # Most elements are fields, which sort by their text; "." comes before them all, and items behind.
+    # Most elements are fields, which sort by their text; "." sorts before them, and items sort after them.
     elements = sorted(node)
     if elements and elements[-1][0] != "f":
         items = sorted((each for each in elements if each != SELF), key=element_order)
@@ -269,12 +269,12 @@ def _sorted(node: Node) -> Node:
 def _children_of(plain: Mapping[str, object]) -> Node:
     found: Node = {}
     for text, below in plain.items():
-        # Other than its fields and items, the value itself needs no element.
+        # "." is about the parent, and `_read_node` reads it there.
         if text == SELF or (element := read_element(text)) is None:
             continue
         node = _read_node(text, below)
-        # Two texts of one element may follow each other.
-        found[element] = _united_nodes(found[element], node) if element in found else node
+        # A client may write one element in two ways.
+        found[element] = _union_of_nodes(found[element], node) if element in found else node
     return found
 
 

@@ -1,8 +1,8 @@
 """Hand the fields of client-side apply over to server-side apply.
 
-Client-side apply updates: the fields that it sets are owned by an ``Update``. If the same configuration is then applied with
-server-side apply, they have two owners, conflict when their values change, and stay when the configuration drops them. So
-the entry of the ``Update`` becomes one of an ``Apply``, or a part of the one that is there::
+Client-side apply owns the fields that it sets by an ``Update``. If the same configuration is then applied with server-side
+apply, the fields have two owners: a changed value conflicts, and a field that the configuration drops stays. So the entry
+of the ``Update`` becomes one of an ``Apply``, or is merged into an existing one::
 
     kubectl-client-side-apply  Update  .spec.replicas, .spec.paused ──┐
     my-manager                 Apply   .spec.replicas                 ├──> my-manager  Apply  .spec.replicas, .spec.paused
@@ -35,11 +35,11 @@ def find_fields_owners(
 
     Args:
         obj: An object with its managed fields, as it was read.
-        operation: How they have come to own them: by ``Apply`` or ``Update``.
+        operation: The operation by which they own them: ``Apply`` or ``Update``.
         fields: The fields in the FieldsV1 format, such as ``{"f:spec": {"f:replicas": {}}}``.
 
     Returns:
-        Their entries. An entry whose fields cannot be decoded is not among them.
+        Their entries, without those whose fields cannot be decoded.
 
     Raises:
         DecodeError: If `fields` is invalid.
@@ -56,10 +56,10 @@ def find_fields_owners(
 def upgrade_managed_fields(
     obj: Object, csa_managers: str | Iterable[str], ssa_manager: str, *, subresource: str = ""
 ) -> list[ManagedFieldsEntry]:
-    """Compute the managed fields of an object after server-side apply has taken over from client-side apply.
+    """Compute the managed fields of an object whose fields server-side apply takes over from client-side apply.
 
-    The fields of the updates of some managers become fields that another one has applied. This may be done before or
-    after its first apply, and cannot be undone.
+    The fields that some managers have updated become fields that another one has applied. This works before and after the
+    first server-side apply, and cannot be undone.
 
     Args:
         obj: An object with its managed fields, as it was read; it is not modified.
@@ -68,7 +68,7 @@ def upgrade_managed_fields(
         subresource: The subresource that they have written: ``status``, ``scale``; empty for the object itself.
 
     Returns:
-        The entries; those of the object, if these managers have not updated it.
+        The new entries; the entries of the object if none of these managers has updated it.
 
     Raises:
         InvalidValueError: If `ssa_manager` is empty.
@@ -88,7 +88,7 @@ def upgrade_managed_fields_patch(
 ) -> Patch | None:
     """Compute the JSON patch that stores what `upgrade_managed_fields` returns.
 
-    If the object has changed since it was read, the patch is a `ConflictError`, and changes nothing.
+    If the object has changed since it was read, the server refuses the patch with a conflict, and nothing changes.
 
     Args:
         obj: An object with its managed fields, as it was read.
@@ -129,7 +129,7 @@ def _upgraded(
     updates = find(csa_manager, "Update")
     if not updates:
         return entries
-    # The server has the newest first.
+    # The server lists the newest entry first.
     target = next(iter([*find(ssa_manager, "Apply"), *updates]))
     fields = _fields_of(target)
     for update in updates:

@@ -1,4 +1,4 @@
-"""Path elements: the steps of a field path, in the text that FieldsV1 has for them.
+"""Path elements: the steps of a field path, as FieldsV1 writes them.
 
 ====================  ================================================================
 ``f:name``            a field of a struct, or an entry of a map
@@ -49,7 +49,7 @@ _RANKS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
 _SHORT: Final = 256
 """Longer texts are not cached, so that the caches stay small."""
 _REWRITTEN: Final = re.compile(r"[<>&\u2028\u2029]|(?<!\\)(?:\\\\)*\\[bf]")
-"""What the server's encoder escapes in its own way."""
+"""Characters and escapes that kube-apiserver's encoder writes in another way than msgspec."""
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _SHOWN: Final = 60
 
@@ -80,7 +80,7 @@ def split_element(text: str) -> tuple[str, str]:
 
 
 def key_names(text: str) -> tuple[str, ...]:
-    """Return the names of the keys that identify a list item; none, if the element is no item with keys."""
+    """Return the names of the keys that identify a list item; empty for any other element."""
     kind, rest = split_element(text)
     return tuple(cast("dict[str, Json]", msgspec.json.decode(rest))) if kind == "k" else ()
 
@@ -100,7 +100,7 @@ def _json(value: Json) -> str:
 
 
 def _with_integers(value: Json) -> Json:
-    """Return a value of several with integers in place of whole numbers."""
+    """Return JSON with integers in place of whole floats."""
     if isinstance(value, dict):
         return {name: _with_integers(each) for name, each in cast("dict[str, Json]", value).items()}
     if value.__class__ is list:
@@ -117,7 +117,7 @@ def read_element(text: str) -> str | None:
     """Check an element that a client sent.
 
     Returns:
-        The element in its one form; None if it is of a type that is not known, and to be ignored.
+        The element in canonical form; None if it is of an unknown type, which is ignored.
 
     Raises:
         DecodeError: If it is invalid.
@@ -156,7 +156,7 @@ def _decode(text: str, rest: str) -> Json:
 
 
 def invalid_element(text: str) -> DecodeError:
-    """Return the error about a text that is no element."""
+    """Return the error about a text that is not an element."""
     # The element may hold a value, but never one of a Secret: its entries are owned by name.
     return DecodeError(f"{text[:_SHOWN]!r} is not an element of a field set", path="metadata.managedFields")
 
@@ -180,7 +180,7 @@ _order_of_short: Final = functools.lru_cache(maxsize=4096)(_order)
 
 
 def _value_order(value: Json) -> tuple[object, ...]:
-    """Numbers come before strings, these before booleans; what else there may be has no order worth keeping."""
+    """Numbers sort before strings, and strings before booleans; the order of other values does not matter."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):
@@ -191,7 +191,7 @@ def _value_order(value: Json) -> tuple[object, ...]:
 
 
 def path_text(path: Path) -> str:
-    """Write a path for people: ``.spec.containers[name="web"].image``."""
+    """Write a path as messages show it: ``.spec.containers[name="web"].image``."""
     return "".join(map(_element_text, path))
 
 

@@ -28,6 +28,6 @@ def merge_type_of_class(cls: type[Object]) -> MergeType:
 
 @functools.cache
 def merge_type_of_unknown_kind() -> MergeType:
-    """Return how objects merge of whose kind nothing is known but that they have metadata."""
+    """Return how objects of an unknown kind merge: only the type of their metadata is known."""
     metadata = CLASS_DEFINITIONS.reference(cast("ApiType", ObjectMeta))
     return _TYPES.of(Schema(type="object", properties={"metadata": metadata}, preserve_unknown=True))

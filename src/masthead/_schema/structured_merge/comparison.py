@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from masthead._schema.field_sets import LEAF, SELF, FieldSet, united
+from masthead._schema.field_sets import LEAF, SELF, FieldSet, union
 from masthead._schema.path_elements import field_element
 from masthead._schema.schema import CONTAINERS
 from masthead._schema.structured_merge.items import items_by_element
@@ -28,9 +28,9 @@ class Comparison(NamedTuple):
     """How two values of one type differ; no path is in two of the sets.
 
     Attributes:
-        added: What only the new value has, with the values that are new as a whole.
-        modified: What both have, with different values.
-        removed: What only the old value has, with the values that are gone as a whole.
+        added: The fields that only the new value has.
+        modified: The fields that both have, with different values.
+        removed: The fields that only the old value has.
     """
 
     added: FieldSet = FieldSet()
@@ -74,7 +74,7 @@ def compare(old: Json, new: Json, of: MergeType) -> Comparison:
 
 
 class _Nodes:
-    """The nodes of a value and of what lies below it; None where nothing is a member."""
+    """The nodes of one value in the three sets of a comparison; None where it has no members."""
 
     __slots__ = ("added", "modified", "removed")
 
@@ -86,7 +86,7 @@ class _Nodes:
         self.removed = removed
 
     def put(self, element: str, below: _Nodes) -> None:
-        """Take over what was found below an element."""
+        """Add the nodes of an element."""
         if below.added is not None:
             self.added = _with(self.added, element, below.added)
         if below.modified is not None:
@@ -112,15 +112,15 @@ def _compare(old: Json, new: Json, of: MergeType | None) -> _Nodes:
         return _EQUAL if equal(old, new) else _MODIFIED
     before, after = of.form(old), of.form(new)
     found = _compare_as(after, old, new)
-    # A value that had another form has lost what was in it.
+    # If the form has changed, the fields of the old form are removed.
     return found if before is after else _both(_compare_as(before, old, new), found)
 
 
 def _both(one: _Nodes, other: _Nodes) -> _Nodes:
     return _Nodes(
-        united(one.added, other.added),
-        united(one.modified, other.modified),
-        united(one.removed, other.removed),
+        union(one.added, other.added),
+        union(one.modified, other.modified),
+        union(one.removed, other.removed),
     )
 
 
@@ -164,7 +164,7 @@ def _compare_lists(old: list[Json], new: list[Json], of: ListType) -> _Nodes:
 
 
 def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
-    """Compare the items with one element, which may stand in a list several times."""
+    """Compare the items with one element, of which a list may have duplicates."""
     if len(old) > 1 and len(new) > 1:
         return _EQUAL if equal(old, new) else _MODIFIED
     if len(old) > 1:
@@ -179,7 +179,7 @@ def _compare_items(old: list[Json], new: list[Json], of: MergeType) -> _Nodes:
 
 
 def _whole(value: Json, of: MergeType | None) -> Node:
-    """The node of a value that only one side has: it is a member with all that is in it."""
+    """The node of a value that only one side has: the value and everything in it are members."""
     form = None if of is None else of.form(value)
     if form is None or form.is_atomic or not value or value.__class__ not in CONTAINERS:
         return LEAF
@@ -187,7 +187,7 @@ def _whole(value: Json, of: MergeType | None) -> Node:
     if isinstance(form, MapType):
         if value.__class__ is dict:
             for name, each in value.items():
-                # There is nothing below scalars, and those are most of it.
+                # A shortcut for scalars, which are most values.
                 has_more = each and each.__class__ in CONTAINERS
                 found[field_element(name)] = _whole(each, form.type_of(name)) if has_more else LEAF
     elif value.__class__ is list:

@@ -1,11 +1,11 @@
-"""Extraction: a value with nothing but the fields of a set."""
+"""Extraction: an object reduced to the fields of a set."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Final
 
-from masthead._schema.field_sets import LEAF, SELF, has_children, united
+from masthead._schema.field_sets import LEAF, SELF, has_children, union
 from masthead._schema.path_elements import field_element, key_names, split_element
 from masthead._schema.schema import Definitions, Schema, is_list, is_object
 from masthead._schema.structured_merge.items import item_element
@@ -22,16 +22,16 @@ __all__ = ["extract_items"]
 
 _ZEROS: Final[Mapping[str | None, Json]] = {"string": "", "numeric": 0, "boolean": False}
 _WHOLE: Final = Schema(map_type="atomic")
-"""The schema of what is owned as a whole, whatever it is."""
+"""The schema of any value that is owned as a whole."""
 
 
 def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
-    """Return an object with nothing but the fields and items of a set, so that to apply it changes neither value nor owner.
+    """Return an object reduced to the fields and items of a set, so that applying it changes neither values nor owners.
 
-    - Items keep their keys, even if the set has none of them; but keys that have their defaults need not be there.
-    - A map or list that is owned, but nothing in it, is empty: its owner has set it so. What is atomic is taken whole.
-    - A declared field that is owned, but not there, has its zero value, with which the server leaves it out.
-    - What the type does not declare, or declares as atomic although the set names parts of it, merges as the set tells.
+    - Items keep their keys, even if these are not in the set; keys with default values may be left out.
+    - A map or list that is owned without anything in it is empty, as its owner applied it. Atomic values are taken whole.
+    - A declared field that is owned but absent gets its zero value: the server omits zero values.
+    - Where the type does not declare a value, or declares it as atomic although the set names parts of it, the set decides.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -41,7 +41,7 @@ def extract_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
 
 def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
     form = None if of is None or of.is_deduced else of.form(value)
-    # Where the type does not tell, or has changed since, the set does.
+    # Where the type does not declare it, or has changed since, the set decides.
     if form is None or (form.is_atomic and has_children(node)):
         form = merge_type_of(_schema_of_fields(node), Definitions()).form(value)
     if form is None or form.is_atomic:
@@ -67,7 +67,7 @@ def _extract_fields(value: dict[str, Json], node: Node, of: MapType) -> dict[str
 
 
 def _zero(node: Node, of: MergeType | None) -> Json:
-    """What a field that is not there was applied as; None if that cannot be told."""
+    """The value that an absent field was applied with; None if it cannot be known."""
     if of is None or of.scalar is not None:
         return None if of is None else _ZEROS.get(of.scalar)
     if not has_children(node):
@@ -86,9 +86,9 @@ def _extract_from_list(value: list[Json], node: Node, of: ListType) -> list[Json
 
 
 def _keys_of(item: dict[str, Json], part: dict[str, Json], of: ListType) -> dict[str, Json]:
-    """The keys of an item, without which its part could not be applied; but a default would come to be owned."""
+    """The keys that an item needs to be applied; without those that have defaults, which the manager would then own."""
     items = of.items.map_type
-    # Whoever has applied one key has applied all that have no defaults.
+    # A manager that applied one key has applied all keys without defaults.
     is_applied = any(name in part for name in of.keys)
     keys: dict[str, Json] = {}
     for name in of.keys:
@@ -99,12 +99,12 @@ def _keys_of(item: dict[str, Json], part: dict[str, Json], of: ListType) -> dict
 
 
 def _schema_of_fields(node: Node) -> Schema:
-    """What a set tells about the type of a value: where it names nothing inside, the value is owned as a whole."""
+    """The schema that a set implies: a value without members in it is owned as a whole."""
     if not has_children(node):
         return _WHOLE
     elements = {element: below for element, below in node.items() if element != SELF}
     if keys := {name for element in elements for name in key_names(element)}:
-        items = functools.reduce(united, elements.values(), None)
+        items = functools.reduce(union, elements.values(), None)
         return Schema(
             type="array",
             list_type="map",

@@ -15,7 +15,7 @@ __all__ = ["UnidentifiedItemError", "item_element", "items_by_element"]
 
 
 class UnidentifiedItemError(ValueError):
-    """An item of a set or of a list with keys that cannot be told from others."""
+    """An item of a set or of a list with keys has no path element that identifies it."""
 
 
 def item_element(item: Json, of: ListType) -> str:
@@ -28,7 +28,7 @@ def item_element(item: Json, of: ListType) -> str:
 
 
 def items_by_element(items: list[Json], of: ListType) -> dict[str, list[Json]]:
-    """Return the items by their path elements; what stands twice in a list has several.
+    """Return the items by their path elements; duplicates share one.
 
     Raises:
         UnidentifiedItemError: If an item has no element; the message says which.

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class ManagerKey(NamedTuple):
-    """What tells the entries of ``managedFields`` apart.
+    """The identity of an entry of ``managedFields``.
 
     Attributes:
         manager: The manager's name.
@@ -82,21 +82,25 @@ SYSTEM_FIELDS: Final = FieldSet.of(
         )
     ),
 )
-"""What says which object it is, and what the server alone decides: no manager owns it."""
+"""The identity of an object, and the fields that only the server sets: no manager owns them."""
 _UNPRUNED: Final = "failed to prune fields"
 Filter: TypeAlias = "Callable[[FieldSet], FieldSet]"
-"""Keeps of a set what a write can own."""
+"""Returns the fields of a set that a write can own."""
 
 
 class Versions(Protocol):
     """The versions of a kind: objects are whole, with apiVersion and kind."""
 
     def convert(self, value: Json, to: str) -> Json | None:
-        """Convert an object to an apiVersion, which may be its own; None if there is no such version any more."""
+        """Convert an object to an apiVersion, which may be its own; None if the version no longer exists.
+
+        Raises:
+            InvalidValueError: If the object cannot be converted.
+        """
         ...
 
     def type_of(self, api_version: str) -> MergeType:
-        """Return the merge type of an apiVersion that `convert` knows."""
+        """Return the merge type of an apiVersion that `convert` supports."""
         ...
 
 
@@ -113,7 +117,7 @@ class Conflict:
     path: Path
 
 
-class ApplyConflicts(Exception):  # noqa: N818 - client-go's word
+class ApplyConflicts(Exception):  # noqa: N818 - it carries conflicts for the caller to report
     """An apply would change fields that other managers own.
 
     Attributes:
@@ -130,7 +134,7 @@ def _keep_all(fields: FieldSet) -> FieldSet:
 
 
 class _Write:
-    """One write: the object in the version of the request, and what it takes to see it in others."""
+    """One write: the version of the request, and the conversions and filters of all versions."""
 
     def __init__(self, api_version: str, versions: Versions, filters: Mapping[str, Filter]) -> None:
         self.api_version = api_version
@@ -138,7 +142,7 @@ class _Write:
         self._filters = filters
 
     def owned(self, fields: FieldSet) -> FieldSet:
-        """What of these fields the writer comes to own."""
+        """The fields among these that the writer owns after the write."""
         return self.filter_of(self.api_version)(fields) - SYSTEM_FIELDS if fields else fields
 
     def filter_of(self, api_version: str) -> Filter:
@@ -148,7 +152,7 @@ class _Write:
         return self._versions.type_of(api_version)
 
     def convert(self, value: Json, to: str, failure: str = "") -> Json | None:
-        """Convert an object; `failure` says in the words of kube-apiserver what it is that cannot be converted."""
+        """Convert an object; `failure` is kube-apiserver's prefix of the error message."""
         if value["apiVersion"] == to:
             return value
         try:
@@ -157,7 +161,7 @@ class _Write:
             raise InvalidValueError(f"{failure}{error}") from None
 
     def reconcile(self, managers: Managers, live: Json) -> Managers:
-        """The managers after changes of the schema, without those of versions that no longer exist."""
+        """The managers adapted to the current schema, without those of versions that no longer exist."""
         found: Managers = {}
         for key, managed in managers.items():
             if self.convert(live, managed.api_version) is not None:
@@ -177,10 +181,13 @@ class _Write:
     def take(
         self, old: Json, new: Json, managers: Managers, writer: ManagerKey, *, force: bool
     ) -> tuple[Managers, Comparison]:
-        """Take from all other managers what a write changes or removes.
+        """Remove the fields that a write changes or removes from all other managers.
+
+        Returns:
+            The managers that are left, and what the write changes.
 
         Raises:
-            ApplyConflicts: Unless `force`, if it changes what they own.
+            ApplyConflicts: If it changes fields of other managers, and not `force`.
         """
         own = compare(old, new, self.type_of(self.api_version)).filtered(self.filter_of(self.api_version))
         changes: dict[str, Comparison | None] = {self.api_version: own}
@@ -202,7 +209,7 @@ class _Write:
             if fields := managed.fields - changed - change.removed:
                 left[key] = managed if fields is managed.fields else ManagedSet(fields, version)
         if conflicts:
-            # Each manager's are in order; sorting keeps that.
+            # Paths of one manager are in order already, and sorting is stable.
             raise ApplyConflicts(sorted(conflicts, key=lambda each: each.key))
         return left, own
 
@@ -218,7 +225,7 @@ def update(
     *,
     is_reconciled: bool = False,
 ) -> Managers:
-    """Return who owns what after an update: the writer what it has changed, all others the rest.
+    """Return the managers after an update: the writer owns the fields that it changes, the others keep the rest.
 
     Args:
         live: The object before, in the version of the request.
@@ -228,7 +235,7 @@ def update(
         key: The writer.
         versions: The versions of the kind.
         filters: What a write to this resource or subresource can own, by version.
-        is_reconciled: Whether the entries fit the types of their versions, because these have not changed since.
+        is_reconciled: Whether the types have not changed since the entries were written.
 
     Raises:
         InvalidValueError: If an object cannot be converted to the version of a manager.
@@ -255,7 +262,7 @@ def apply(
     *,
     force: bool,
 ) -> tuple[Json | None, Managers]:
-    """Merge a configuration into an object, and remove what its manager applied before and does not apply any more.
+    """Merge a configuration into an object, and remove fields that its manager applied before and no longer applies.
 
     Args:
         live: The object, in the version of the configuration.
@@ -265,10 +272,10 @@ def apply(
         key: The manager that applies.
         versions: The versions of the kind.
         filters: What a write to this resource or subresource can own, by version.
-        force: Take over what other managers own.
+        force: Take over fields that other managers own.
 
     Returns:
-        The new object, None if it is equal to the live one; and the entries.
+        The new object, or None if it is equal to the live one; and the new entries.
 
     Raises:
         ApplyConflicts: If other managers own fields that would change.
@@ -282,9 +289,9 @@ def apply(
     last = managers.get(key)
     applied = field_set_of(config, type_)
     managers[key] = ManagedSet(write.owned(applied), api_version)
-    # What was applied last time and is applied again needs no removal, and that is the most frequent case.
+    # Applying the same fields again is the most frequent case, and removes nothing.
     if last is not None and last != managers[key]:
-        # Nobody owns the name, but who applies it does not give up the metadata.
+        # With the system fields: no manager owns the name, but applying it keeps the metadata.
         kept = ManagedSet(write.filter_of(api_version)(applied), api_version)
         merged = _remove_abandoned(write, merged, {**managers, key: kept}, last)
     managers, _ = write.take(live, merged, managers, key, force=force)
@@ -292,7 +299,7 @@ def apply(
 
 
 def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: ManagedSet) -> Json:
-    """Remove what the manager applied last, unless it, or another manager, owns it now."""
+    """Remove fields that the manager applied last time, unless a manager still owns them."""
     to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "
     at_last = write.convert(merged, last.api_version, to_last)
     if not last.fields or at_last is None:
@@ -310,7 +317,7 @@ def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: Man
 
 
 def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
-    """Put back what any manager owns, in all their versions; the one in which it was removed comes first."""
+    """Add back what a manager owns, version by version; the version `first`, in which it was removed, comes first."""
     owned: dict[str, FieldSet] = {}
     for managed in managers.values():
         owned[managed.api_version] = owned.get(managed.api_version, FieldSet()) | managed.fields

@@ -17,9 +17,9 @@ __all__ = ["merge"]
 
 
 def merge(live: Json, config: Json, of: MergeType) -> Json:
-    """Merge a configuration into a live value. Nothing is removed; where both have a value, the configuration's counts.
+    """Merge a configuration into a live value. Nothing is removed; the values of the configuration take precedence.
 
-    Neither is changed; the result shares parts with both.
+    The arguments are not modified; the result shares parts with both.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -50,7 +50,7 @@ def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Jso
     elements, applied = [item_element(each, of) for each in live], items_by_element(config, of)
     present: dict[str, Json] = {}
     for element, item in zip(elements, live, strict=True):
-        # What stands twice in the live list cannot be told apart: an applied item replaces it.
+        # Duplicates in the live list cannot be merged: an applied item replaces them.
         present[element] = None if element in present else item
     merged: list[Json] = []
     for element, item in _order(elements, live, list(applied)):
@@ -65,8 +65,8 @@ def _merge_lists(live: list[Json], config: list[Json], of: ListType) -> list[Jso
 def _order(elements: list[str], live: list[Json], applied: list[str]) -> Iterator[tuple[str, Json]]:
     """Yield each element of the merged list, with its item if it is only in the live one.
 
-    Items of the configuration come in its order. Between them stand the other items: each after those that precede it in the
-    live list, as far as the order of the configuration allows it.
+    Items of the configuration keep its order. The other items are inserted between them: each after the items that precede
+    it in the live list, as far as the order of the configuration allows.
     """
     is_live, is_applied = set(elements), set(applied)
     shared = [each for each in applied if each in is_live]
@@ -81,7 +81,7 @@ def _order(elements: list[str], live: list[Json], applied: list[str]) -> Iterato
                 continue
             is_match = right < len(applied) and element == applied[right]
             if right < len(applied) and not is_match and turn < len(shared) and shared[turn] != element:
-                # The configuration has another order: this one comes later, or came already.
+                # The configuration has another order: this item is yielded later, or was already.
                 left += 1
                 continue
             if is_match or element in done:

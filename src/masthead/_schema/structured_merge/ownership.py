@@ -1,4 +1,4 @@
-"""Ownership: the field set of a value, which is what a manager owns that applies it."""
+"""Ownership: the field set of a value, which a manager owns after applying it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SCALARS: Final = frozenset({str, int, float, bool})
 def field_set_of(value: Json, of: MergeType) -> FieldSet:
     """Return the fields and items of a value.
 
-    Scalars and what is atomic are members. So are the items of lists, the entries of maps, and fields that are null or an empty
-    map; but not structs and lists with anything in them.
+    Members are scalars, atomic values, list items, map entries, and fields that are null or an empty map. Structs and lists
+    that are not empty are not members themselves.
 
     Raises:
         UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
@@ -45,7 +45,7 @@ def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:
     found: Node = {}
     for name, each in value.items():
         type_ = of.type_of(name)
-        # Scalars are members, and most of it.
+        # A shortcut for scalars, which are most values.
         if each.__class__ in _SCALARS and (type_ is None or type_.scalar is not None):
             found[field_element(name)] = LEAF
             continue
@@ -60,13 +60,13 @@ def _node_of_map(value: dict[str, Json], of: MapType) -> Node | None:
 def _node_of_list(value: list[Json], of: ListType) -> Node | None:
     found: Node = {}
     for element, items in items_by_element(value, of).items():
-        # What stands there twice is owned together, without its fields.
+        # Duplicates are owned as one, without their fields.
         found[element] = with_self(_node_of(items[0], of.items)) if len(items) == 1 else LEAF
     return found or None
 
 
 def named_fields(fields: FieldSet, of: MergeType) -> FieldSet:
-    """Return a set with the structs, too, that its members lie in; they are no members by themselves."""
+    """Return a set with the structs that contain its members added as members."""
     return FieldSet(_named(fields.root, of))
 
 

@@ -15,12 +15,12 @@ __all__ = ["reconcile"]
 
 
 def reconcile(fields: FieldSet, of: MergeType) -> FieldSet:
-    """Return a set in which whoever owned a part of what is atomic now owns the whole.
+    """Adapt a set to the current type: a manager of parts of a value that has become atomic owns the whole value.
 
-    The other way, from atomic to granular, nothing changes: who owned the whole still owns only that.
+    A value that was atomic and has become granular stays a single member.
     """
     root = _reconcile(fields.root, of)
-    return fields if root is fields.root else FieldSet(root, in_order=fields.in_order)
+    return fields if root is fields.root else FieldSet(root, is_sorted=fields.is_sorted)
 
 
 def _reconcile(node: Node, of: MergeType) -> Node:
@@ -32,7 +32,7 @@ def _reconcile(node: Node, of: MergeType) -> Node:
         return LEAF
     found = node
     for element, below in node.items():
-        # What is owned as a whole stays so.
+        # A member without children stays as it is.
         if not below or (type_ := _type_below(element, form)) is None:
             continue
         if (after := _reconcile(below, type_)) is not below:

@@ -19,9 +19,12 @@ __all__ = ["remove_items"]
 
 
 def remove_items(value: Json, fields: FieldSet, of: MergeType) -> Json:
-    """Return a value without the fields and items of a set, and all that is in them.
+    """Return a value without the fields and items of a set, and everything in them.
 
-    What has nothing left becomes null, as it does in kube-apiserver; decoding drops it.
+    A map or list that becomes empty is null, as in kube-apiserver; decoding drops it.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
     """
     return _remove(value, fields.root, of) if fields else value
 

@@ -29,7 +29,7 @@ def type_errors(value: Json, of: MergeType, *, allow_duplicates: bool = False) -
     Args:
         value: The value, plain JSON.
         of: Its type.
-        allow_duplicates: Whether items of sets and lists with keys may stand there twice.
+        allow_duplicates: Whether sets and lists with keys may have duplicate items.
     """
     return [
         f"{path}: {problem}" if path else problem for path, problem in _errors(value, of, allow_duplicates)
@@ -65,7 +65,7 @@ def _errors_of_map(value: dict[str, Json], of: MapType, allow_duplicates: bool) 
         type_ = of.type_of(name)
         if type_ is None:
             return [*found, (path_text((field_element(name),)), "field not declared in schema")]
-        # Strings are most of it.
+        # A shortcut for strings, which are most values.
         if each.__class__ is str and type_.scalar in _OF_STRINGS:
             continue
         if errors := _errors(each, type_, allow_duplicates):
@@ -82,7 +82,7 @@ def _errors_of_list(value: list[Json], of: ListType, allow_duplicates: bool) -> 
             try:
                 element = item_element(item, of)
             except UnidentifiedItemError as error:
-                # Without an element, nothing in the rest of the list could be named.
+                # kube-apiserver stops here: without an element, the item has no path.
                 return [*found, ("", f"element {index}: {error}")]
             if element in seen and not allow_duplicates:
                 found.append(("", f"duplicate entries for key {path_text((element,))}"))

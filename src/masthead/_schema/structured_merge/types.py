@@ -67,7 +67,7 @@ class MapType:
         return field.default if field is not None and field.has_default else None
 
     def type_of(self, name: str) -> MergeType | None:
-        """Return the type of a field or entry; None if there can be none of this name."""
+        """Return the type of a field or entry; None if the schema does not allow it."""
         found = self._fields.get(name)
         if found is None:
             field = self._properties.get(name)
@@ -78,7 +78,7 @@ class MapType:
 
     @property
     def values(self) -> MergeType | None:
-        """The type of what is not declared; None if all has to be."""
+        """The type of undeclared fields and of map entries; None if the schema allows none."""
         if isinstance(self._values, Schema):
             self._values = self._types.of(self._values, keeps_unknown=self._keeps_unknown)
         return self._values
@@ -128,7 +128,7 @@ class ListType:
 
 
 Form: TypeAlias = MapType | ListType | None
-"""Which of its forms a type takes: map, list, or scalar (None)."""
+"""The form of a value: map, list, or scalar (None)."""
 
 
 class MergeType:
@@ -187,7 +187,7 @@ class MergeTypes:
 
         Args:
             schema: The schema.
-            keeps_unknown: Whether it lies in one that keeps unknown fields, and so does, too.
+            keeps_unknown: Whether it inherits from a parent schema that unknown fields are kept.
         """
         if name := schema.target:
             found = self.named(name)
@@ -262,7 +262,7 @@ def _is_any(schema: Schema | None) -> bool:
 
 
 def _relationship(schema: Schema) -> tuple[bool, tuple[str, ...]]:
-    """Whether a list is atomic, and its keys. Without a list type, the strategy of strategic merge counts."""
+    """Whether a list is atomic, and its keys. Without a list type, the patch strategy decides."""
     if schema.list_type:
         return schema.list_type == "atomic", schema.list_map_keys if schema.list_type == "map" else ()
     if schema.patch_strategy in _MERGED:

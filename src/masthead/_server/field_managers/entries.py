@@ -84,7 +84,7 @@ def read_stored(entries: Sequence[Plain]) -> ManagedFields:
     """Read the entries of a stored object, which the server itself has written."""
     found = ManagedFields.none()
     for entry in entries:
-        key = _add(found, entry, FieldSet(entry["fieldsV1"], in_order=True))
+        key = _add(found, entry, FieldSet(entry["fieldsV1"], is_sorted=True))
         found.stored[key] = (found.managers[key], entry)
     return found
 
