@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._schema.structured_merge.items import UnidentifiedItemError
 from masthead._schema.structured_merge.managers import (
@@ -58,9 +58,10 @@ class Applied(NamedTuple):
     """What comes of an applied configuration.
 
     Attributes:
-        found: The object in the version of the request, with its kind and without managedFields. It is not defaulted again.
+        found: The object in the version of the request, with its kind and without managedFields, which is not defaulted
+            again; unless it is changed, the stored object, at most with another annotation of `kubectl apply`.
         entries: Its managedFields.
-        is_changed: Whether it differs from the stored object.
+        is_changed: Whether the configuration changes the object.
     """
 
     found: Plain
@@ -140,10 +141,12 @@ class FieldManager:
             merged, managers = self._merged_over_last_applied(old, config, fields, key, refused)
         times = fields.times if merged is None else {**fields.times, key: now}
         entries = write_entries(fields._replace(managers=managers, times=times)) if managers else []
-        found = old if merged is None else merged
+        is_changed = merged is not None or live is None
+        # What nothing was merged into stays as it is stored: converting it twice might lose something.
+        found = (old if merged is None else merged) if is_changed else cast("Plain", live)
         if manager == KUBECTL:
             found = with_last_applied(found, config)
-        return Applied(found, entries, is_changed=found is not old)
+        return Applied(found, entries, is_changed=is_changed)
 
     def _merged(
         self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, *, force: bool

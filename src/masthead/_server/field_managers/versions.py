@@ -12,6 +12,8 @@ from masthead._schema.structured_merge.types import MergeTypes
 from masthead._server import scheme
 from masthead._server.definitions.builtin import DEFINITIONS, name_of
 from masthead._server.resources.go_decoder import decoder_of
+from masthead._server.resources.go_values import Mismatch
+from masthead._server.resources.unstructured import restore
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ class BuiltinVersions:
         """Return an object in another version of its group; None if the scheme does not have it.
 
         Raises:
-            InvalidValueError: If an item of a set or of a list with keys stands in it twice.
+            InvalidValueError: If a value does not fit its field, or if an item of a set or of a list with keys stands in
+                it twice.
         """
         source: str = value["apiVersion"]
         if source == to:
@@ -113,7 +116,13 @@ class BuiltinVersions:
             found = known.to_storage(found)
         if (known := conversions.get(target.version)) is not None:
             found = known.from_storage(found)
-        converted = {**_head(target), **_complete(target, found)}
+        try:
+            complete = _complete(target, found)
+        except Mismatch:
+            raise InvalidValueError(
+                _unconvertible(value, GroupVersion.parse(source).kind(self.gvk.kind))
+            ) from None
+        converted = {**_head(target), **complete}
         _check(converted, self.type_of(to), allow_duplicates=False)
         return converted
 
@@ -207,6 +216,16 @@ class ScaleVersions:
 
 def _builtin_type(gvk: GroupVersionKind) -> MergeType:
     return _TYPES.named(name_of(cast("ApiType", scheme.object_class(gvk))))
+
+
+def _unconvertible(value: Plain, gvk: GroupVersionKind) -> str:
+    """Return the message about an object that does not have the types of its kind."""
+    kind = f"{gvk.api_version}, Kind={gvk.kind}"
+    try:
+        restore(value, cast("ApiType", scheme.object_class(gvk)))
+    except Mismatch as error:
+        return f"unable to convert unstructured object to {kind}: {error}"
+    return f"unable to convert unstructured object to {kind}"
 
 
 def _check(value: Plain, of: MergeType, *, allow_duplicates: bool) -> None:

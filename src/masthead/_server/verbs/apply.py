@@ -151,8 +151,8 @@ def _merged(
         raise refused_conflicts(error.conflicts) from None
     except (InvalidValueError, UnidentifiedItemError) as error:
         raise _failure(str(error)) from None
-    if live is not None and not applied.is_changed:
-        return _with_managers(live, applied.entries)
+    if not applied.is_changed:
+        return _with_managers(applied.found, applied.entries)
     if is_other_kind:
         raise _unconvertible(config, decoder.gvk, unknown)
     return _with_managers(finish(_decoded(applied.found, config, decoder)), applied.entries)

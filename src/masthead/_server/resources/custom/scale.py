@@ -94,18 +94,21 @@ def _replica_errors(found: Plain, path: str) -> list[FieldError]:
     return []
 
 
+_MISSING: Final = object()
+
+
 def _steps(path: str) -> list[str]:
     return path.removeprefix(".").split(".")
 
 
 def _value_at(found: Plain, path: str) -> _Found:
-    """Return the value at a path, or why there is no way to it."""
+    """Return the value at a path, `_MISSING` if there is none, or why there is no way to it."""
     value = cast("object", found)
     steps = _steps(path)
     for index, step in enumerate(steps):
         if not isinstance(value, dict):
             if value is None:
-                return None, ""
+                return _MISSING, ""
             way = "".join(f".{each}" for each in steps[: index + 1])
             return (
                 None,
@@ -113,14 +116,14 @@ def _value_at(found: Plain, path: str) -> _Found:
             )
         owner = cast("Plain", value)
         if step not in owner:
-            return None, ""
+            return _MISSING, ""
         value = cast("object", owner[step])
     return value, ""
 
 
 def _integer_at(found: Plain, path: str) -> tuple[int | None, str]:
     value, problem = _value_at(found, path)
-    if problem or value is None:
+    if problem or value is _MISSING:
         return None, problem
     if isinstance(value, int) and not isinstance(value, bool):
         return value, ""
@@ -131,7 +134,7 @@ def _text_at(found: Plain, path: str) -> tuple[str, str]:
     if not path:
         return "", ""
     value, problem = _value_at(found, path)
-    if problem or value is None:
+    if problem or value is _MISSING:
         return "", problem
     return (value, "") if isinstance(value, str) else ("", _wrong_type(path, value, "string"))
 
