@@ -164,6 +164,6 @@ _SECONDS: Final = len("2006-01-02T15:04:05")
 
 def stamp(moment: datetime) -> str:
     """Format a time as metadata has it: whole seconds, in UTC."""
-    if moment.tzinfo is not UTC:  # as it nearly always is
+    if moment.tzinfo is not UTC:  # it nearly always is
         moment = moment.astimezone(UTC)
     return f"{moment.isoformat(timespec='seconds')[:_SECONDS]}Z"

@@ -40,7 +40,7 @@ class RequestMetrics:
         self._requests: Counter[Labels] = Counter()
 
     def count(self, info: RequestInfo, code: int, *, is_apply: bool = False) -> None:
-        """Count a request whose response begins; an apply is no patch here."""
+        """Count a request whose response begins; apply is a verb of its own here."""
         labels = _labels_of(info, code, "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper()))
         # Paths come from clients, so that their number has no other limit.
         if labels not in self._requests and len(self._requests) >= _MOST_SERIES:

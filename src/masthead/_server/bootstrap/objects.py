@@ -40,8 +40,8 @@ class BootstrapObject(NamedTuple):
         resource: Its resource.
         content: The object, without the metadata that only a server assigns.
         is_restored: Whether a running server restores it after it was deleted; otherwise the next start does.
-        manager: Who manages its fields.
-        status_manager: Who applies its status; empty if it has none.
+        manager: The manager of its fields.
+        status_manager: The manager that applies its status; empty if it has no status.
     """
 
     resource: GroupVersionResource

@@ -67,7 +67,7 @@ class ClusterRoleAggregationController:
 
 
 def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
-    """Set the rules of a role, which are managed as a whole, as an apply does that takes them over."""
+    """Set the rules of a role, which are atomic, as a forced apply does."""
     role["rules"] = rules
     own = own_entry({"rules": rules}, AGGREGATION_MANAGER, _VERSION, now, operation="Apply")
     others = [

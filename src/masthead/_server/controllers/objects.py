@@ -106,7 +106,7 @@ class ObjectClient:
         if served is not None:
             manager = self._manager if is_tracked else None
             if is_tracked:
-                # With the structs that Go writes though they are empty, as the managers see it.
+                # Field managers see the structs that Go writes even if they are empty.
                 content, _ = served.codec.decode(content)
             try:
                 write.create(
@@ -132,7 +132,7 @@ class ObjectClient:
             ref: The object.
             change: Changes it in place.
             subresource: The subresource to write; empty for the object itself.
-            is_tracked: Whether the manager's fields are tracked; otherwise `change` does it.
+            is_tracked: Whether the manager's fields are tracked; otherwise `change` sets the managedFields.
 
         Raises:
             JournalError: The change could not be stored.
@@ -154,7 +154,7 @@ class ObjectClient:
                         name,
                         WriteOptions(),
                         subresource=subresource,
-                        # Of a custom resource only metadata is written, in whatever version it is stored.
+                        # Controllers write only the metadata of custom resources, in whatever version it is stored.
                         manager=self._manager if is_tracked and served.group in scheme.VERSIONS else None,
                     ),
                     changed,

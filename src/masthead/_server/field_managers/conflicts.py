@@ -1,12 +1,13 @@
-"""Conflicts of a server-side apply, as the Status that kube-apiserver answers with."""
+"""The conflicts of a server-side apply, as kube-apiserver's Status."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import MOST_FINDINGS, MOST_TEXT
 from masthead._schema.path_elements import path_text
+from masthead._server.field_managers.entries import UPDATE
 from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
@@ -17,17 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["refused_conflicts"]
 
-_UPDATE: Final = "Update"
-
 
 def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
-    """Other managers own fields that a configuration sets to other values: 409 with a cause for each, up to a limit.
+    """Return the error of an apply that would change fields of other managers: 409 with a cause for each field, up to a limit.
 
     Args:
-        conflicts: At least one. Those of one manager keep their order.
+        conflicts: The conflicts, at least one. Those of one manager keep their order.
     """
-    # kube-apiserver lists the managers in the order of what identifies them, and the causes in any.
-    ordered = sorted(conflicts, key=lambda each: _identifier(each.key))
+    # kube-apiserver sorts the managers in the message, but not the causes.
+    ordered = sorted(conflicts, key=lambda each: each.key)
     causes: list[Plain] = []
     lines: list[str] = []
     left, last = MOST_TEXT, None
@@ -50,13 +49,9 @@ def refused_conflicts(conflicts: Sequence[Conflict]) -> StatusFailure:
     return StatusFailure(409, "Conflict", message, details={"causes": causes})
 
 
-def _identifier(key: ManagerKey) -> tuple[str, ...]:
-    return (key.manager, key.operation, key.api_version, key.subresource)
-
-
 def _shown(key: ManagerKey) -> str:
     """A manager in messages: ``"kubectl" with subresource "scale" using apps/v1``."""
     manager = quoted(key.manager)
     if key.subresource:
         manager = f"{manager} with subresource {quoted(key.subresource)}"
-    return f"{manager} using {key.api_version}" if key.operation == _UPDATE else manager
+    return f"{manager} using {key.api_version}" if key.operation == UPDATE else manager

@@ -1,4 +1,4 @@
-"""The entries of ``metadata.managedFields``: read and written as kube-apiserver does it."""
+"""The entries of ``metadata.managedFields``, read and written as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 _FIELDS_V1: Final = "FieldsV1"
 _EPOCH: Final = "1970-01-01T00:00:00Z"
-"""Stands for the time of an entry that has none."""
+"""The time by which an entry without a time is sorted."""
 _MOST_UPDATERS: Final = 10
 _OLD_UPDATES: Final = "ancient-changes"
 
@@ -38,10 +38,10 @@ class ManagedFields(NamedTuple):
     """The managers of an object's fields.
 
     Attributes:
-        managers: What each of them manages.
-        times: When each of them last changed something; None if that is not known.
-        stored: The entries of the object that the sets were read from. Those of managers that keep their sets are
-            written again as they are.
+        managers: The fields of each manager.
+        times: When each manager last changed something; None if that is not known.
+        stored: The entries that were read from a stored object, with their sets. An entry whose set does not change is
+            written again as it is.
     """
 
     managers: Managers
@@ -55,12 +55,12 @@ class ManagedFields(NamedTuple):
 
     @classmethod
     def none(cls) -> ManagedFields:
-        """Return those of an object that has no managers."""
+        """Return the managed fields of an object without managers."""
         return cls({}, {}, {})
 
 
 def is_reset(sent: Sequence[Plain]) -> bool:
-    """Tell whether a client wants the entries of an object to be dropped: it sends an empty list, or an empty entry."""
+    """Tell whether a client asks to drop all entries: it sends an empty list, or one empty entry."""
     return not any(sent) and len(sent) <= 1
 
 
@@ -121,7 +121,7 @@ def merge_oldest(fields: ManagedFields) -> None:
 
 
 def _identifier(key: ManagerKey) -> bytes:
-    """The text by which kube-apiserver orders the managers of one second."""
+    """The text by which kube-apiserver sorts managers with equal times."""
     return msgspec.json.encode({name: value for name, value in key._asdict().items() if value})
 
 
@@ -136,7 +136,7 @@ def _check(entry: Plain) -> None:
 
 def _add(found: ManagedFields, entry: Plain, fields: FieldSet) -> ManagerKey:
     operation, api_version = entry["operation"], entry["apiVersion"]
-    # One who applies has one entry, whatever the version; of two entries of one manager, the last one counts.
+    # A manager has one entry for apply, whatever the version; of two entries of one manager, the last one counts.
     version = "" if operation == APPLY else api_version
     key = ManagerKey(text(entry, "manager"), operation, version, text(entry, "subresource"))
     found.managers[key] = ManagedSet(fields, api_version)

@@ -1,4 +1,4 @@
-"""The field manager of a resource: what a write does to the managedFields of an object, as kube-apiserver does it."""
+"""The field manager of a resource: the managedFields of an object after a write, as in kube-apiserver."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from masthead.errors import DecodeError, InvalidValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._schema.structured_merge.managers import Managers
-    from masthead._server.field_managers.reset_fields import FieldFilter
+    from masthead._schema.structured_merge.managers import Filter, Managers
     from masthead._server.field_managers.versions import KindVersions
     from masthead._server.resources.resource import ServedResource
 
@@ -42,7 +41,7 @@ __all__ = ["FieldManager", "field_manager_of"]
 _FIRST: Final = "before-first-apply"
 _UNKNOWN: Final = "unknown"
 _CURRENT: Final = "current-operation"
-"""Stands for the manager of a write until it is known whether the write changes anything."""
+"""The manager of a write until it is known whether the write changes anything."""
 
 
 def field_manager_of(served: ServedResource, subresource: str) -> FieldManager:
@@ -55,11 +54,11 @@ def field_manager_of(served: ServedResource, subresource: str) -> FieldManager:
 
 
 class Applied(NamedTuple):
-    """What comes of an applied configuration.
+    """The result of an apply.
 
     Attributes:
-        found: The object in the version of the request, with its kind and without managedFields, which is not defaulted
-            again; unless it is changed, the stored object, at most with another annotation of `kubectl apply`.
+        found: The object in the version of the request, with its kind and without managedFields; its new fields have no
+            defaults yet. If it is not changed, the stored object, except for the annotation of ``kubectl apply``.
         entries: Its managedFields.
         is_changed: Whether the configuration changes the object.
     """
@@ -70,15 +69,15 @@ class Applied(NamedTuple):
 
 
 class FieldManager:
-    """Tracks the managers of the fields of one resource's objects, or of what is written through a subresource.
+    """Tracks who manages the fields of a resource's objects, for writes of the object or of one subresource.
 
     Args:
-        versions: The kind of what is written.
+        versions: The versions of the kind that is written.
         subresource: The subresource; empty for the object itself.
-        filters: What of the written fields a write can change, by apiVersion.
+        filters: The fields that a write can change, by apiVersion.
     """
 
-    def __init__(self, versions: KindVersions, subresource: str, filters: Mapping[str, FieldFilter]) -> None:
+    def __init__(self, versions: KindVersions, subresource: str, filters: Mapping[str, Filter]) -> None:
         self.versions = versions
         self._api_version = versions.gvk.api_version
         self._subresource = subresource
@@ -86,12 +85,12 @@ class FieldManager:
         self._blank = versions.blank()
 
     def update(self, live: Plain | None, new: Plain, manager: str, now: str) -> None:
-        """Set the managedFields of an object that is to be written, in place; where that fails, it has none.
+        """Set the managedFields of an object that is to be written, in place; if that fails, it has none.
 
         Args:
             live: The stored object; None if there is none yet.
             new: The object that is to be stored, with the managedFields that the client sent.
-            manager: Who writes; empty if that is not known.
+            manager: The name of the manager; empty if it is not known.
             now: The time.
 
         Raises:
@@ -114,12 +113,12 @@ class FieldManager:
         Args:
             live: The stored object; None if there is none yet.
             config: The configuration, in the version of the request and with its kind.
-            manager: Who applies it.
+            manager: The name of the manager.
             now: The time.
-            force: Take over what other managers own.
+            force: Take over fields that other managers own.
 
         Returns:
-            What comes of it; it may share values with the configuration and with the stored object.
+            The result; it may share values with the configuration and with the stored object.
 
         Raises:
             ApplyConflicts: If other managers own fields that would change.
@@ -157,10 +156,10 @@ class FieldManager:
     def _merged_over_last_applied(
         self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, refused: ApplyConflicts
     ) -> tuple[Plain | None, Managers]:
-        """Merge a configuration that conflicts with nothing but what client-side apply has set.
+        """Merge a configuration if all of its conflicts are with fields that client-side apply has set.
 
         Raises:
-            ApplyConflicts: If it does conflict with more.
+            ApplyConflicts: If there are other conflicts.
         """
         allowed = still_applied(old, self.versions.type_of(self._api_version))
         if left := [each for each in refused.conflicts if each.path not in allowed]:
@@ -171,17 +170,17 @@ class FieldManager:
         self, live: Plain | None, new: Plain, sent: list[Plain] | None, manager: str, now: str
     ) -> ManagedFields:
         before = self._before(_entries_of(live), sent)
-        # Who set the fields of an object without managers is not known, and so its changes are not tracked.
+        # The managers of an existing object without entries are unknown, so its changes are not tracked.
         if not before.managers and live is not None:
             return before
         return self._tracked(self._old(live), self.versions.from_storage(new), before, manager, now)
 
     def _changes_nothing(self, live: Plain, new: Plain, sent: list[Plain] | None) -> bool:
-        """Tell at a glance whether a write changes neither the object nor its managers, as many do."""
+        """Tell quickly whether a write changes neither the object nor its managers, as is frequent."""
         stored = _entries_of(live)
         if not self.versions.is_fixed or not (self._subresource or sent is None or sent == stored):
             return False
-        # The entries of other versions may have to go, though nothing else changes.
+        # Entries of other versions may be dropped, even if nothing else changes.
         if any(each["apiVersion"] != self._api_version for each in stored):
             return False
         # A write through the scale can leave a manager two entries, which the next write joins.
@@ -195,7 +194,7 @@ class FieldManager:
         return self._blank if live is None else self.versions.from_storage(_without_managed_fields(live))
 
     def _before(self, stored: list[Plain], sent: list[Plain] | None) -> ManagedFields:
-        """Return the managers before a write: those that the client sent, if it may and if they can be read."""
+        """Return the managers before a write: those that the client sent, if that is allowed and they are valid."""
         if self._subresource or sent is None or sent == stored:
             return read_stored(stored)
         if is_reset(sent):
@@ -222,7 +221,7 @@ class FieldManager:
         after = before._replace(managers=managers, times=dict(before.times))
         if (changed := managers.pop(current, None)) is not None:
             key = self._key(manager or _UNKNOWN)
-            managers[key] = _united(changed, managers.get(key), before.managers.get(key))
+            managers[key] = _union(changed, managers.get(key), before.managers.get(key))
             after.times[key] = now
         merge_oldest(after)
         return after
@@ -231,10 +230,10 @@ class FieldManager:
         return ManagerKey(manager, UPDATE, self._api_version, self._subresource)
 
 
-def _united(changed: ManagedSet, rest: ManagedSet | None, before: ManagedSet | None) -> ManagedSet:
+def _union(changed: ManagedSet, rest: ManagedSet | None, before: ManagedSet | None) -> ManagedSet:
     """Return what a manager owns after a write: what it has changed, and the rest of what it owned before."""
     fields = changed.fields if rest is None else changed.fields | rest.fields
-    # The set that it had needs not be written again.
+    # An equal set is reused, so that its entry is not encoded again.
     return before if before is not None and fields == before.fields else changed._replace(fields=fields)
 
 

@@ -1,7 +1,7 @@
 """The annotation of client-side apply, which `kubectl apply --server-side` takes over.
 
-kubectl's client-side apply is an update by another manager. So that its first server-side apply does not conflict with
-that, the manager ``kubectl`` may take what the annotation says that it applied.
+Client-side apply is an update by another manager. So that the first server-side apply does not conflict with it, the manager
+``kubectl`` takes over the fields that still have the values of the annotation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\
 
 
 def still_applied(live: Plain, of: MergeType) -> FieldSet:
-    """Return the fields that an object has as client-side apply has set them; none without a usable annotation.
+    """Return the fields that still have the values of client-side apply; none without a valid annotation.
 
     Args:
         live: The object, with its kind.
@@ -50,7 +50,7 @@ def still_applied(live: Plain, of: MergeType) -> FieldSet:
 
 
 def with_last_applied(found: Plain, config: Plain) -> Plain:
-    """Return an object with a configuration in its annotation, if it has that; one that is too large is dropped."""
+    """Return an object whose annotation, if it has one, holds a configuration; an annotation that is too large is dropped."""
     meta = part(found, "metadata")
     before = part(meta, "annotations")
     if not before.get(_LAST_APPLIED):

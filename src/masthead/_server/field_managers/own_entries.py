@@ -1,7 +1,7 @@
 """The managedFields of the objects that every cluster has.
 
-They are what `FieldManager` makes of them, but it needs the schemas of their kinds, which would take most of the time
-in which a server starts. These objects need only a few facts of them.
+The entries are those that `FieldManager` computes. It needs the schemas of all kinds, though, and loading these would take
+most of the time in which a server starts. These objects need only a few facts.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ AGGREGATION_MANAGER: Final = "clusterrole-aggregation-controller"
 """The manager of the rules of aggregated roles."""
 _STRUCTS: Final = frozenset({"metadata", "spec", "spec.priorityLevelConfiguration", "status"})
 """The structs that every object has, even if they are empty."""
-_WHOLE: Final = frozenset({"roleRef"})
-"""The structs that are managed as a whole, as most lists are."""
+_ATOMIC: Final = frozenset({"roleRef"})
+"""The atomic structs; lists are atomic, too, unless they have keys."""
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "spec.ports": ("port", "protocol"),
     "status.conditions": ("type",),
 }
 """The lists whose items are managed by their keys."""
-_OF_THE_SERVER: Final = frozenset(
+_NOT_OWNED: Final = frozenset(
     {"metadata.name", "metadata.namespace", "metadata.generation", "spec.clusterIPs", "spec.ipFamilies"}
 )
-"""What nobody manages, or what the server adds later."""
+"""The fields that no manager owns, and those that the server sets later."""
 
 
 def own_entry(
@@ -47,10 +47,10 @@ def own_entry(
     operation: str = "Update",
     subresource: str = "",
 ) -> Plain:
-    """Return the entry of the manager of an object.
+    """Return the entry of a manager.
 
     Args:
-        content: What the manager has set of the object.
+        content: The part of the object that the manager has set.
         manager: Its name.
         api_version: The version of the object.
         now: The time.
@@ -72,18 +72,18 @@ def _fields(owner: Plain, path: str) -> Plain:
     found: Plain = {}
     for name, value in sorted(owner.items()):
         below = f"{path}.{name}" if path else name
-        # Who applies a condition leaves out what is empty.
-        if below not in _OF_THE_SERVER and (value != "" or not path.startswith("status.")):
+        # An applied condition has no empty fields.
+        if below not in _NOT_OWNED and (value != "" or not path.startswith("status.")):
             found[f"f:{name}"] = _field(value, below)
     return {name: fields for name, fields in found.items() if fields or name not in {"f:metadata", "f:spec"}}
 
 
 def _field(value: object, path: str) -> Plain:
-    if isinstance(value, dict) and path not in _WHOLE:
+    if isinstance(value, dict) and path not in _ATOMIC:
         fields = _fields(cast("Plain", value), path)
         return fields if path in _STRUCTS else {".": {}, **fields}
     if isinstance(value, list) and path in _KEYS:
-        # Who applies items of a list does not manage the list itself.
+        # Applying items does not own the list itself.
         own: Plain = {} if path == "status.conditions" else {".": {}}
         items = cast("list[Plain]", value)
         return own | {_key(item, _KEYS[path]): {".": {}, **_fields(item, f"{path}[]")} for item in items}

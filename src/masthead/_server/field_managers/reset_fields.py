@@ -1,8 +1,8 @@
-"""Reset fields: what a write through a resource or subresource leaves as it is, so that no manager comes to own it.
+"""Reset fields: the fields that a write to a resource or subresource cannot change, so that its manager does not own them.
 
 Most kinds follow one rule: a write of the object resets the status, and a write of the status resets the spec. The
-tables here have what kube-apiserver's registries declare beyond that. What a kind does not declare, its writers own, though
-their writes do not change it: so with the containers that ``pods/resize`` leaves alone.
+tables here have the exceptions that kube-apiserver's registries declare. Fields that a kind does not declare are owned by
+their writers, even if the write does not change them, such as the containers that ``pods/resize`` leaves alone.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ from masthead._schema.field_sets import FieldSet
 from masthead._server import scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from masthead._schema.path_elements import Path
+    from masthead._schema.structured_merge.managers import Filter
     from masthead._server.resources.custom.definition import DefinitionVersion
     from masthead._server.resources.resource import ServedResource
 
-__all__ = ["FieldFilter", "reset_filters"]
+__all__ = ["reset_filters"]
 
-FieldFilter: TypeAlias = "Callable[[FieldSet], FieldSet]"
-"""Returns the fields of a set that a write does not reset."""
-Filters: TypeAlias = "Mapping[str, FieldFilter]"
+Filters: TypeAlias = "Mapping[str, Filter]"
 """Filters by apiVersion."""
 
 _SPEC: Final[Path] = ("f:spec",)
 _STATUS: Final[Path] = ("f:status",)
 _METADATA: Final[Path] = ("f:metadata",)
 
-_KEEPS_METADATA: Final = frozenset(
+_STATUS_RESETS_METADATA: Final = frozenset(
     {
         "admissionregistration.k8s.io/validatingadmissionpolicies",
         "apiregistration.k8s.io/apiservices",
@@ -47,10 +46,10 @@ _KEEPS_METADATA: Final = frozenset(
         "storagemigration.k8s.io/storageversionmigrations",
     }
 )
-"""The resources with a status whose writes reset the metadata, too."""
+"""The resources for which a write of the status resets the metadata, too."""
 
 _RESET: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
-    # These declare nothing for the object itself, though they do reset its status.
+    # Writes of these objects reset the status, but kube-apiserver does not declare it.
     ("certificates.k8s.io/podcertificaterequests", ""): (),
     ("scheduling.k8s.io/podgroups", ""): (),
     ("certificates.k8s.io/certificatesigningrequests", ""): (_SPEC, _STATUS),
@@ -68,14 +67,14 @@ _RESET: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
 
 
 def reset_filters(served: ServedResource, subresource: str) -> Filters:
-    """Return what writes to a resource or subresource leave of a manager's fields, by apiVersion.
+    """Return the filters that remove the reset fields of a resource or subresource.
 
     Args:
         served: The resource.
         subresource: The subresource; empty for the object itself.
 
     Returns:
-        The filters. In a version without one, every field that is written is owned.
+        The filters by apiVersion. In a version without a filter, every written field is owned.
     """
     if served.definition is not None:
         return _custom_filters(served, served.definition, subresource)
@@ -88,7 +87,7 @@ def _custom_filters(served: ServedResource, version: DefinitionVersion, subresou
         return {
             each.gvk.api_version: keep for each in version.definition.versions.values() if each.has_status
         }
-    # Of the object itself, kube-apiserver knows what is reset in the version of the request alone.
+    # For the object itself, kube-apiserver declares reset fields only in the version of the request.
     return {served.api_version: _without(_STATUS)} if version.has_status and not subresource else {}
 
 
@@ -110,10 +109,10 @@ def _reset_paths(resource: str, subresource: str, *, has_status: bool) -> tuple[
     if declared is not None:
         return declared
     if subresource == "status":
-        return (_METADATA, _SPEC) if resource in _KEEPS_METADATA else (_SPEC,)
+        return (_METADATA, _SPEC) if resource in _STATUS_RESETS_METADATA else (_SPEC,)
     return (_STATUS,) if has_status and not subresource else ()
 
 
-def _without(*paths: Path) -> FieldFilter:
+def _without(*paths: Path) -> Filter:
     reset = FieldSet.of(*paths)
     return lambda fields: fields.without_trees(reset)

@@ -1,6 +1,6 @@
-"""The managers of a scale: entries of an object as its scale has them, and back.
+"""The managers of a scale: the entries of an object as entries of its scale, and back.
 
-A write of the scale subresource is one of an autoscaling/v1 Scale, whose only managed field is ``spec.replicas``.
+The scale subresource is an autoscaling/v1 Scale, whose only managed field is ``spec.replicas``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ScaleEntries:
         self._fields = read_stored(entries)
 
     def of_scale(self) -> list[Plain]:
-        """Return the entries of the scale: those of the managers of the replicas."""
+        """Return the entries of the scale: those of the managers that own the replicas."""
         found = ManagedFields.none()
         for key, managed in self._fields.managers.items():
             path = self._paths.get(managed.api_version)
@@ -62,8 +62,8 @@ class ScaleEntries:
     def of_parent(self, scale_entries: list[Plain]) -> list[Plain]:
         """Return the entries of the object after a write of its scale.
 
-        An updater of the object has another identity in the scale, and so what it owns of the replicas comes back as an
-        entry of its own, without a time. kube-apiserver does the same.
+        A manager that has updated the object has another identity in the scale, so its ownership of the replicas comes back
+        as an entry of its own, without a time, as in kube-apiserver.
 
         Args:
             scale_entries: The entries of the scale after the write.
@@ -94,7 +94,7 @@ class ScaleEntries:
 
 
 def _replica_paths(served: ServedResource) -> Mapping[str, Path | None]:
-    """Where the objects of each version have their replicas; None in a version without a scale."""
+    """The path of the replicas in each version; None in a version without a scale."""
     if served.definition is None:
         return {served.api_version: _REPLICAS}
     versions = served.definition.definition.versions.values()

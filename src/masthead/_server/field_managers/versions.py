@@ -1,4 +1,4 @@
-"""The versions of a resource's objects: how field managers convert them, and their types."""
+"""The versions of a kind: conversion of its objects, and their merge types."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["BuiltinVersions", "CustomVersions", "KindVersions", "ScaleVersions", "versions_of"]
 
 _TYPES: Final = MergeTypes(DEFINITIONS)
-"""How the built-in types merge, which custom resources refer to for their metadata."""
+"""The merge types of built-in types; custom resources refer to them for their metadata."""
 
 
 class KindVersions(Protocol):
-    """One kind in its versions. Objects have their kind and apiVersion, unless they are stored ones."""
+    """The versions of a kind. Objects have apiVersion and kind, except for stored ones."""
 
     @property
     def gvk(self) -> GroupVersionKind:
@@ -41,11 +41,11 @@ class KindVersions(Protocol):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the types never change."""
+        """Whether the types never change, as those of built-in kinds."""
         ...
 
     def from_storage(self, found: Plain) -> Plain:
-        """Return an object as the storage has it in the version of the request.
+        """Return a stored object in the version of the request.
 
         Raises:
             InvalidValueError: If a value does not have the type that the schema declares.
@@ -53,13 +53,14 @@ class KindVersions(Protocol):
         ...
 
     def blank(self) -> Plain:
-        """Return an object of the version of the request in which nothing is set."""
+        """Return an empty object in the version of the request."""
         ...
 
     def convert(self, value: Plain, to: str) -> Plain | None:
         """Return an object in another version; None if there is no such version.
 
         Raises:
+            InvalidValueError: If the result does not have the types that the schema declares, or has duplicate items.
             StatusFailure: If it cannot be converted.
             ConversionNeeded: If a webhook has to convert it first.
         """
@@ -76,7 +77,7 @@ def versions_of(served: ServedResource) -> KindVersions:
 
 
 class BuiltinVersions:
-    """A built-in kind in its versions."""
+    """The versions of a built-in kind."""
 
     is_fixed = True
 
@@ -87,27 +88,26 @@ class BuiltinVersions:
         self._types: dict[str, MergeType] = {}
 
     def from_storage(self, found: Plain) -> Plain:
-        """Return an object as the storage has it in the version of the request."""
+        """Return a stored object in the version of the request."""
         if not self._served.has_own_shape:
             return {**self._head, **found}
         return {**self._head, **self._served.codec.decode(self._served.from_storage(found))[0]}
 
     def blank(self) -> Plain:
-        """Return an object in which nothing is set, with the structs that Go writes though they are empty."""
+        """Return an empty object, with the structs that Go writes even if they are empty."""
         return {**self._head, **self._served.codec.blank({})}
 
     def convert(self, value: Plain, to: str) -> Plain | None:
         """Return an object in another version of its group; None if the scheme does not have it.
 
         Raises:
-            InvalidValueError: If a value does not fit its field, or if an item of a set or of a list with keys stands in
-                it twice.
+            InvalidValueError: If a value does not fit its field, or if a set or a list with keys has duplicate items.
         """
         source: str = value["apiVersion"]
         if source == to:
             return value
         target = GroupVersion.parse(to).kind(self.gvk.kind)
-        # What another group has of the same objects, kube-apiserver does not find: its types come group by group.
+        # kube-apiserver does not find the same objects in another group: it looks up types by group.
         if target.group != self.gvk.group or not scheme.is_registered(target):
             return None
         conversions = self._served.behavior.conversions
@@ -136,7 +136,7 @@ class BuiltinVersions:
 
 
 class CustomVersions:
-    """The kind of a definition in its versions."""
+    """The versions of the kind of a CustomResourceDefinition."""
 
     is_fixed = False
 
@@ -148,7 +148,7 @@ class CustomVersions:
         self._types: dict[str, MergeType] = {}
 
     def from_storage(self, found: Plain) -> Plain:
-        """Return an object with its kind: the codec of a custom resource reads it in the version of the request.
+        """Return an object with its kind; the codec has read it in the version of the request already.
 
         Raises:
             InvalidValueError: If a value does not have the type that the schema declares.
@@ -158,7 +158,7 @@ class CustomVersions:
         return value
 
     def blank(self) -> Plain:
-        """Return an object in which nothing is set."""
+        """Return an empty object."""
         return {**self._head, "metadata": {}}
 
     def convert(self, value: Plain, to: str) -> Plain | None:
@@ -189,7 +189,7 @@ class CustomVersions:
 
 
 class ScaleVersions:
-    """The kind of scales, which are not stored and have one version only."""
+    """The kind of scales, which are not stored and have a single version."""
 
     is_fixed = True
 
@@ -197,11 +197,11 @@ class ScaleVersions:
         self.gvk = gvk
 
     def from_storage(self, found: Plain) -> Plain:
-        """Return a scale with its kind, and with the structs that Go writes though they are empty."""
+        """Return a scale with its kind, and with the structs that Go writes even if they are empty."""
         return {**_head(self.gvk), **_complete(self.gvk, found)}
 
     def blank(self) -> Plain:
-        """Return a scale in which nothing is set."""
+        """Return an empty scale."""
         return self.from_storage({})
 
     def convert(self, value: Plain, to: str) -> Plain | None:
@@ -234,7 +234,7 @@ def _check(value: Plain, of: MergeType, *, allow_duplicates: bool) -> None:
 
 
 def _complete(gvk: GroupVersionKind, found: Plain) -> Plain:
-    """Return an object with the structs that Go writes though they are empty."""
+    """Return an object with the structs that Go writes even if they are empty."""
     return decoder_of(cast("ApiType", scheme.object_class(gvk))).clean(found)[0]
 
 

@@ -15,7 +15,7 @@ Listed: TypeAlias = Callable[[str, str], Iterable[Plain]]
 """Gives the stored objects of a group and a resource."""
 
 _SERVICE_NETWORK: Final = IPv4Network("10.0.0.0/16")
-"""Begins where kube-apiserver's own default does, and has room for more services than its 254."""
+"""Begins where kube-apiserver's default does, but has more than its 254 addresses."""
 _NODE_PORTS: Final = range(30000, 32768)
 
 

@@ -177,7 +177,7 @@ class Behavior:
     Attributes:
         defaults: Sets defaults, on every read and write; applied twice it changes nothing more. None for none.
         defaults_by_version: Replaces `defaults` in the versions that it names.
-        default_times: Sets the times that are now by default, given the time. None for most.
+        default_times: Sets times whose default is now, which is the second argument. None for none.
         hooks: The registry strategy; for a write of the status, too.
         warnings: The warnings of the resource itself.
         subresources: The subresources that have code of their own, by name.

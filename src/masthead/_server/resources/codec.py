@@ -39,7 +39,7 @@ QUICK_ITEMS: Final = 300
 
 
 def is_same_stored(one: bytes, other: bytes) -> bool:
-    """Tell whether two stored texts are the same object: the order of fields depends on the version that wrote them."""
+    """Tell whether two stored texts are equal objects; the order of fields depends on the version that wrote them."""
     return one == other or _encode_sorted(_decode(b"{" + one)) == _encode_sorted(_decode(b"{" + other))
 
 
@@ -144,12 +144,12 @@ class KindDecoder:
         """
         cleaned, unknown = self.decoder.clean(body)
         if part(body, "metadata").get("managedFields") == []:
-            # Go would not write it, but it asks for the field managers to be dropped.
+            # Go omits the empty list, but it asks to drop the field managers.
             cleaned["metadata"]["managedFields"] = []
         for owner, name in self.null_lists:
             sent, kept = (part(each, owner) if owner else each for each in (body, cleaned))
             if sent.get(name) == []:
-                # Once it is stored, it is null again; but who sends it manages it.
+                # It is stored as null, but its sender owns it.
                 kept[name] = []
         return cleaned, unknown
 

@@ -1,8 +1,8 @@
-"""Deferred work: a request that has to wait is given up, and handled again when what it waits for is there.
+"""Deferred work: a request that has to wait is abandoned, and handled again when the result is available.
 
-The write pipeline is synchronous: nothing else happens between its first step and its last. What takes long, such as
-the call of a webhook or the merge of large objects, must not be done in the event loop. So a request that needs it is given up with `WorkNeeded`,
-before it has changed anything. The work is awaited, and then the request is handled again from the beginning, and
+The write pipeline is synchronous: nothing else happens between its first step and its last. Slow work, such as the call of
+a webhook or the merge of large objects, must not be done in the event loop. So a request that needs it is abandoned with
+`WorkNeeded` before it has changed anything. The work is awaited; then the request is handled again from the beginning, and
 finds the result.
 """
 
@@ -29,11 +29,11 @@ class WorkNeeded(Exception, abc.ABC):  # noqa: N818 - it is a request for work, 
 
     @abc.abstractmethod
     async def perform(self, results: WorkResults) -> None:
-        """Do the work, and keep what comes of it, failures included."""
+        """Do the work, and keep its result or failure."""
 
 
 class WorkResults:
-    """What was awaited so far for one request, or for one watch."""
+    """The results of deferred work for one request, or for one watch."""
 
     def __init__(self) -> None:
         self._results: dict[Hashable, object] = {}
@@ -65,14 +65,14 @@ _current: Final[ContextVar[WorkResults | None]] = ContextVar("_current", default
 
 
 def in_thread(key: Hashable, compute: Callable[[], T]) -> T:
-    """Return the result of a computation that takes long: a thread does it, unless nothing can be awaited.
+    """Return the result of a slow computation: it runs in a thread, unless nothing can be awaited.
 
     Args:
-        key: Identifies the computation among those of one request, and what it depends on.
-        compute: Computes it from what nobody else changes. It may fail, with a `StatusFailure` only.
+        key: Identifies the computation, with everything that it depends on, among those of one request.
+        compute: Computes the result from data that nothing else changes. The only error that it may raise is `StatusFailure`.
 
     Returns:
-        The result. Who changes it must copy it first, because the request may be handled again.
+        The result. Callers copy it before they change it, because the request may be handled again.
 
     Raises:
         StatusFailure: If it failed.
@@ -107,7 +107,7 @@ class _ComputationNeeded(WorkNeeded, Generic[T]):
     """Something has to be computed in a thread first."""
 
     def __init__(self, key: Hashable, compute: Callable[[], T]) -> None:
-        super().__init__("something is to be computed")
+        super().__init__("a computation has to run in a thread first")
         self._key = key
         self._compute = compute
 

@@ -82,7 +82,7 @@ class ServedResource:
         self.verbs = frozenset(resource.verbs) if verbs is None else verbs
         self.is_namespaced = resource.namespaced
         self.patch_types = _PATCHES if definition is None else _CUSTOM_PATCHES
-        """The media types of the patches that it accepts, in the order of messages."""
+        """The media types of the patches that it accepts, in the order in which messages list them."""
         self.is_stored = description.is_stored
         self.strategy = description.strategy
         self.deprecation_warning = deprecation_warning
@@ -90,7 +90,7 @@ class ServedResource:
         self.stored_as = description.stored_as or _foremost(gvk, resource.name)
         self.stored_group = self.stored_as.group
         self.field_managers: dict[str, FieldManager] = {}
-        """The field managers of its subresources and, with an empty name, of the objects; made when first used."""
+        """The field managers of its subresources and, by the empty name, of the objects; created when first used."""
         self.table = f"{self.stored_group}/{self.name}" if self.stored_group else self.name
 
     @classmethod

@@ -12,7 +12,7 @@ from masthead._server.wire.plain import Plain, part
 EVERYTHING: Final = "*"
 """Stands in `Strategy.watches` for all of an object but its metadata."""
 EVERY_VALUE: Final = "**"
-"""Stands there for the same of JSON without a Go type: an empty list is not as good as none."""
+"""As `EVERYTHING`, for JSON without a Go type: an empty list differs from an absent one."""
 
 SYSTEM_METADATA: Final = frozenset(
     {"deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences"}

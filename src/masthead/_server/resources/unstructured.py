@@ -108,7 +108,7 @@ def _scalar(value: object, wanted: GoValue) -> object:
         case ByteString():
             return _bytes(value)
         case TimeText():
-            # Their decoders say what is wrong with them, in the order of the fields as all errors.
+            # Their own decoders report errors, in the order of the fields.
             return wanted.clean(_check_json(value, str, "string"), Decoding(), "")
         case IntOrString():
             return value if isinstance(value, str) else _check_int32(_whole(value))

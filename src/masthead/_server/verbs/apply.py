@@ -1,4 +1,4 @@
-"""Apply: merges a configuration into an object on behalf of a manager, and creates the object if there is none."""
+"""Server-side apply: merges a configuration into an object on behalf of a manager, or creates the object."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
     """Apply a configuration to an object or to a subresource that is written as the object itself.
 
     Args:
-        context: Where and how.
-        request: The request that brings the configuration.
+        context: The object, and the options of the write.
+        request: The request with the configuration.
 
     Raises:
-        StatusFailure: If the configuration or what comes of it is refused, or if it conflicts with other managers.
+        StatusFailure: If the configuration or the merged object is refused, or if it conflicts with other managers.
+        WorkNeeded: If a webhook or a thread has to do something first.
     """
     served = context.served
     fields = field_manager_of(served, context.subresource)
@@ -65,7 +66,7 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
         check_names(found, context.namespace, context.name, is_namespaced=served.is_namespaced)
         return found
 
-    # Its managers are those that the merge has found.
+    # No manager: the merge has tracked the managers already.
     return write.apply(replace(context, manager=None), change)
 
 
@@ -80,15 +81,15 @@ def merge_configuration(
     """Merge the configuration of a request into an object.
 
     Args:
-        context: Who applies it, and how.
+        context: The manager, and the options of the write.
         request: The request.
-        fields: The field manager of what it is applied to.
-        decoder: Decodes its kind.
-        live: The object as it is stored, which nobody else has; None if there is none.
-        finish: Makes what is to be stored of the object in the version of the configuration, in any thread.
+        fields: The field manager of the resource or subresource.
+        decoder: The decoder of its kind.
+        live: The stored object, in a copy that nothing else uses; None if there is none.
+        finish: Defaults and converts the merged object to the stored version; called in any thread.
 
     Returns:
-        What is to be stored, with its managedFields.
+        The object to store, with its managedFields.
 
     Raises:
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
@@ -105,7 +106,7 @@ def merge_configuration(
 
 
 class _Repeatable:
-    """An object that a request changes, and may need again as it was, because the request is handled again.
+    """An object that a request changes, and may need unchanged when it is handled again.
 
     Args:
         found: The object, plain JSON; only `take` returns it.
@@ -116,7 +117,7 @@ class _Repeatable:
         self._text = msgspec.json.encode(found)
 
     def take(self) -> Plain:
-        """Return the object. The first time there is no need to decode it."""
+        """Return the object: the first time itself, later a copy."""
         found, self._found = self._found, None
         return cast("Plain", msgspec.json.decode(self._text)) if found is None else found
 
@@ -132,14 +133,14 @@ def _merged(
 ) -> Plain:
     """Merge a configuration, in any thread."""
     config = _configuration(request, fields)
-    # A scale is no version of the custom resource, and kube-apiserver knows no other way to convert it.
+    # kube-apiserver converts a scale as if it were a version of the custom resource, which fails.
     is_other_kind = context.served.is_custom and decoder.gvk != context.served.gvk
     unknown = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
     is_tracked = bool(part(live or {}, "metadata").get("managedFields"))
     if is_other_kind and not is_tracked:
         problem = f"failed to convert live object (/; {_kind(decoder.gvk)}) to proper version: {unknown}"
         raise _failure(f"{_NO_MANAGERS}: {problem}")
-    # An object without managers is looked at first: it is to get one.
+    # The order of errors is kube-apiserver's: it checks an object without managers first, to track its fields.
     if is_tracked:
         _check_types(config, fields)
     _check_live(context, live, fields)
@@ -201,7 +202,7 @@ def _mistyped(which: str, found: Plain, gvk: GroupVersionKind, problem: str) -> 
 def _decoded(merged: Plain, config: Plain, decoder: Decoder) -> Plain:
     """Convert the values of a merged object to those of its kind, as kube-apiserver does."""
     gvk = decoder.gvk
-    # A copy, because it shares values with the configuration, which may be needed again.
+    # The merged object shares values with the configuration, which may be needed again.
     copied = copy_json(merged)
     try:
         return _builtin(copied, decoder) if scheme.is_registered(gvk) else _custom(copied)
@@ -218,17 +219,17 @@ def _builtin(merged: Plain, decoder: Decoder) -> Plain:
     """
     with suppress(Mismatch):
         return decoder.decode(merged)[0]
-    # kube-apiserver does not decode JSON here: it takes some numbers that JSON's decoder refuses, and has other words.
+    # kube-apiserver does not decode JSON here: it accepts some numbers that its JSON decoder refuses, with other messages.
     restored, _ = restore(merged, cast("ApiType", scheme.object_class(decoder.gvk)))
     return decoder.decode(restored)[0]
 
 
 def _custom(merged: Plain) -> Plain:
-    """Return a merged custom resource, which has the types of its schema by now; its nulls are left to validation."""
+    """Return a merged custom resource. Its types are checked already; validation handles its nulls."""
     from masthead._server.resources.custom.object_metadata import decode_metadata
 
     meta = {**part(merged, "metadata")}
-    meta.pop("creationTimestamp", None)  # nobody can set it, and so nobody reads it
+    meta.pop("creationTimestamp", None)  # clients cannot set it, so it is not decoded
     found = {name: value for name, value in merged.items() if name not in _HEAD}
     return {**found, "metadata": decode_metadata(meta)[0]}
 
@@ -240,7 +241,11 @@ def _unconvertible(config: Plain, gvk: GroupVersionKind, problem: str) -> Status
 
 
 def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:
-    """Report keys that stand twice, as the client's field validation says."""
+    """Report duplicate keys, as the client's field validation says.
+
+    Raises:
+        StatusFailure: If there are any, and the validation is strict.
+    """
     options = context.options
     if options.field_validation == "Ignore":
         return
@@ -251,7 +256,7 @@ def _report_duplicates(context: WriteContext, request: ApiRequest) -> None:
 
 
 def _sends_managers(config: Plain) -> bool:
-    """Tell whether a configuration sets managedFields; what cannot be read as such is found by its type."""
+    """Tell whether a configuration sets managedFields; invalid ones are left to the type check."""
     meta: object = config.get("metadata")
     entries: object = cast("Plain", meta).get("managedFields") if isinstance(meta, dict) else None
     return isinstance(entries, list) and all(map(_is_entry, cast("list[object]", entries)))
@@ -300,5 +305,5 @@ def _string(found: Plain, field: str) -> str:
 
 
 def _failure(message: str) -> StatusFailure:
-    """kube-apiserver answers with an error of its own, though the client is to blame."""
+    """Return an internal error, as kube-apiserver does, although the request is at fault."""
     return StatusFailure(500, "", message)

@@ -15,7 +15,7 @@ from masthead._server.wire.apply_configuration import decode_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.go_duplicates import duplicate_keys, pairs_of
 from masthead._server.wire.go_yaml import decode_yaml
-from masthead._server.wire.limits import BODY_LIMIT, is_much_work
+from masthead._server.wire.limits import BODY_LIMIT, is_costly
 from masthead._server.wire.request import APPLY_PATCH_TYPE, JSON_TYPE, YAML_TYPE
 
 if TYPE_CHECKING:
@@ -136,11 +136,11 @@ def is_slow(request: ApiRequest) -> bool:
 
 
 def is_large(request: ApiRequest) -> bool:
-    """Whether a body has so many values that what takes microseconds for each is too long for the event loop."""
+    """Whether a body has so many values that work on each of them would hold the event loop."""
     body = request.body
-    if is_much_work(body):
+    if is_costly(body):
         return True
-    # Of YAML it is not known before it is decoded; a few aliases can stand for thousands of values.
+    # The number of values in YAML is not known before it is decoded: a few aliases can expand to thousands.
     return media_type(request) in _YAML_TYPES and (b"*" in body or body.count(b"\n") > _MANY_LINES)
 
 

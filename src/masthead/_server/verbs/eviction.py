@@ -10,6 +10,7 @@ from masthead._meta.labels import from_label_selector
 from masthead._meta.quoting import quoted
 from masthead._meta.v1 import LabelSelector
 from masthead._schema.errors import invalid
+from masthead._server.field_managers.own_entries import CLUSTER_MANAGER
 from masthead._server.verbs import delete, write
 from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of, refused_fields
@@ -220,7 +221,7 @@ def _spend(cluster: ClusterState, budget: Plain, pod: str, *, is_dry_run: bool) 
                 name,
                 WriteOptions(),
                 subresource="status",
-                manager="kube-apiserver",
+                manager=CLUSTER_MANAGER,
             ),
             lambda found: _spent(found, pod, cluster.now()),
         )

@@ -1,4 +1,4 @@
-"""Patch: the formats that the server knows, and what a patch makes of an object; `apply` has one of its own."""
+"""Patch: the formats of patches, and how they change an object; `masthead._server.verbs.apply` handles apply."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ PATCH_FORMATS: Final[Mapping[str, PatchFormat]] = {
     MERGE_PATCH_TYPE: _apply_merge,
     STRATEGIC_MERGE_PATCH_TYPE: _apply_strategic,
 }
-"""The formats by media type, but for apply. Which of them a resource accepts, it says itself: see
+"""The formats by media type, except for apply. Which of them a resource accepts, it says itself: see
 `ServedResource.patch_types`."""
 
 
@@ -120,7 +120,7 @@ class RequestPatch:
 
     Args:
         request: The request.
-        media_type: Its format, which is not that of apply.
+        media_type: Its media type, one of `PATCH_FORMATS`.
     """
 
     def __init__(self, request: ApiRequest, media_type: str) -> None:
@@ -146,7 +146,7 @@ def patch_type(request: ApiRequest, served: ServedResource) -> str:
     media_type = sent.partition(";")[0]
     if media_type in served.patch_types:
         return media_type
-    # kube-apiserver's router for built-in resources knows lists and spaces, and has less to say than the handler.
+    # kube-apiserver's router of built-in resources accepts lists and spaces; its message is shorter than the handler's.
     if not served.is_custom and not any(
         each.partition(";")[0].strip() in served.patch_types for each in sent.split(",")
     ):

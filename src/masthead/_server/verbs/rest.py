@@ -26,7 +26,7 @@ from masthead._server.verbs.watch import Watcher
 from masthead._server.verbs.write import WriteContext
 from masthead._server.wire.encoders import COMPACT_JSON, encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
-from masthead._server.wire.limits import is_much_work
+from masthead._server.wire.limits import is_costly
 from masthead._server.wire.negotiation import negotiate
 from masthead._server.wire.options import (
     CollectionOptions,
@@ -289,7 +289,7 @@ class Rest:
         write_context = self._write_context(context, "PatchOptions", is_apply=True)
         request = context.request
         if request.document is None:
-            request = bodies.read_ahead(request)  # once, for all that look into it
+            request = bodies.read_ahead(request)  # decoded once, for all steps that need it
         if subresources.is_special(context.info.subresource):
             return subresources.apply(write_context, request)
         return _written(context, apply_object(write_context, request))
@@ -317,7 +317,7 @@ class Rest:
         if not info.name:
             return False
         record = self._cluster.storage.table(served.table).get(served.key(info.namespace, info.name))
-        return record is not None and is_much_work(record.value)
+        return record is not None and is_costly(record.value)
 
     def _delete(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served

@@ -123,7 +123,7 @@ def _is_authenticated(found: Plain, token: str | None) -> Plain:
 
 
 _ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})
-"""The reviews whose answer is not the object that was sent."""
+"""The reviews whose response is not the object that was sent."""
 _STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
     "selfsubjectaccessreviews": _is_allowed,
     "subjectaccessreviews": _is_allowed,

@@ -140,7 +140,7 @@ def _check_is_scale(context: WriteContext) -> None:
 def _rescale(
     context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False
 ) -> ApiResponse:
-    """Change the scale of an object, which is a view of the object itself; an apply knows its managers."""
+    """Change the scale of an object, which is a view of the object itself; an apply has tracked its managers already."""
     from masthead._server.field_managers.scale import ScaleEntries, scale_manager
 
     served = context.served

@@ -6,7 +6,7 @@ Every write takes the same steps, each a function of its own in `write_steps`:
 decode              read the body and drop unknown fields (`bodies.decode`), apply a patch (`patch`), or merge
                     a configuration (`apply`)
 default, convert    set what the client left out; turn the client's version into the stored one
-field managers      write down in managedFields who has changed what (`masthead._server.field_managers`)
+field managers      record in managedFields who has changed what (`masthead._server.field_managers`)
 admit               the namespace must take new objects, and the kind's admission must agree
 prepare             set or keep what the server decides: metadata, status, generation, the kind's strategy
 validate            refuse an invalid object, with all its errors
@@ -113,14 +113,14 @@ def update(context: WriteContext, change: Callable[[Plain], Plain]) -> Written:
 
 
 def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Written:
-    """Store what comes of an applied configuration, which may be a new object.
+    """Store the result of an apply, which may be a new object.
 
     Args:
-        context: Where and how.
-        change: Makes the new object, with its managedFields, from the present one, None if there is none.
+        context: The object, and the options of the write.
+        change: Makes the new object, with its managedFields, from the stored one, or from None if there is none.
 
     Raises:
-        StatusFailure: If the change is refused, or if there is no object with the subresource.
+        StatusFailure: If the change is refused, or if a subresource is applied to an object that does not exist.
     """
     record = _record(context)
     if record is not None:
@@ -184,12 +184,12 @@ def _create_by_apply(context: WriteContext, new: Plain) -> Written:
 def _update(
     context: WriteContext, record: Record, make: Callable[[], Plain], *, is_apply: bool = False
 ) -> Written:
-    """Store the next state of an object, which is made when the present one has been read."""
+    """Store the next state of an object, which `make` returns; it is called when the stored object has been read."""
     served = context.served
     old = served.load(record)
     new = make()
     if is_apply and new == old and _is_stored(served, record, new) and not is_being_deleted(old):
-        # What is applied again and again is nearly always there already.
+        # A repeated apply usually changes nothing.
         steps.warn_of_update(context, new, old)
         return Written(record.value)
     if context.is_put:
@@ -230,7 +230,7 @@ def _store_new(context: WriteContext, new: Plain, *, tries: int) -> Written:
 
 
 def _write(context: WriteContext, key: str, new: Plain) -> Record:
-    """Store an object; one that is too large is stored without its managers, if that is enough."""
+    """Store an object; one that is too large is stored without its managedFields, if that is enough."""
     cluster, served = context.cluster, context.served
     if "managedFields" in metadata(new):
         try:

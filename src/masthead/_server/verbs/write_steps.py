@@ -100,16 +100,16 @@ def convert(served: ServedResource, found: Plain) -> Plain:
 
 
 def drop_system_fields(new: Plain) -> None:
-    """Drop the metadata that a client cannot give to a new object, which is not being deleted, for one."""
+    """Drop metadata that a client cannot set on a new object."""
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "uid", "creationTimestamp"):
         metadata(new).pop(name, None)
 
 
 def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
-    """Field managers: write down who has changed what, before the server itself changes anything."""
+    """Field managers: record who has changed what, before the server itself changes anything."""
     metadata(new).pop("selfLink", None)
     if context.manager is not None:
-        # With it come the schemas of the built-in kinds, which a server that is only read does not need.
+        # The import loads the schemas of the built-in kinds, which a server that is only read does not need.
         from masthead._server.field_managers.field_manager import field_manager_of
 
         manager, now = field_manager_of(context.served, context.subresource), context.cluster.now()
@@ -133,8 +133,8 @@ def version_of(live: Plain | None) -> str:
 
 
 def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
-    """Make lists null that are stored as null; it matters to their manager alone that they were sent."""
-    # Hardly any object has one, and with what is known of them come the schemas of the built-in kinds.
+    """Replace empty lists by null where they are stored as null; only field managers need to see that they were sent."""
+    # Hardly any object has one, and `null_lists` loads the schemas of the built-in kinds.
     if not any(each == [] or (isinstance(each, dict) and [] in each.values()) for each in new.values()):
         return
     for owner, name in served.codec.null_lists:
@@ -144,7 +144,7 @@ def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
 
 
 def keep_times(new: Plain, old: Plain) -> None:
-    """Field managers: keep the times of entries if nothing else changes, so that nothing does."""
+    """Field managers: keep the times of entries if nothing else changes, so that the write is a no-op."""
     entries: list[Plain] = metadata(new).get("managedFields") or []
     before: list[Plain] = metadata(old).get("managedFields") or []
     if len(entries) != len(before) or entries == before:

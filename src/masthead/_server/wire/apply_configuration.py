@@ -1,4 +1,4 @@
-"""Apply configurations: the body of a server-side apply, which is YAML, and mostly the JSON that is YAML, too."""
+"""Apply configurations: the body of a server-side apply, which is YAML, and usually JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from masthead._server.wire.failures import bad_request
 from masthead._server.wire.go_duplicates import pairs_of
 from masthead._server.wire.go_json import JsonError, decode, type_name
 from masthead._server.wire.go_yaml import YamlDocument, decode_yaml
-from masthead._server.wire.plain import with_integers
+from masthead._server.wire.plain import with_floats, with_integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["decode_configuration", "read_configuration"]
 
 _ESCAPE: Final = rb"\u"
-"""Begins an escape that YAML has for no surrogates."""
+"""Begins an escape; YAML does not allow surrogates in it."""
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
-_INT64: Final = 2**63
 
 
 def decode_configuration(body: bytes) -> YamlDocument:
@@ -32,9 +31,9 @@ def decode_configuration(body: bytes) -> YamlDocument:
         StatusFailure: If it is larger than a body may be.
     """
     found = _decode(body)
-    if b"." in body:  # it becomes JSON on its way, in which Go writes whole numbers without a point
+    if b"." in body:  # kube-apiserver converts it to JSON, in which Go writes whole floats as integers
         found = found._replace(value=with_integers(found.value))
-    return found._replace(value=_with_floats(found.value)) if _LONG_NUMBER.search(body) else found
+    return found._replace(value=with_floats(found.value)) if _LONG_NUMBER.search(body) else found
 
 
 def _decode(body: bytes) -> YamlDocument:
@@ -49,23 +48,14 @@ def _decode(body: bytes) -> YamlDocument:
     return decode_yaml(body)
 
 
-def _with_floats(value: object) -> object:
-    """Return decoded data with floats in place of integers of more than 64 bits, as Go has them."""
-    if isinstance(value, int) and not -_INT64 <= value < _INT64:
-        return float(value)
-    if isinstance(value, dict):
-        return {key: _with_floats(each) for key, each in cast("Plain", value).items()}
-    return [_with_floats(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
-
-
 def read_configuration(document: Callable[[], YamlDocument]) -> Plain:
-    """Return the configuration in a document; an empty document is an empty one.
+    """Return the configuration in a document; that of an empty document is empty.
 
     Args:
         document: Returns the document, or raises the error of decoding it.
 
     Raises:
-        StatusFailure: If it is not YAML, or no object.
+        StatusFailure: If it is not YAML, or not an object.
     """
     try:
         found = document().value

@@ -22,7 +22,7 @@ __all__ = [
     "MOST_YAML_VALUES",
     "LongNumberError",
     "count_values",
-    "is_much_work",
+    "is_costly",
     "may_nest_too_deeply",
     "nests_too_deeply",
     "refuse_long_numbers",
@@ -72,16 +72,16 @@ def count_values(body: bytes) -> int:
     return sum(map(body.count, _SIGNS))
 
 
-_LITTLE_WORK: Final = 2_000
+_FEW_VALUES: Final = 2_000
 _SHORT: Final = 128 * 1024
 _VERY_SHORT: Final = 8 * 1024
 """Bytes of nearly all objects, whose values are not worth counting."""
 
 
-def is_much_work(text: bytes) -> bool:
-    """Tell whether an object, as its text, takes too long in the event loop where each of its values takes microseconds."""
+def is_costly(text: bytes) -> bool:
+    """Tell whether the text of an object has so many values that work on each of them would hold the event loop."""
     size = len(text)
-    return size > _VERY_SHORT and (size > _SHORT or count_values(text) > _LITTLE_WORK)
+    return size > _VERY_SHORT and (size > _SHORT or count_values(text) > _FEW_VALUES)
 
 
 class LongNumberError(ValueError):
@@ -117,7 +117,7 @@ def may_nest_too_deeply(body: bytes) -> bool:
 
 def nests_too_deeply(value: object) -> bool:
     """Tell whether a decoded value nests deeper than an object may."""
-    # Inlined, because every element of every large object comes by here.
+    # Inlined for speed: this visits every element of every large object.
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST + 1):
         level = [

@@ -260,7 +260,7 @@ def read_version(text: str, *, of_list: bool = False) -> int:
 def manager_of_user_agent(agent: str) -> str:
     """Return the field manager of a request that does not name one: the program of its user agent."""
     name = agent.partition("/")[0]
-    if name.isascii() and name.isprintable() and len(name) <= _MANAGER_LENGTH:  # as it nearly always is
+    if name.isascii() and name.isprintable() and len(name) <= _MANAGER_LENGTH:  # the usual case
         return name
     name = "".join(itertools.islice(filter(str.isprintable, name), _MANAGER_LENGTH))
     # Cut at the end of a character.
@@ -287,7 +287,7 @@ def manager_errors(manager: str, path: str) -> list[FieldError]:
 
 
 def _unprintable(text: str) -> Iterator[int]:
-    """The indexes of characters that cannot be printed; in pieces, most of which have none, because that is fast."""
+    """The indexes of unprintable characters. It checks pieces of the text first, which is faster: most have none."""
     for start in range(0, len(text), _PIECE):
         piece = text[start : start + _PIECE]
         if not piece.isprintable():

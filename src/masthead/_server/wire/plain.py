@@ -47,8 +47,17 @@ def is_being_deleted(found: Plain) -> bool:
     return bool(text(part(found, "metadata"), "deletionTimestamp"))
 
 
+def with_floats(value: object) -> object:
+    """Return plain JSON with floats in place of integers of more than 64 bits, as Go decodes them."""
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        return float(value)
+    if isinstance(value, dict):
+        return {key: with_floats(each) for key, each in cast("Plain", value).items()}
+    return [with_floats(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
+
+
 def with_integers(value: object) -> object:
-    """Return plain JSON with integers in place of floats that are whole, as Go writes them."""
+    """Return plain JSON with integers in place of whole floats, as Go writes them."""
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _INT64 else value
     if isinstance(value, dict):

@@ -171,7 +171,7 @@ class DeploymentController:
         """Write the revision of a Deployment, and the condition with which its rollout begins."""
         revision = str(new.annotated(REVISION))
         if text(part(metadata(deployment), "annotations"), REVISION) != revision:
-            # By its status, as kube-controller-manager does it: an annotation of the object raises the generation.
+            # Through the status, as kube-controller-manager does: a write of the object would raise the generation.
             self._client.update(
                 ref,
                 lambda found: metadata(found).setdefault("annotations", {}).update({REVISION: revision}),

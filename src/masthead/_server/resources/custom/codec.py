@@ -19,7 +19,7 @@ from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.go_json import wrong_name
 from masthead._server.wire.limits import too_large
 from masthead._server.wire.patches import spelled
-from masthead._server.wire.plain import Plain, part, with_integers
+from masthead._server.wire.plain import Plain, part, with_floats, with_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,6 @@ _encode_json: Final = msgspec.json.Encoder(order="sorted").encode
 _encode_any: Final = msgspec.json.Encoder(enc_hook=float).encode
 """Encodes numbers that know how they were written, too."""
 _decode: Final = msgspec.json.Decoder().decode
-_INT64: Final = 2**63
 _NULL: Final = b":null"
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _HEAD: Final = frozenset({"apiVersion", "kind", "metadata"})
@@ -53,16 +52,8 @@ def _copied(found: Plain) -> tuple[Plain, bool]:
     data = _encode_any(found)
     copy = cast("Plain", _decode(data))
     if _LONG_NUMBER.search(data):
-        copy = cast("Plain", _with_floats(copy))
+        copy = cast("Plain", with_floats(copy))
     return copy, b"null" in data
-
-
-def _with_floats(value: object) -> object:
-    if isinstance(value, int) and not -_INT64 <= value < _INT64:
-        return float(value)
-    if isinstance(value, dict):
-        return {key: _with_floats(each) for key, each in cast("Plain", value).items()}
-    return [_with_floats(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def _with_version(value: bytes, version: str) -> bytes:
@@ -301,8 +292,9 @@ class SchemaCodec:
     def dump(self, found: Plain) -> bytes:
         """Encode an object for the storage.
 
-        The text of an object that needs no conversion, neither now nor when it is read in this version, and of which nothing
-        is dropped when it is read, begins with its kind and its resourceVersion. As long as that is above the definition's, reading it changes nothing.
+        Some objects need no conversion, neither now nor when they are read in this version, and lose nothing when they are
+        read. Their text begins with kind and resourceVersion. As long as that is above the definition's, reading it changes
+        nothing.
 
         Raises:
             StatusFailure: If it cannot be converted.
@@ -326,7 +318,7 @@ class SchemaCodec:
         return b"%b%b%b" % (head, metadata, b",%b" % fields[1:] if rest else b"}")
 
     def _drops_nulls(self, fields: bytes) -> bool:
-        """Tell whether an object has nulls that are dropped when it is read: validation allows some of those."""
+        """Tell whether an object has nulls that are dropped when it is read; validation allows some."""
         found = cast("Plain", _decode(fields))
         _prune(found, self._version, drops_invalid=True)
         return _encode(found) != fields

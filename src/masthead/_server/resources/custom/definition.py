@@ -83,7 +83,7 @@ class DefinitionVersion:
         """The schema of the objects."""
         from masthead._schema.schema import Schema
 
-        # It was stored, and so a default of 2.0 is an integer by now.
+        # The definition was stored, so a default of 2.0 has become an integer.
         return Schema.from_plain(
             cast("Plain", with_integers(part(part(self.plain, "schema"), "openAPIV3Schema")))
         )

@@ -113,7 +113,7 @@ def same(new: object, old: object) -> bool:
 
 
 def same_structs(new: object, old: object) -> bool:
-    """Tell whether two values mean the same, where all that is empty and no list is a struct, which Go tells from none."""
+    """Tell whether two values mean the same, where empty objects are structs, which Go distinguishes from nil."""
     return new == old or _pruned(new, _NO_STRUCTS) == _pruned(old, _NO_STRUCTS)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 _LONGEST_SUBRESOURCE: Final = 256
 _SHORT: Final = 32
-"""Characters of a manager or subresource that is short enough, whatever their encoding."""
+"""Fewer characters than this are within all limits in any encoding."""
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 KNOWN_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})

@@ -33,7 +33,7 @@ def _template_number(daemon_set: Plain) -> int:
 
 
 def _set_defaults(daemon_set: Plain) -> None:
-    """Set the defaults. The number is a field within kube-apiserver, and so every object has it."""
+    """Set the defaults. The number of the template is an internal field in kube-apiserver, so every object has it."""
     DEFAULTS(daemon_set)
     _count_template(daemon_set, _template_number(daemon_set))
 

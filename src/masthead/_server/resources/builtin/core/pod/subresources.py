@@ -26,7 +26,7 @@ def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
 
 
 def _kept_metadata(new: Plain, old: Plain) -> Plain:
-    """The metadata after a write that cannot change what the status cannot change either."""
+    """The metadata after a write that keeps the same system fields as a write of the status."""
     stored = part(old, "metadata")
     meta = {name: value for name, value in part(new, "metadata").items() if name not in SYSTEM_METADATA}
     return meta | {name: value for name, value in stored.items() if name in SYSTEM_METADATA}
