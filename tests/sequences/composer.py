@@ -217,8 +217,8 @@ class Composer:
         match self._random.choice(("apply", "apply", "put", "patch")):
             case "apply":
                 manager = self._random.choice(MANAGERS)
-                before = self._applied.get((manager, kind.api_version, "/status"), {"status": {}})["status"]
-                status = kind.status.change(self._random, before)
+                before = self._applied.get((manager, kind.api_version, "/status"), {"status": {}})
+                status = kind.status.change(self._random, before.get("status"))
                 config: Plain = {**deepcopy(kind.head), "status": status}
                 if self._random.random() < 0.15:
                     config |= {"spec": {}, "metadata": {"name": "{name}", "labels": {"app": "a"}}}
