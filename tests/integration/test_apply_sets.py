@@ -226,7 +226,7 @@ async def test_a_kind_whose_definition_is_gone_has_no_members(client: Any, names
 
 
 async def test_the_namespace_of_a_set_is_never_a_default(client: Any) -> None:
-    with pytest.raises(InvalidValueError, match="name its namespace"):
+    with pytest.raises(InvalidValueError, match="needs a namespace"):
         await client.apply_manifests(
             config_map("a"), apply_set="configmaps/set", prune=True, field_manager="us"
         )

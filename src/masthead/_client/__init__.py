@@ -5,13 +5,14 @@
 | `client`, `group`, `clientset` | the client and its API groups; the clientset is generated |
 | `resource`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | the resource clients that users hold |
 | `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` | the verbs; retry on conflict |
+| `last_applied`, `migration` | client-side apply, and the migration to server-side apply |
 | `subresources`, `actions`, `logs` | the verbs of subresources |
 | `restarts` | restarts of workloads |
 | `base`, `write_base`, `target`, `options`, `pagination` | building requests, paginated lists |
 | `event`, `watch`, `watchlist` | watches |
 | `rollouts`, `conditions`, `readiness`, `wait` | wait conditions, and waiting for them |
-| `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests, and what they are applied to |
-| `apply_results`, `line_diffs`, `diffs`, `apply_sets` | what an apply did or would do; the objects that belong together |
-| `wait_all`, `pruning`, `diff_manifests`, `manifests`, `manifest_verbs` | waiting for, pruning, comparing, applying manifests |
+| `documents`, `install_order`, `manifest_resources`, `manifest_calls` | manifests with their resources; the calls for one of them |
+| `apply_results`, `line_diffs`, `diffs`, `apply_sets` | outcomes of an apply, differences, apply sets |
+| `wait_all`, `pruning`, `diff_manifests`, `manifests`, `manifest_verbs` | the verbs for all objects of manifests |
 | `mutations` | mutating objects |
 """

@@ -35,9 +35,9 @@ def outcome_of(before: Unstructured | None, after: Unstructured, *, is_dry_run: 
 
 @set_module("masthead")
 class ApplyResult(Sequence[Unstructured]):
-    """The objects that `apply_manifests` applied, as the server stored them, in the order of their application.
+    """The objects that `apply_manifests` applied, as the server stored them, in the order in which they were applied.
 
-    It is a sequence of those objects; `outcome` and the properties tell what was done to each.
+    It is a sequence of those objects; `outcomes` and the other properties say what was done to each.
     """
 
     def __init__(
@@ -47,7 +47,13 @@ class ApplyResult(Sequence[Unstructured]):
         *,
         is_dry_run: bool = False,
     ) -> None:
-        """Create a result of objects with outcomes, and of the objects that were pruned."""
+        """Create a result.
+
+        Args:
+            applied: The objects, each with its outcome.
+            pruned: The objects that were pruned.
+            is_dry_run: Whether it was a dry run.
+        """
         self._applied = tuple(applied)
         self._pruned = tuple(pruned)
         self._is_dry_run = is_dry_run
@@ -76,17 +82,17 @@ class ApplyResult(Sequence[Unstructured]):
 
     @property
     def configured(self) -> Sequence[Unstructured]:
-        """The objects that were changed; also those that may not be read, so that nobody knows."""
+        """The objects that were changed, and those that the client may not read, so that the change is unknown."""
         return self._with("configured")
 
     @property
     def unchanged(self) -> Sequence[Unstructured]:
-        """The objects that were as applied already."""
+        """The objects that the apply did not change."""
         return self._with("unchanged")
 
     @property
     def pruned(self) -> Sequence[Unstructured]:
-        """The objects that had left the apply set and were deleted, as they were; see `ApplySet`."""
+        """The members of the apply set that were deleted, as they were before; see `ApplySet`."""
         return list(self._pruned)
 
     @property

@@ -1,4 +1,4 @@
-"""Apply sets: which objects were applied together, as the labels and annotations of KEP-3659 say.
+"""Apply sets: objects that are applied together, with the labels and annotations of KEP-3659.
 
 ::
 
@@ -8,7 +8,7 @@
                                               applyset.kubernetes.io/additional-namespaces: cache
     member  Deployment shop/web   label       applyset.kubernetes.io/part-of: applyset-…-v1
 
-The annotations of the parent say where members are looked for. What is computed here needs no server.
+The annotations of the parent list the kinds and namespaces of its members. This module does no I/O.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class ApplySet:
             Path("deploy/"), namespace="default", apply_set="configmaps/web", prune=True, field_manager="me"
         )
 
-    A parent object in the cluster stands for the set; it is created if it is a ConfigMap or a Secret. The set is the
-    one of ``kubectl apply --prune --applyset``. As kubectl does, it refuses a set that another tool manages; to
-    continue one of kubectl's, give `tooling` as ``kubectl/v1.36``.
+    A parent object in the cluster represents the set; a ConfigMap or a Secret is created if it does not exist. The format is
+    that of ``kubectl apply --prune --applyset``. A set that another tool manages is refused, as by kubectl; to continue one
+    of kubectl's sets, pass ``kubectl/v1.36`` as `tooling`.
 
     Attributes:
-        parent: The parent object: ``configmaps/web``, ``secrets/web``, ``widgets.example.com/web``; a name alone is that of
-            a Secret. A custom resource must exist, and its definition must have the label
+        parent: The parent object: ``configmaps/web``, ``secrets/web``, ``widgets.example.com/web``; a name alone is a
+            Secret. A custom resource must exist, and its definition must have the label
             ``applyset.kubernetes.io/is-parent-type``.
         namespace: The namespace of the parent; None for the `namespace` of the call.
         tooling: The tool that manages the set, as ``name/version``.
@@ -93,7 +93,7 @@ class ApplySet:
         name, _, version = self.tooling.rpartition("/")
         if not name or not version:
             raise InvalidValueError(
-                f"apply set: tooling is {self.tooling!r}; it must be a name and a version, as 'kubectl/v1.36'",
+                f"apply set: tooling is {self.tooling!r}; it must be a name and a version, such as 'kubectl/v1.36'",
                 value=self.tooling,
             )
 
@@ -111,7 +111,7 @@ def parent_name(apply_set: ApplySet) -> str:
 
 
 def apply_set_of(given: str | ApplySet) -> ApplySet:
-    """An apply set, given as one or by its parent.
+    """The apply set that a caller passes, as an `ApplySet` or as the name of its parent.
 
     Raises:
         InvalidValueError: If it is neither, or the parent has no name.
@@ -119,7 +119,7 @@ def apply_set_of(given: str | ApplySet) -> ApplySet:
     found = ApplySet(given) if isinstance(given, str) else given
     if not isinstance(cast("object", found), ApplySet):
         raise InvalidValueError(
-            f"apply_set is of type {type(given).__name__}; use an ApplySet, or its parent, as 'configmaps/web'",
+            f"apply_set is of type {type(given).__name__}; use an ApplySet, or its parent, such as 'configmaps/web'",
             value=given,
         )
     return found
@@ -127,7 +127,7 @@ def apply_set_of(given: str | ApplySet) -> ApplySet:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Where the members of a set may be.
+    """The kinds and namespaces in which a set may have members.
 
     Attributes:
         kinds: The kinds of members.
@@ -159,6 +159,7 @@ class ApplySetParent:
         gvk: The kind of the parent.
         resource: Its resource.
         namespace: Its namespace; empty if it is cluster-scoped.
+        id: The id of the set, which identifies its members.
     """
 
     apply_set: ApplySet
@@ -233,7 +234,7 @@ class ApplySetParent:
     def _check(self, id_: str | None, tooling: str | None) -> None:
         if tooling is None:
             raise self._refusal(
-                f"exists without the annotation {TOOLING}, so it is not that of an apply set; name another"
+                f"exists without the annotation {TOOLING}, so it is not the parent of an apply set; name another"
             )
         if (other := _tool_of(tooling)) != self.tool:
             raise self._refusal(
@@ -274,7 +275,7 @@ def with_member_label(obj: Unstructured, id_: str) -> Unstructured:
     """
     if PART_OF in obj.metadata.labels:
         raise InvalidValueError(
-            f"leave out the label {PART_OF}; the apply set decides about it",
+            f"leave out the label {PART_OF}; the apply set assigns it",
             value=obj.metadata.labels[PART_OF],
         )
     made = obj.copy()
@@ -288,7 +289,7 @@ def _tool_of(tooling: str) -> str:
 
 
 def _parse_kind(text: str) -> GroupKind:
-    """Parse the form of the annotation: ``Deployment.apps``, ``ConfigMap``; also a resource, of the old annotation."""
+    """Parse a kind as annotations write it: ``Deployment.apps``, ``ConfigMap``; or a resource, from the old annotation."""
     kind, _, group = text.partition(".")
     return GroupKind(group, kind)
 

@@ -1,4 +1,4 @@
-"""Compare manifests with the cluster: each is applied in a dry run, and compared with the object as it is.
+"""Compare manifests with the cluster: each is applied in a dry run, and the result is compared with the stored object.
 
 ::
 
@@ -54,11 +54,12 @@ async def diff_manifests(
         source: The manifests; see `Source`.
         options: How they would be applied.
         namespace: The namespace of objects that name none; None for the client's default.
-        apply_set: The apply set of which the objects would become members; those that would be pruned are in the result.
+        apply_set: The apply set of which the objects would become members; the result includes members to be pruned.
 
     Raises:
         ManifestError: If a manifest is invalid, or the server refuses some of them; it lists all.
-        InvalidValueError: If the apply set belongs to another tool.
+        InvalidValueError: If the apply set is invalid, or another tool manages it.
+        MastheadError: If the apply set's parent or members cannot be read.
     """
     dry = replace(options, dry_run=True)
     manifests: Sequence[Manifest] = await resolve_manifests(client, source, namespace)
@@ -121,7 +122,7 @@ async def _compare(client: ManifestClient, manifest: Manifest, options: Manifest
     except ApplyConflictError as error:
         conflict = error
         after = await apply_one(client, manifest, replace(options, force=True))
-    # No server can say what becomes of an object whose kind or namespace the same manifests create.
+    # The server cannot dry-run an object whose kind or namespace the same manifests create.
     return ObjectDiff(before, manifest.obj if after is None else after, conflict)
 
 

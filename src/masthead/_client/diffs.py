@@ -135,7 +135,7 @@ class DiffResult(Sequence[ObjectDiff]):
 
     @property
     def has_changes(self) -> bool:
-        """Whether the apply would change anything, or be refused: when ``kubectl diff`` exits with 1."""
+        """Whether the apply would change anything, or be refused; ``kubectl diff`` exits with 1 then."""
         return any(each.has_changes for each in self._diffs)
 
     def text(
@@ -162,10 +162,16 @@ class DiffResult(Sequence[ObjectDiff]):
 
 
 def masked(before: Plain | None, after: Plain | None) -> tuple[Plain | None, Plain | None]:
-    """Mask the values of a Secret, so that one sees which of them differ.
+    """Mask the values of a Secret; the masks show which values differ.
 
-    differs from kubectl: the annotation of client-side apply, which repeats all values, is masked, too.
+    Args:
+        before: The Secret before; None if it does not exist.
+        after: The Secret after; None if it would be pruned.
+
+    Returns:
+        Masked copies.
     """
+    # differs from kubectl: the annotation of client-side apply, which repeats all values, is masked, too.
     sides = copy.deepcopy((before, after))
     for section in (("data",), ("stringData",), ("metadata", "annotations")):
         old, new = (_section(side, section) for side in sides)

@@ -1,7 +1,7 @@
 """Unified diffs of long texts, in bounded time.
 
-`difflib` looks for the longest match again and again, which takes minutes if every second of 20,000 lines differs. Here lines
-that are unique on both sides are matched first (a patience diff), and `difflib` compares only what lies between them::
+`difflib` takes minutes if every second of 20,000 lines differs, because it searches for the longest match again and again.
+This module matches lines that are unique on both sides first (a patience diff); `difflib` compares only the gaps between them::
 
     common start │ gap │ unique line │ gap │ unique line │ gap │ common end
                    └ a small gap: difflib; a large one: split again at lines that are unique in it, or replaced as a whole
@@ -57,7 +57,7 @@ class _LineMatcher(SequenceMatcher[str]):
 
 
 def unified_diff(old: Sequence[str], new: Sequence[str], names: tuple[str, str], context: int) -> list[str]:
-    """Compare lines, which end in a newline; empty if they are equal.
+    """Return a unified diff of lines, which end in a newline; empty if they are equal.
 
     Args:
         old: The lines before.
@@ -115,7 +115,7 @@ def _split(a: Sequence[str], b: Sequence[str], gap: _Gap) -> list[_Gap]:
     """Split a gap at lines that are unique on both sides, and in the same order; each gap begins with such a line."""
     ours, theirs = _unique(a, gap.a, gap.a_end), _unique(b, gap.b, gap.b_end)
     anchors = _increasing([(ours[line], theirs[line]) for line in ours if line in theirs])
-    # Without an anchor it would be split into itself; and each level looks at all lines again.
+    # Without an anchor, splitting would not end; and each level reads all lines again.
     if not anchors or gap.level == _DEEPEST:
         return []
     edges = [(gap.a, gap.b), *anchors, (gap.a_end, gap.b_end)]
@@ -125,13 +125,13 @@ def _split(a: Sequence[str], b: Sequence[str], gap: _Gap) -> list[_Gap]:
 
 
 def _unique(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
-    """Where the lines are that occur once in a range."""
+    """The positions of the lines that occur once in a range."""
     counts = Counter(lines[start:end])
     return {lines[at]: at for at in range(start, end) if counts[lines[at]] == 1}
 
 
 def _increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest subsequence of pairs, which are in order of the first, that increases in the second, too."""
+    """The longest subsequence that increases in the second number; the pairs are sorted by the first."""
     ends: list[int] = []  # the smallest second that a subsequence of each length ends with
     at_end: list[int] = []  # the pair that it ends with
     before: list[int] = []  # for each pair, the pair before it in the longest subsequence; -1 for none

@@ -38,8 +38,8 @@ async def apply_one(
     """Apply one manifest.
 
     Returns:
-        The object as the server stored it, or would have; None for a dry run of an object whose kind or namespace the
-        same manifests create, which no server can answer.
+        The object as the server stored it, or would store it. None for a dry run of an object whose kind or namespace the
+        same manifests create: the server cannot dry-run it.
 
     Raises:
         MastheadError: As any apply.

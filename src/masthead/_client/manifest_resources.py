@@ -1,4 +1,4 @@
-"""Manifests with their resources: documents are read and checked, and their kinds are looked up."""
+"""Manifests with their resources: reads and checks documents, and looks up their kinds."""
 
 from __future__ import annotations
 
@@ -100,14 +100,17 @@ async def resolve_manifests(
     skip_unknown_kinds: bool = False,
     identity_only: bool = False,
 ) -> list[Manifest]:
-    """The manifests with resources and namespaces, in install order.
+    """Read manifests, and resolve their resources and namespaces.
 
     Args:
         client: The client.
         source: The manifests; see `Source`.
         namespace: The namespace of objects that name none; None for the client's default.
         skip_unknown_kinds: Leave out objects of kinds that the cluster does not serve.
-        identity_only: Whether kind and name are all that matters: objects as the server returns them are valid, too.
+        identity_only: Check only kind and name, so that objects from the server are valid, too.
+
+    Returns:
+        The manifests in install order.
 
     Raises:
         ManifestError: If a manifest is invalid; it lists the problems of all of them.

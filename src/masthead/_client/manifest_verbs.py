@@ -70,8 +70,8 @@ class ManifestVerbs(Clientset):
                 `ApplySet`.
             prune: Delete members of the apply set that are not in the manifests.
             wait_for_crds: Wait until the kinds of applied definitions are served.
-            wait: Wait until all objects are ready, as `wait_for_all` does, and those that were pruned are gone; not
-                after a dry run.
+            wait: Wait until all objects are ready, as `wait_for_all` does, and pruned objects are gone; not after a dry
+                run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 
@@ -82,7 +82,9 @@ class ManifestVerbs(Clientset):
         Raises:
             ManifestError: If a manifest cannot be read or sent, or does not become ready; it says which, and what was
                 applied before it.
-            InvalidValueError: If `prune` is given without an apply set, or another tool manages the set.
+            InvalidValueError: If `prune` is given without an apply set, or if the set is invalid or managed by another
+                tool.
+            MastheadError: If the parent of the apply set cannot be read.
         """
         return await apply_manifests(
             self._self(),
@@ -122,8 +124,8 @@ class ManifestVerbs(Clientset):
             if diff.has_changes:
                 print(diff.text())
 
-        The server computes what would be stored, in a dry run. Nothing is stored. Fields that other managers own do
-        not end it: the difference of such an object has the conflict, and shows what `force` would do.
+        The server computes the new objects in a dry run; nothing is stored. Conflicts with other managers do not end it: the
+        difference of such an object has the conflict, and shows the effect of `force`.
 
         Args:
             source: As for `apply_manifests`.
@@ -132,16 +134,16 @@ class ManifestVerbs(Clientset):
             force: Take over fields that other managers own; for server-side apply.
             field_validation: How the server treats unknown fields.
             client_side: Compare with what `ResourceClient.apply_client_side` would do.
-            apply_set: The apply set of which the objects would become members; those that would be pruned are in the
-                result.
+            apply_set: The apply set of which the objects would become members; the result includes members to be pruned.
             timeout: Timeout of each call, in seconds.
 
         Returns:
-            The difference of each object, before and after, with a text as kubectl prints it.
+            The difference for each object, with a text as kubectl prints it.
 
         Raises:
             ManifestError: If a manifest cannot be read, or the server refuses some of them; it lists all of these.
-            InvalidValueError: If another tool manages the apply set.
+            InvalidValueError: If the apply set is invalid, or another tool manages it.
+            MastheadError: If the parent or the members of the apply set cannot be read.
         """
         return await diff_manifests(
             self._self(),
@@ -263,6 +265,8 @@ class ManifestVerbs(Clientset):
             DeadlineError: If the condition does not hold for all of them in time; the message says for which, and why.
             ObjectFailedError: If an object has failed, such as a job.
             ManifestError: If an object has no name, or is of an unknown kind.
+            InvalidValueError: If the condition or the timeout is invalid.
+            MastheadError: If a list or a watch fails, and the failure is not transient.
         """
         return await wait_for_all(
             self._self(), source, condition, namespace=namespace, timeout=self._seconds(timeout)

@@ -65,19 +65,22 @@ async def apply_manifests(
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
         apply_set: The apply set of which the objects become members.
-        prune: Whether members of the apply set are deleted that are not in the manifests.
+        prune: Delete members of the apply set that are not in the manifests.
         wait_for_crds: Wait after the definitions until their kinds are served.
-        wait: Seconds to wait until all objects are ready, and those that were pruned are gone; None not to wait.
+        wait: Seconds to wait until all objects are ready and pruned objects are gone; None not to wait.
 
     Returns:
         The objects as the server stored them, or would have, in the order in which they were applied.
 
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
-        InvalidValueError: If `prune` is given without an apply set, or the set belongs to another tool.
+        InvalidValueError: If `prune` is given without an apply set, or if the set is invalid or managed by another tool.
+        MastheadError: If the parent of the apply set cannot be read.
     """
     if prune and apply_set is None:
-        raise InvalidValueError("prune needs an apply set: name its parent, as in apply_set='configmaps/web'")
+        raise InvalidValueError(
+            "prune needs an apply set: name its parent, such as apply_set='configmaps/web'"
+        )
     manifests = await resolve_manifests(client, source, namespace)
     run = _ApplyRun(client, options)
     if apply_set is None:
@@ -200,7 +203,7 @@ class _ApplyRun:
         return ApplyResult(pairs, self._pruned, is_dry_run=self._options.dry_run)
 
     async def apply(self, manifests: Sequence[Manifest], *, wait_for_crds: bool) -> None:
-        """Apply all; the definitions first.
+        """Apply all manifests, the definitions first.
 
         Raises:
             ManifestError: If a call fails.
@@ -230,7 +233,7 @@ class _ApplyRun:
         """Wait until all applied objects are ready, and all pruned ones are gone.
 
         Raises:
-            ManifestError: If that is not so in time, or an object has failed.
+            ManifestError: If that takes too long, or an object has failed.
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
@@ -242,7 +245,7 @@ class _ApplyRun:
             raise ManifestError(f"everything was applied, but: {error}", done=self._applied) from error
 
     async def _apply_one(self, manifest: Manifest) -> bool:
-        """Apply one; returns whether it could be."""
+        """Apply one manifest; returns False if a dry run has to skip it."""
         before: Unstructured | None = None
         is_readable = True
         try:
@@ -258,7 +261,7 @@ class _ApplyRun:
         return True
 
     async def update_parent(self, opened: OpenApplySet, *, is_superset: bool) -> None:
-        """Write where the members are.
+        """Write the kinds and namespaces of the members to the parent.
 
         Raises:
             ManifestError: If the call fails.
@@ -295,22 +298,22 @@ def _label_of(manifest: Manifest) -> str:
 
 async def _each(
     verb: str,
-    things: Iterable[T],
+    targets: Iterable[T],
     do: Callable[[T], Awaitable[None]],
     label: Callable[[T], str],
     done: Sequence[Unstructured],
 ) -> None:
-    """Run an operation for each thing.
+    """Run an operation for each target.
 
     Raises:
         ManifestError: If one fails; it says what was done before.
     """
-    for thing in things:
+    for target in targets:
         try:
-            await do(thing)
+            await do(target)
         except MastheadError as error:
             # Nothing is undone, so the error says how far it came.
             before = ", ".join(f"{each.kind} {each.key}" for each in done) or "nothing"
             raise ManifestError(
-                f"{verb} {label(thing)}: {str(error).rstrip('.')}. Done before: {before}.", done=done
+                f"{verb} {label(target)}: {str(error).rstrip('.')}. Done before: {before}.", done=done
             ) from error

@@ -1,9 +1,9 @@
 """From client-side to server-side apply, as ``kubectl apply --server-side`` does it.
 
-Who has applied an object client-side is told by kubectl's annotation: they have updated it. Their fields are handed over to
-the manager of server-side apply (`masthead.upgrade_managed_fields`), and the configuration is applied again, so that what it
-no longer contains is removed. The annotation is, too, except for the manager ``kubectl``, for whom the server keeps it up to
-date.
+The managers that have updated kubectl's annotation are those that applied the object client-side. Their fields are handed over
+to the manager of server-side apply (`masthead.upgrade_managed_fields`), and the configuration is applied again, which removes
+the fields that it no longer contains. It removes the annotation, too, except for the manager ``kubectl``: the server keeps the
+annotation of that manager up to date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["ANNOTATION_MANAGER", "annotation_to_keep", "apply_and_migrate", "cli
 T = TypeVar("T", bound=Object)
 
 ANNOTATION_MANAGER: Final = "kubectl-last-applied"
-"""The field manager that kubectl has own the annotation."""
+"""The field manager by which kubectl keeps the annotation."""
 
 _KUBECTL: Final = "kubectl"
 """kubectl's field manager of server-side apply; the server updates the annotation when it applies."""
@@ -42,7 +42,7 @@ def client_side_appliers(obj: Object) -> tuple[str, ...]:
 
 
 def annotation_to_keep(obj: Object, field_manager: str) -> dict[str, Any] | None:
-    """Return what `ANNOTATION_MANAGER` applies to keep the annotation; None if it goes, or is kept already."""
+    """Return the configuration by which `ANNOTATION_MANAGER` keeps the annotation; None if it need not keep it."""
     text = obj.metadata.annotations.get(LAST_APPLIED)
     if field_manager != _KUBECTL or text is None or find_fields_owners(obj, "Apply", _ANNOTATION):
         return None
@@ -68,7 +68,7 @@ async def apply_and_migrate(
     The options are those of `ResourceClient.apply`. If the migration fails, the log says so, and the next apply tries again.
 
     Raises:
-        MastheadError: As by `ResourceClient.apply`.
+        MastheadError: As for `ResourceClient.apply`.
     """
 
     async def apply() -> T:

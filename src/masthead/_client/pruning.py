@@ -1,10 +1,10 @@
-"""Prune by apply set: keep the parent up to date, and delete the members that have left the set.
+"""Prune by apply set: update the parent, and delete the members that have left the set.
 
 ::
 
     read the parent ──> parent: superset ──> apply all ──> list members ──> delete those ──> parent: exact
-         │ refuses foreign ones  │                          that were not applied
-                                 └─ whatever fails from here on, the next run still finds every member
+         │                       │                                          not applied
+         └─ refuses other tools  └─ whatever fails from here on, the next run still finds every member
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class OpenApplySet:
-    """An apply set whose parent was read and belongs to us.
+    """An apply set whose parent was read and checked.
 
     Attributes:
         client: The client.
         parent: The parent.
-        resources: The resources of its members, as of now.
-        before: Where its members are, as of now.
-        manifests: What is to be applied, labelled as members.
+        resources: The resources of its present members.
+        before: The kinds and namespaces of its present members.
+        manifests: The manifests to apply, labelled as members.
     """
 
     client: ManifestClient
@@ -81,11 +81,11 @@ class OpenApplySet:
 
     @property
     def after(self) -> Membership:
-        """Where its members will be."""
+        """The kinds and namespaces of its members after the apply."""
         return Membership.of(each.obj for each in self.manifests)
 
     async def update_parent(self, membership: Membership, options: ManifestOptions) -> None:
-        """Write where members are.
+        """Write the kinds and namespaces of the members to the parent.
 
         Raises:
             MastheadError: As any apply.
@@ -105,8 +105,8 @@ class OpenApplySet:
         try:
             await apply(force=False)
         except ConflictError as error:
-            # These fields belong to the tool of the set, whoever has written to them.
-            _log.warning("%s: taking over fields of others: %s", self.parent, error)
+            # These fields belong to the tool that manages the set.
+            _log.warning("%s: taking over fields of other managers: %s", self.parent, error)
             await apply(force=True)
 
     async def members_to_prune(self, kept: Iterable[Unstructured], timeout: float | None) -> list[Member]:
@@ -115,15 +115,15 @@ class OpenApplySet:
         Only kinds and namespaces that the parent lists are searched.
 
         Args:
-            kept: The objects of the manifests, as the server returned them: an object that is served by several groups
-                has one UID.
+            kept: The objects of the manifests, as the server returned them. They are compared by UID, because several
+                groups may serve one object.
             timeout: Timeout of each call, in seconds.
 
         Raises:
             MastheadError: As any list.
         """
         uids = {each.metadata.uid for each in kept}
-        # differs from kubectl: an object that was deleted and made anew since it was applied is kept, too.
+        # differs from kubectl: an object that was deleted and created again since it was applied is kept, too.
         names = {(each.obj.gvk.group_kind, each.obj.key) for each in self.manifests}
         slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -152,14 +152,14 @@ class OpenApplySet:
             if isinstance(result := task.result(), MastheadError):
                 raise result
             members += result
-        # In reverse, so that what others depend on goes last.
+        # In reverse, so that dependencies are deleted last.
         return installation_order(members, lambda each: each.obj.gvk)[::-1]
 
     async def delete(self, member: Member, options: ManifestOptions) -> bool:
-        """Delete a member, unless another object has taken its name.
+        """Delete a member, unless it was replaced by another object of the same name.
 
         Returns:
-            Whether it is deleted, by this or another client.
+            Whether it was deleted, by this or another client.
 
         Raises:
             MastheadError: As any delete.
@@ -193,7 +193,7 @@ async def open_apply_set(
     """Read the parent of an apply set, and label manifests as its members. Nothing is written.
 
     Raises:
-        InvalidValueError: If the parent cannot be one, or another tool manages it.
+        InvalidValueError: If the parent is invalid, or another tool manages it.
         ManifestError: If a manifest has the label of a member already.
         MastheadError: As any call.
     """
@@ -230,9 +230,9 @@ async def _find_parent(
     found = await client.mapper.find(resource, group=group or None)
     place = apply_set.namespace or namespace
     if found.namespaced and not place:
-        # Not the client's default: another default would silently be another set.
+        # Not the client's default: with another default, it would silently be another set.
         raise InvalidValueError(
-            f"apply set {apply_set.parent!r} is namespaced; name its namespace: namespace=... of the call or of the ApplySet",
+            f"apply set {apply_set.parent!r} needs a namespace: pass namespace=... to the call or to the ApplySet",
             value=apply_set.parent,
         )
     parent = ApplySetParent(apply_set, found.gvk, found.gvr, place or "" if found.namespaced else "")
@@ -260,7 +260,7 @@ async def _resource_of(client: ManifestClient, kind: GroupKind) -> ApiResource |
         # A group that could not be discovered may have members.
         if any(each.group == kind.group for each in failures):
             raise
-        _log.warning("prune: the cluster has no kind %s any more, which the apply set lists", kind)
+        _log.warning("prune: the apply set lists the kind %s, which the cluster no longer serves", kind)
         return None
 
 

@@ -1,4 +1,4 @@
-"""The condition that an object is ready, whatever its kind: what waiting for a set of objects means.
+"""The condition that an object of any kind is ready, for waits for a set of objects.
 
 =============================================  ================================================================
 kind                                           ready
@@ -86,7 +86,7 @@ def _any_lacks(obj: Object) -> str:
 
 def _deployment_lacks(obj: Object) -> str:
     missing = deployment_lacks(obj)
-    # Where kubectl rollout status gives up, too.
+    # kubectl rollout status gives up here, too.
     if missing and exceeds_progress_deadline(obj):
         raise _failure(obj, f"has not progressed in time: {missing}")
     return missing

@@ -1,4 +1,4 @@
-"""Restarts of workloads: new pods by a new annotation of the pod template, as ``kubectl rollout restart`` does."""
+"""Restarts of workloads by an annotation of the pod template, as ``kubectl rollout restart`` does."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def restart_patch(obj: Object, now: datetime) -> Patch:
 
 
 def _restart_time(last: object, now: datetime) -> datetime:
-    """The time to annotate, in seconds and later than the last: with a time that was there before, pods would stay."""
+    """The time to annotate, in whole seconds and later than the last one; with the same time, nothing would restart."""
     at = now.astimezone(UTC).replace(microsecond=0)
     try:
         before = datetime.fromisoformat(last).astimezone(UTC) if isinstance(last, str) else None
@@ -85,7 +85,7 @@ class RestartVerbs(ReadVerbs[T], PatchVerbs[T], Generic[T]):
             ``wait_for(name, conditions.deployment_rolled_out())``.
 
         Raises:
-            NotFoundError: If no object has that name.
+            NotFoundError: If the object does not exist.
             InvalidValueError: If it is a paused deployment, or of a kind that cannot be restarted.
         """
         found = await self.get(name, timeout=timeout)

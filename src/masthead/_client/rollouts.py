@@ -49,7 +49,7 @@ def stateful_set_lacks(obj: Object) -> str:
     if ready < wanted:
         return f"{ready} of {wanted} pods are ready"
     if _text(obj, _STRATEGY) == "OnDelete":
-        return ""  # pods keep the old revision until somebody deletes them
+        return ""  # pods keep the old revision until they are deleted
     if partition := _number(obj, "spec.updateStrategy.rollingUpdate.partition"):
         # Below the partition, pods keep the old revision on purpose.
         updated, new = _number(obj, "status.updatedReplicas"), wanted - partition

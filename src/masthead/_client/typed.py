@@ -20,5 +20,5 @@ class TypedResource(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVer
     """The objects of a kind given by its class, built-in or custom.
 
     The status and scale verbs exist for every kind; the server refuses them where a kind has no such
-    subresource. So does `restart`, which is refused for kinds that have no rollouts.
+    subresource. `restart` exists for every kind, too; it raises an error for kinds without rollouts.
     """

@@ -59,6 +59,7 @@ async def wait_for_all(
         are left out.
 
     Raises:
+        InvalidValueError: If the condition or the timeout is invalid.
         DeadlineError: If it does not hold for all of them in time; it says for which, and why.
         ObjectFailedError: If an object has failed and will not become ready.
         ManifestError: If an object is invalid, or of an unknown kind.
@@ -94,7 +95,7 @@ async def _run(
     """Wait for all; those for which the condition holds are removed from `pending`.
 
     Raises:
-        MastheadError: If one of them fails; the others are given up.
+        MastheadError: If one of them fails; the others are cancelled.
     """
 
     async def check(wait: Wait[Unstructured]) -> None:
@@ -105,7 +106,7 @@ async def _run(
         await wait.until_true()
         pending.discard(wait)
 
-    # All are checked before the first is watched, so that a deadline finds out about each of them.
+    # All are checked before the first is watched, so that the state of each is known when the deadline passes.
     await _each(check, waits)
     if not only_once:
         await _each(watch, [wait for wait in waits if wait in pending])
@@ -117,7 +118,7 @@ async def _each(
     """Do something for all waits, a few at a time.
 
     Raises:
-        MastheadError: What the first failure raises; the others are cancelled.
+        MastheadError: The first failure; the others are cancelled.
     """
     slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -141,7 +142,7 @@ async def _holds_now(wait: Wait[Unstructured], *, only_once: bool) -> bool:
         # The deadline of all applies, not that of one call.
         return await wait.holds_now(timeout=math.inf)
     except (StatusError, TransportError):
-        # Whether it is transient is decided by the wait itself, which lists again.
+        # The wait itself lists again, and decides whether the failure is transient.
         return False
 
 

@@ -177,7 +177,7 @@ class InconsistentListError(MastheadError):
 
 
 class ObjectFailedError(MastheadError):
-    """An object has failed, such as a job, so waiting until it is ready is in vain."""
+    """An object that is waited for has failed, such as a job, and will not become ready."""
 
 
 class ManifestError(MastheadError):

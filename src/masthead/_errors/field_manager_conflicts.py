@@ -1,11 +1,11 @@
 """The conflicts of a refused server-side apply, decoded from the causes of its Status.
 
-The server has no fields for the other manager; it says everything in one sentence::
+The causes have no fields for the other manager; the message has everything::
 
     conflict with "kubectl" with subresource "status" using apps/v1 at 2026-01-02T15:04:05Z
                   manager                subresource        version    time of the update
 
-Only a manager that has updated the object, instead of applying it, is followed by a version.
+The version is present only if the manager has updated the object instead of applying it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _HIGHEST: Final = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class FieldManagerConflict:
-    """A field that was applied with another value than that of a manager who owns it.
+    """A field that another manager owns with another value than the applied one.
 
     Attributes:
         field: The path of the field, such as ``.spec.template.spec.containers[name="web"].image``.
-        manager: The manager who owns it; empty if the server did not name one.
-        operation: How the manager has come to own it: ``Apply`` for server-side apply, ``Update`` for any other write.
-        subresource: The subresource through which it has, such as ``status``; empty for the object itself.
+        manager: The manager that owns it; empty if the server did not name one.
+        operation: How the manager has written it: ``Apply`` for server-side apply, ``Update`` for any other write.
+        subresource: The subresource that the manager has written, such as ``status``; empty for the object itself.
         api_version: The API version of an ``Update``; empty for an ``Apply``.
-        time: The time of an ``Update``, if the server said so.
-        message: What the server said.
+        time: The time of an ``Update``; None if the server did not send it.
+        message: The server's message.
     """
 
     field: str
@@ -83,7 +83,7 @@ def _conflict(field: str, message: str) -> FieldManagerConflict:
 
 
 def _unquoted(text: str) -> str:
-    """Read a string that Go has quoted."""
+    """Decode a string that Go has quoted."""
     return _ESCAPE.sub(_unescaped, text[1:-1])
 
 

@@ -181,26 +181,25 @@ class ConflictError(StatusError):
 
 
 class ApplyConflictError(ConflictError):
-    """Other field managers own fields of an object that was applied with other values; nothing was changed.
+    """A server-side apply conflicts with other field managers, which own fields with other values; nothing was changed.
 
-    The same apply conflicts again, however often it is retried, so `retry_on_conflict` does not. For each field there are
-    three ways out: take it over with ``force=True``, leave it out and so to its manager, or apply the value that it
-    has and share it.
+    A retry conflicts again, so `retry_on_conflict` does not retry it. For each field there are three solutions: take it over
+    with ``force=True``, leave it out so that its manager keeps it, or share it by applying its present value.
     """
 
     advice = (
-        "For each of these fields: take it over with force=True; or leave it out, and so to its manager; or apply the "
-        "value that it has, to share it. error.conflicts lists them."
+        "For each of these fields: take it over with force=True; or leave it out, so that its manager keeps it; or apply "
+        "its present value, to share it. error.conflicts lists them."
     )
 
     @property
     def conflicts(self) -> tuple[FieldManagerConflict, ...]:
-        """Each field that another manager owns, with that manager; a field of several managers stands there for each."""
+        """The fields that other managers own, each with its manager; a field with several managers is listed for each."""
         return field_manager_conflicts(self.details)
 
     @property
     def next_step(self) -> str:
-        """The next step: the ways out, of which there is one more for fields that client-side apply has set."""
+        """The next step: the three solutions, and the migration for fields that client-side apply has set."""
         if any(each.operation == "Update" for each in self.conflicts):
             return f"{super().next_step} If client-side apply has set them, upgrade_managed_fields hands them over."
         return super().next_step

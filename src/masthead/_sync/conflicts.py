@@ -47,8 +47,8 @@ def retry_on(fn: Callable[[], R], *errors: type[Exception], attempts: int | Atte
 
     Args:
         fn: The function.
-        errors: The errors to retry on. An `ApplyConflictError`, which a retry does not help, is among them only if
-            it is named itself.
+        errors: The errors to retry on. `ApplyConflictError` must be listed itself: its base class `ConflictError` does
+            not include it, because a retry does not help.
         attempts: The maximum number of attempts; or `Attempts`, with the delays in between.
 
     Raises:

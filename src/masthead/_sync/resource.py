@@ -120,8 +120,8 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
     ) -> T:
         """Hand the fields that client-side apply has set over to a field manager of server-side apply.
 
-        Do this once, before an object that was applied client-side is applied with server-side apply: its first apply then
-        meets no conflict with the past, and removes what it no longer contains. It cannot be undone.
+        Call this once, before server-side apply is first used on an object that was applied client-side: the first apply then
+        has no conflicts with client-side apply, and removes fields that it no longer contains. It cannot be undone.
 
         ::
 
@@ -138,11 +138,12 @@ class ResourceClient(RetryVerbs[T], PatchVerbs[T], DeleteVerbs[T], Generic[T]):
             timeout: Timeout of each call, in seconds; None for the client's default.
 
         Returns:
-            The object as the server stored it, or as it was read if there was nothing to hand over.
+            The object as the server stored it, or as it was read if there is nothing to change.
 
         Raises:
-            NotFoundError: If no object has that name.
-            ConflictError: If the object changes during each of the attempts.
+            InvalidValueError: If there is no field manager.
+            NotFoundError: If the object does not exist.
+            ConflictError: If the object changes during every attempt.
             DecodeError: If its managed fields cannot be decoded.
         """
         return self._portal.call(

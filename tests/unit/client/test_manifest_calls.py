@@ -176,7 +176,7 @@ async def test_fields_of_the_parent_are_taken_over(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.WARNING, "masthead.client"):
         await prune(cluster)
 
-    assert "taking over fields of others" in caplog.text
+    assert "taking over fields of other managers" in caplog.text
     forced = [each for each in cluster.network.sent if each.query.get("force") == "true"]
     assert {each.query["fieldManager"] for each in forced} == {"masthead-applyset"}
 
