@@ -63,6 +63,15 @@ async def test_objects_that_leave_the_set_are_pruned(client: Any, namespace: str
     assert found[TOOLING].startswith("masthead/v")
 
 
+async def test_a_parent_that_was_a_member_is_not_pruned(client: Any, namespace: str) -> None:
+    await apply(client, namespace, config_map("set"), config_map("a"))
+
+    second = await apply(client, namespace, config_map("b"))
+
+    assert keys(second.pruned) == ["ConfigMap a"]
+    assert (await parent_annotations(client, namespace))[KINDS] == "ConfigMap"
+
+
 async def test_members_of_other_namespaces_are_pruned_if_the_set_lists_them(
     client: Any, namespace: str
 ) -> None:

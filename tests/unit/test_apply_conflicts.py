@@ -122,7 +122,7 @@ def test_an_outdated_resource_version_is_another_conflict() -> None:
 
     assert type(error) is ConflictError
     assert str(error).endswith(
-        "Leave out metadata.resource_version to apply to whatever version is there, or give the newest."
+        "Apply it again; if it has a metadata.resource_version, leave that out, or give the newest."
     )
 
 

@@ -177,8 +177,12 @@ class ApplySetParent:
         object.__setattr__(self, "id", f"applyset-{hashed}-v1")
 
     def __str__(self) -> str:
-        where = f"{self.namespace}/" if self.namespace else ""
-        return f"apply set parent {self.gvk.kind} {where}{self.name}"
+        return f"apply set parent {self.gvk.kind} {self.key}"
+
+    @property
+    def key(self) -> str:
+        """Its namespace, if it has one, and its name, as in ``default/web``."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
     def is_builtin(self) -> bool:

@@ -112,7 +112,7 @@ class OpenApplySet:
     async def members_to_prune(self, kept: Iterable[Unstructured], timeout: float | None) -> list[Member]:
         """List the members that are neither in the manifests nor among the objects to keep, in the order of deletion.
 
-        Only kinds and namespaces that the parent lists are searched.
+        The parent is never among them. Only kinds and namespaces that the parent lists are searched.
 
         Args:
             kept: The objects of the manifests, as the server returned them. They are compared by UID, because several
@@ -125,6 +125,8 @@ class OpenApplySet:
         uids = {each.metadata.uid for each in kept}
         # differs from kubectl: an object that was deleted and created again since it was applied is kept, too.
         names = {(each.obj.gvk.group_kind, each.obj.key) for each in self.manifests}
+        # differs from kubectl: the parent is kept though it was a member, or the set would lose its list of kinds.
+        names.add((self.parent.gvk.group_kind, self.parent.key))
         slots = asyncio.Semaphore(_AT_ONCE)
 
         async def list_members(found: ApiResource, namespace: str | None) -> list[Member] | MastheadError:

@@ -159,7 +159,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         ),
         _Case(
             ("the object has been modified",),
-            "Leave out metadata.resource_version to apply to whatever version is there, or give the newest.",
+            "Apply it again; if it has a metadata.resource_version, leave that out, or give the newest.",
             frozenset({"apply"}),
         ),
     ),

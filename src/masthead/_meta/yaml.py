@@ -1,7 +1,7 @@
 """YAML with the semantics of Kubernetes' tools.
 
-PyYAML follows YAML 1.1 to the letter; Kubernetes' tools do not. Here as there, ``22:22`` is text and not a sexagesimal
-number, ``2026-01-01`` is text and not a date, and a duplicate key is an error.
+PyYAML reads YAML 1.1 in its own way; Kubernetes' tools do not. Here as there, ``22:22`` is text and not a sexagesimal
+number, ``2026-01-01`` is text and not a date, ``y`` and ``n`` are booleans, and a duplicate key is an error.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0
 _FLOAT: Final = re.compile(
     r"[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$"
 )
+_LETTER: Final = re.compile(r"[yYnN]$")
+"""The booleans of YAML 1.1 that PyYAML reads as text."""
+_BOOL_TAG: Final = "tag:yaml.org,2002:bool"
 _FLOAT_TAG: Final = "tag:yaml.org,2002:float"
 _INT_TAG: Final = "tag:yaml.org,2002:int"
 _STR_TAG: Final = "tag:yaml.org,2002:str"
 _NUMBER_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG})
 _LONGEST_NUMBER: Final = 512
 """The maximum length of a number; the largest float has 309 digits."""
-_JSON_TAGS: Final = frozenset({_INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
-    f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "map", "seq")
+_JSON_TAGS: Final = frozenset({_BOOL_TAG, _INT_TAG, _FLOAT_TAG, _STR_TAG}) | {
+    f"tag:yaml.org,2002:{name}" for name in ("null", "map", "seq")
 }
 # The last is "=", the unused value tag of YAML 1.1.
 _REPLACED_TAGS: Final = frozenset(
@@ -63,12 +66,15 @@ _REPLACED_TAGS: Final = frozenset(
 class _Loader(_BaseLoader):
     """Resolves plain scalars as Kubernetes' tools do."""
 
+    bool_values = {**cast("Any", _BaseLoader).bool_values, "y": True, "n": False}  # noqa: RUF012 - PyYAML's own name
+
 
 # A copy, because PyYAML shares this table between loaders.
 cast("Any", _Loader).yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in rules if tag not in _REPLACED_TAGS]
     for first, rules in cast("Any", _BaseLoader).yaml_implicit_resolvers.items()
 }
+cast("Any", _Loader).add_implicit_resolver(_BOOL_TAG, _LETTER, list("yYnN"))
 cast("Any", _Loader).add_implicit_resolver(_INT_TAG, _INT, list("-+0123456789"))
 cast("Any", _Loader).add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+0123456789."))
 
@@ -80,8 +86,8 @@ class _Dumper(_BaseDumper):
 def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's own types are private
     if "\n" in text:
         return dumper.represent_scalar(_STR_TAG, text, style="|")
-    number_like = _INT.match(text) or _FLOAT.match(text)
-    return dumper.represent_scalar(_STR_TAG, text, style="'" if number_like else None)
+    misread = _INT.match(text) or _FLOAT.match(text) or _LETTER.match(text)
+    return dumper.represent_scalar(_STR_TAG, text, style="'" if misread else None)
 
 
 _Dumper.add_representer(str, _represent_text)

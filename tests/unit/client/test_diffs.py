@@ -18,7 +18,7 @@ def obj(kind: str = "ConfigMap", *, metadata: dict[str, Any] | None = None, **se
 
 
 def test_a_difference_is_a_unified_diff_of_sorted_yaml() -> None:
-    diff = ObjectDiff(obj(data={"b": "1", "a": "x"}), obj(data={"a": "y", "b": "1"}))
+    diff = ObjectDiff(obj(data={"b": "1", "a": "x"}), obj(data={"a": "z", "b": "1"}))
 
     assert diff.outcome == "changed"
     assert diff.text(color=False, context=1) == (
@@ -28,7 +28,7 @@ def test_a_difference_is_a_unified_diff_of_sorted_yaml() -> None:
         "@@ -2,3 +2,3 @@\n"
         " data:\n"
         "-  a: x\n"
-        "+  a: y\n"
+        "+  a: z\n"
         "   b: '1'\n"
     )
 
@@ -52,11 +52,11 @@ def test_outcomes_of_a_difference(
 
 
 def test_colors_are_those_of_a_terminal_if_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    diff = DiffResult([ObjectDiff(obj(data={"a": "x"}), obj(data={"a": "y"}))])
+    diff = DiffResult([ObjectDiff(obj(data={"a": "x"}), obj(data={"a": "z"}))])
     colored = diff.text(color=True)
 
     assert "\x1b[31m-  a: x\x1b[0m\n" in colored
-    assert "\x1b[32m+  a: y\x1b[0m\n" in colored
+    assert "\x1b[32m+  a: z\x1b[0m\n" in colored
     assert "\x1b[1m--- LIVE/v1.ConfigMap.n.a\x1b[0m\n" in colored
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -29,6 +29,8 @@ from masthead.errors import DecodeError
         ("1e3", 1000.0),
         ("yes", True),
         ("off", False),
+        ("[y, Y, n, N]", [True, True, False, False]),
+        ("[yy, 'n']", ["yy", "n"]),
         ("~", None),
         ("null", None),
         ("'12'", "12"),
@@ -57,6 +59,8 @@ def test_dumped_data_loads_equal(value: object) -> None:
             "123e456",
             "0o17",
             "yes",
+            "y",
+            "N",
             "null",
             "1_0",
             "0x1",
@@ -75,6 +79,10 @@ def test_text_stays_text(text: str) -> None:
 
 def test_numbers_in_text_are_quoted_for_readers_that_know_more_numbers_than_we_do() -> None:
     assert yaml.dump({"commit": "123e456", "mode": "0o17"}) == "commit: '123e456'\nmode: '0o17'\n"
+
+
+def test_letters_that_other_readers_take_for_booleans_are_quoted() -> None:
+    assert yaml.dump({"y": "n", "x": "Y"}) == "'y': 'n'\nx: 'Y'\n"
 
 
 def test_many_lines_are_written_as_a_block() -> None:
