@@ -211,7 +211,7 @@ def test_pretty_printed_output_is_valid_json(value: object) -> None:
     assert json.loads(pretty(value)) == value
 
 
-def test_sets_of_fields_stand_on_one_line() -> None:
+def test_sets_of_fields_are_written_on_one_line() -> None:
     fields: Plain = {f"f:{number}": {} for number in range(100)}
 
     assert pretty({"fieldsV1": fields, "other": list(range(100))}).splitlines()[1] == (

@@ -50,7 +50,7 @@ async def test_what_client_side_apply_has_set_is_handed_over(
 
 
 @pytest.mark.usefixtures("applied")
-async def test_without_it_the_past_is_in_the_way(maps: Any) -> None:
+async def test_without_an_upgrade_client_side_fields_conflict_and_stay(maps: Any) -> None:
     with pytest.raises(ApplyConflictError, match="upgrade_managed_fields") as raised:
         await maps.apply(config_map("a", data={"one": "changed"}), field_manager="us")
     assert [(each.manager, each.operation) for each in raised.value.conflicts] == [(CSA, "Update")]

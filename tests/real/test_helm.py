@@ -146,7 +146,7 @@ def test_a_release_is_installed_upgraded_and_rolled_back(both: BothServers, char
 
 
 @pytest.mark.parametrize("side", sides())
-def test_what_somebody_else_changed_is_merged_or_a_conflict(both: BothServers, chart: str, side: str) -> None:
+def test_changes_of_another_client_are_merged_or_conflict(both: BothServers, chart: str, side: str) -> None:
     release = Release(both, *side.split())
     release("install", "shop", chart)
     both("scale", "deployment/web", "--replicas=7")

@@ -213,7 +213,7 @@ def test_client_side_apply_merges_three_ways(both: BothServers) -> None:
     )
 
 
-def test_what_was_applied_client_side_goes_on_server_side(both: BothServers) -> None:
+def test_objects_applied_client_side_can_be_applied_server_side(both: BothServers) -> None:
     both("apply", "-f", "-", stdin=deployment(env=[{"name": "A", "value": "1"}]))
     both("apply", "--server-side", "-f", "-", stdin=deployment())
 

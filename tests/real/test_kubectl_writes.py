@@ -58,7 +58,7 @@ EDITS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("origin", ["create", "apply --server-side"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_change_is_managed_by_who_made_it(both: BothServers, edit: str, origin: str) -> None:
+def test_a_change_belongs_to_the_manager_that_made_it(both: BothServers, edit: str, origin: str) -> None:
     both(*origin.split(), "-f", "-", stdin=deployment())
     both(
         *EDITS[edit], env={"KUBE_EDITOR": "sed -i -e s/web:1/web:2/ -e 's/status: {}/status: {replicas: 2}/'"}

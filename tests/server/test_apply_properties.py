@@ -155,7 +155,7 @@ History = tuple[tuple[str, str], list[Write], Plain]
 
 @SLOW
 @given(histories())
-def test_a_manager_owns_what_it_applied_last_and_to_apply_it_again_is_no_write(
+def test_a_manager_owns_what_it_applied_last_and_a_repeated_apply_writes_nothing(
     client: masthead.Client, history: History
 ) -> None:
     kind, writes, config = history
@@ -172,7 +172,7 @@ def test_a_manager_owns_what_it_applied_last_and_to_apply_it_again_is_no_write(
 
 @SLOW
 @given(histories())
-def test_to_apply_what_was_extracted_is_no_write(client: masthead.Client, history: History) -> None:
+def test_applying_an_extracted_object_writes_nothing(client: masthead.Client, history: History) -> None:
     kind, writes, config = history
     obj = Object(client, kind)
     obj.apply("us", config)
@@ -186,7 +186,7 @@ def test_to_apply_what_was_extracted_is_no_write(client: masthead.Client, histor
 
 @SLOW
 @given(histories())
-def test_who_applies_nothing_gives_up_exactly_what_nobody_else_owns(
+def test_applying_nothing_removes_exactly_the_fields_without_other_owners(
     client: masthead.Client, history: History
 ) -> None:
     kind, writes, config = history

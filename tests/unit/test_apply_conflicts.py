@@ -95,7 +95,7 @@ def test_a_conflict_tells_what_the_server_says_about_the_manager(
 @given(st.text(max_size=20), st.text(max_size=8))
 @example('a" with subresource "b', "")
 @example("\x01\x7f\ud7ff\U0001f600\\", "status")
-def test_any_manager_can_be_told_from_the_rest(manager: str, subresource: str) -> None:
+def test_any_manager_name_is_parsed(manager: str, subresource: str) -> None:
     below = f" with subresource {quoted(subresource)}" if subresource else ""
     [found] = conflict_of(refused((".a", f"conflict with {quoted(manager)}{below} using v1"))).conflicts
 

@@ -68,7 +68,7 @@ def test_colors_are_those_of_a_terminal_if_it_is_one(monkeypatch: pytest.MonkeyP
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def test_values_of_secrets_are_masked_wherever_they_stand() -> None:
+def test_values_of_secrets_are_masked_everywhere() -> None:
     before = obj(
         "Secret",
         data={"same": "c2FtZQ==", "changed": "b25l", "gone": "dHdv"},

@@ -53,7 +53,7 @@ def test_a_diff_leads_from_one_text_to_the_other(old: list[str], new: list[str],
 
 
 @given(st.integers(0, 1000), st.integers(1, 4), st.data())
-def test_long_texts_too(seed: int, other: int, data: st.DataObject) -> None:
+def test_a_diff_of_long_texts_leads_from_one_to_the_other(seed: int, other: int, data: st.DataObject) -> None:
     old, new = numbered(300), numbered(300, other=other)
     moved = data.draw(st.permutations(range(5)))
     pieces = [new[at * 60 : (at + 1) * 60] for at in moved]
@@ -93,7 +93,7 @@ def test_every_second_of_many_lines_differs() -> None:
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
-def test_patch_reads_it(tmp_path: Path) -> None:
+def test_patch_applies_the_diff(tmp_path: Path) -> None:
     old, new = numbered(400), ["first\n", *numbered(380, other=3), *numbered(9)]
     (tmp_path / "old").write_text("".join(old), "utf-8")
     diff = "".join(unified_diff(old, new, NAMES, 3))

@@ -133,7 +133,7 @@ async def test_a_member_that_another_client_deletes_or_replaces_is_no_failure(co
     assert [each.metadata.name for each in result.pruned] == gone
 
 
-async def test_an_object_that_was_made_anew_since_it_was_applied_is_kept() -> None:
+async def test_an_object_that_was_recreated_since_it_was_applied_is_kept() -> None:
     cluster = cluster_with(found={"set": parent()}, listed=[member("a")])
 
     result = await prune(cluster)

@@ -157,7 +157,7 @@ PAIRS = st.sampled_from(KINDS).flatmap(lambda kind: st.tuples(st.just(kind), kin
 
 @SLOW
 @given(CHANGES)
-def test_to_apply_again_changes_nothing(change: tuple[History, Plain]) -> None:
+def test_a_repeated_apply_changes_nothing(change: tuple[History, Plain]) -> None:
     history, config = change
     once = history.applied("us", config)
 
@@ -213,7 +213,7 @@ def test_an_apply_conflicts_or_takes_nothing_from_others(change: tuple[History, 
 
 @SLOW
 @given(HISTORIES)
-def test_who_applies_nothing_gives_up_exactly_what_nobody_else_owns(history: History) -> None:
+def test_applying_nothing_removes_exactly_the_fields_without_other_owners(history: History) -> None:
     type_ = history.kind.type
     mine, others = history.fields("us"), history.others("us")
 
@@ -231,7 +231,7 @@ def test_who_applies_nothing_gives_up_exactly_what_nobody_else_owns(history: His
 
 @SLOW
 @given(HISTORIES)
-def test_to_apply_what_was_extracted_changes_nothing(history: History) -> None:
+def test_applying_an_extracted_object_changes_nothing(history: History) -> None:
     config = with_head(extract_items(history.live, history.fields("us"), history.kind.type))
 
     after = history.applied("us", config, force=False)
@@ -254,7 +254,7 @@ def test_an_object_is_made_of_its_own_fields(pair: tuple[Kind, Plain, Plain]) ->
 
 @SLOW
 @given(PAIRS)
-def test_to_merge_nothing_or_the_same_again_changes_nothing(pair: tuple[Kind, Plain, Plain]) -> None:
+def test_merging_nothing_or_the_same_again_changes_nothing(pair: tuple[Kind, Plain, Plain]) -> None:
     kind, value, other = pair
 
     assert equal(merge(value, {}, kind.type), value)

@@ -34,7 +34,7 @@ def test_a_field_set_is_a_set_of_paths(one: Drawn, other: Drawn) -> None:
 
 
 @given(sets, sets)
-def test_without_trees_drops_what_lies_below_a_member(one: Drawn, other: Drawn) -> None:
+def test_without_trees_drops_everything_below_a_member(one: Drawn, other: Drawn) -> None:
     (plain_one, set_one), (plain_other, set_other) = one, other
     below = {path for path in plain_one if any(path[: len(each)] == each for each in plain_other)}
     assert members(set_one.without_trees(set_other)) == plain_one - below
@@ -68,7 +68,7 @@ def test_elements_are_written_in_the_order_of_the_server() -> None:
     ]
 
 
-def test_a_value_stands_before_its_fields() -> None:
+def test_a_value_sorts_before_its_fields() -> None:
     fields = FieldSet.of(("f:labels", "f:app"), ("f:labels",), ("f:labels", 'k:{"a":1}'))
     assert list(fields.to_fields_v1()["f:labels"]) == [".", "f:app", 'k:{"a":1}']
 
@@ -97,6 +97,6 @@ def test_a_field_set_that_is_nested_too_deeply_is_refused() -> None:
         FieldSet.from_fields_v1(deep)
 
 
-def test_a_path_is_written_for_people() -> None:
+def test_path_text_is_readable() -> None:
     path = ("f:spec", "f:ports", 'k:{"containerPort":80,"protocol":"TCP"}', "f:x", 'v:"a"', "i:3")
     assert path_text(path) == '.spec.ports[containerPort=80,protocol="TCP"].x[="a"][3]'

@@ -161,7 +161,7 @@ def test_a_value_of_another_form_is_modified_and_its_parts_are_added_or_removed(
     assert to_scalar.removed.to_fields_v1() == {"f:free": {"f:x": {"f:y": {}}}}
 
 
-def test_items_that_stand_twice_are_compared_together() -> None:
+def test_duplicate_items_are_compared_as_one() -> None:
     twice = {"finalizers": ["a", "a", "b"]}
     assert compare(twice, {"finalizers": ["a", "b"]}, TYPE) == (
         FieldSet.of(("f:finalizers", 'v:"a"')),

@@ -60,7 +60,7 @@ def test_a_manager_without_a_name_is_unknown() -> None:
     assert updated(None, config_map(a="1"), manager="")[0]["manager"] == "unknown"
 
 
-def test_a_changed_field_goes_to_who_changed_it() -> None:
+def test_a_changed_field_belongs_to_the_manager_that_changed_it() -> None:
     live = config_map([entry("one", owned("a", "b", whole=True))], a="1", b="1")
 
     found = updated(live, config_map(a="2", b="1"))
@@ -68,7 +68,7 @@ def test_a_changed_field_goes_to_who_changed_it() -> None:
     assert found == [entry("one", owned("b", whole=True)), entry("me", owned("a"), time=LATER)]
 
 
-def test_a_removed_field_is_no_ones_and_an_empty_entry_goes() -> None:
+def test_a_removed_field_has_no_manager_and_an_empty_entry_is_dropped() -> None:
     entries = [entry("one", owned("a", whole=True)), entry("two", owned("b"))]
 
     assert updated(config_map(entries, a="1", b="1"), config_map(a="1")) == [entries[0]]
@@ -126,7 +126,7 @@ def test_entries_that_cannot_be_read_leave_the_stored_ones(flaw: Plain) -> None:
     assert updated(config_map(stored, a="1"), config_map(sent, a="1")) == stored
 
 
-def test_entries_of_a_version_that_does_not_exist_go() -> None:
+def test_entries_of_a_version_that_does_not_exist_are_dropped() -> None:
     live = config_map([entry("one", owned("a", whole=True))], a="1")
 
     assert updated(live, config_map([entry("two", owned("a"), apiVersion="v9")], a="1")) == []
