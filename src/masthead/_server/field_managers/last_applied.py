@@ -43,7 +43,8 @@ def still_applied(live: Plain, of: MergeType) -> FieldSet:
     if not isinstance(config, dict):
         return FieldSet()
     applied = cast("Plain", config)
-    if applied.get("apiVersion") != live["apiVersion"] or type_errors(applied, of):
+    # Of an object in which an item stands twice, kube-apiserver does not find out what is still there.
+    if applied.get("apiVersion") != live["apiVersion"] or type_errors(applied, of) or type_errors(live, of):
         return FieldSet()
     change = compare(applied, live, of)
     return field_set_of(applied, of) - change.modified - change.added - change.removed
