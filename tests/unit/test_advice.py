@@ -181,7 +181,7 @@ CASES = [
         "apply",
         "configmaps",
         'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes',
-        "Leave out metadata.resource_version to apply",
+        "Apply it again; if it has a metadata.resource_version, leave that out",
     ),
     (
         "Conflict",
