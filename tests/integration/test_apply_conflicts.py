@@ -103,7 +103,9 @@ async def test_an_outdated_resource_version_is_no_conflict_with_managers(maps: A
     await maps.patch("shared", Patch.merge({"data": {"b": "1"}}), field_manager="them")
     outdated = config_map("shared", data={"a": "2"}, resourceVersion=made.metadata.resource_version)
 
-    with pytest.raises(ConflictError, match=r"if it has a metadata\.resource_version, leave that out") as raised:
+    with pytest.raises(
+        ConflictError, match=r"if it has a metadata\.resource_version, leave that out"
+    ) as raised:
         await maps.apply(outdated, field_manager="us")
 
     assert not isinstance(raised.value, ApplyConflictError)
