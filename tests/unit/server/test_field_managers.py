@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.unit.server.builtin import CATALOG
@@ -177,7 +177,7 @@ def test_fields_have_other_names_in_other_versions() -> None:
 
     field_manager_of(SCALERS, "").update(live, new, "me", LATER)
 
-    kept, own = new["metadata"]["managedFields"]
+    kept, own = cast("list[Plain]", new["metadata"]["managedFields"])
     assert (kept["manager"], kept["fieldsV1"]) == ("one", {"f:spec": {"f:maxReplicas": {}}})
     assert (own["apiVersion"], own["fieldsV1"]) == (
         "autoscaling/v1",

@@ -153,9 +153,13 @@ class KindDecoder:
                 kept[name] = []
         return cleaned, unknown
 
-    @functools.cached_property
+    @property
     def null_lists(self) -> tuple[tuple[str, str], ...]:
         """The lists that Go writes as null when they are empty: the field that has each, empty for the object, and its name."""
+        return self._null_lists
+
+    @functools.cached_property
+    def _null_lists(self) -> tuple[tuple[str, str], ...]:
         root = self.decoder.root
         owners = {"": root, **{name: each for name, each in root.fields.items() if name in _PARTS}}
         blank = self.decoder.clean({})[0]

@@ -48,11 +48,9 @@ def status_of(
         "observedGeneration": metadata(deployment).get("generation", 0),
         **{name: count for name, count in counts.items() if count},
     }
-    terminating = [
-        part(each.content, "status").get("terminatingReplicas") for each in everything if each.is_observed
-    ]
-    if None not in terminating:
-        status["terminatingReplicas"] = sum(terminating)
+    observed = [part(each.content, "status") for each in everything if each.is_observed]
+    if all("terminatingReplicas" in each for each in observed):
+        status["terminatingReplicas"] = sum(each["terminatingReplicas"] for each in observed)
     if before.get("collisionCount"):
         status["collisionCount"] = before["collisionCount"]
     conditions = [dict(each) for each in items(before, "conditions")]
