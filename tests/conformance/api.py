@@ -335,10 +335,17 @@ class Api:
         finally:
             connection.close()
 
-    def await_response(self, path: str, is_met: Callable[[int, Plain], bool]) -> None:
-        """Wait, unrecorded, until the response to a GET is as wanted, or the time is up."""
+    def await_response(
+        self,
+        path: str,
+        is_met: Callable[[int, Plain], bool],
+        *,
+        method: str = "GET",
+        body: Plain | None = None,
+    ) -> None:
+        """Wait, unrecorded, until the response to a request is as wanted, or the time is up."""
         deadline = time.monotonic() + LONGEST_WAIT_FOR_RESPONSE
-        while not is_met(*self.quietly("GET", path)) and time.monotonic() < deadline:
+        while not is_met(*self.quietly(method, path, body)) and time.monotonic() < deadline:
             pass
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conformance.target import Target, embedded_target, real_target
 from tests.real.random_schemas import Generator, Plain
+from tests.real_server import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,6 @@ GROUP = "documents.example.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DOCUMENT = f"/openapi/v3/apis/{GROUP}/v1"
 SWAGGER = "/openapi/v2"
-ATTEMPTS = 2_000
-"""Requests until a document has a kind; each of them takes a while."""
 PROSE = re.compile(
     r"(?i)apiversion defines|kind is a|standard (object's|list) metadata|list of|\w+List is a list"
 )
@@ -56,12 +55,15 @@ class Documents:
     def schemas_of(self, kind: str) -> tuple[Plain, Plain]:
         """The schema of a kind in version 3 and in version 2, as soon as there is one."""
         name = ".".join([*reversed(GROUP.split(".")), "v1", kind])
-        for _ in range(ATTEMPTS):
+        found: list[Plain | None] = []
+
+        def is_described() -> bool:
             third = self.send("GET", DOCUMENT)[1].get("components", {}).get("schemas", {}).get(name)
-            second = self.send("GET", SWAGGER)[1]["definitions"].get(name) if third else None
-            if third and second:
-                return without_prose(third), without_prose(second)
-        raise AssertionError(f"there is no document of {kind}")
+            found[:] = [third, self.send("GET", SWAGGER)[1]["definitions"].get(name) if third else None]
+            return all(found)
+
+        assert wait_until(is_described), f"there is no document of {kind}"
+        return without_prose(found[0]), without_prose(found[1])
 
     def close(self) -> None:
         self._connection.close()

@@ -249,15 +249,12 @@ def _become(api: Api, name: str, schema: Plain) -> None:
 
     update(api, "widgets", change)
     probe = {"apiVersion": f"{group_of(api)}/v1", "kind": "Widget", "metadata": {"name": "probe"}, "spec": {}}
-
-    def is_changed() -> bool:
-        path = f"{api.path(resource_of(api))}?dryRun=All"
-        _, made = api.quietly("POST", path, probe)
-        return "changed" in (made.get("spec") or {})
-
-    for _ in range(1_000):
-        if is_changed():
-            return
+    api.await_response(
+        f"{api.path(resource_of(api))}?dryRun=All",
+        lambda _, made: "changed" in (made.get("spec") or {}),
+        method="POST",
+        body=probe,
+    )
 
 
 @case("a list that becomes a set")

@@ -183,9 +183,7 @@ def _change_schema(api: Api, spec: Plain) -> None:
 
     update(api, "widgets", change)
     path = f"/apis/{group_of(api)}/v1/namespaces/{api.namespace}/widgets/a"
-    for _ in range(1_000):
-        if "changed" in api.quietly("GET", path)[1].get("spec", {}):
-            return
+    api.await_response(path, lambda _, found: "changed" in found.get("spec", {}))
 
 
 def _install_loosely(api: Api, spec: Any) -> None:

@@ -52,10 +52,11 @@ def _settled(api: Api, key: str, expected: object, version: str = "v1") -> None:
     """Wait until the schema of a definition is in force: until a dry run returns a field as expected."""
     path = api.path(resource_of(api, version=version))
     body = _widget(api, "probe", version=version, spec={})
-    for _ in range(1_000):
-        _, found = api.quietly("POST", f"{path}?dryRun=All", body)
-        if found.get("spec", {}).get(key) == expected:
-            return
+
+    def is_settled(_: int, found: Plain) -> bool:
+        return bool(found.get("spec", {}).get(key) == expected)
+
+    api.await_response(f"{path}?dryRun=All", is_settled, method="POST", body=body)
 
 
 # Versions

@@ -247,12 +247,8 @@ def _(api: Api) -> None:
     update(api, "widgets", add_rules)
     # The rules hold as soon as a new object is refused.
     path = api.path(resource)
-    for _ in range(200):
-        if (
-            api.quietly("POST", path + "?dryRun=All", _widget(api, {"a": 7}) | {"metadata": {"name": "b"}})[0]
-            == 422
-        ):
-            break
+    probe = _widget(api, {"a": 7}) | {"metadata": {"name": "b"}}
+    api.await_response(f"{path}?dryRun=All", lambda status, _: status == 422, method="POST", body=probe)
     for spec in ({"a": 7, "b": 8}, {"a": 7, "b": 1}, {"a": 8, "b": 7}):
         api.update(resource, "a", stored | {"spec": spec}, dryRun="All")
 

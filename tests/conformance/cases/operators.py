@@ -84,9 +84,7 @@ def _is_established(event: Plain) -> bool:
 
 
 def _await_served(api: Api, path: str) -> None:
-    for _ in range(1_000):
-        if api.quietly("GET", path)[0] == 200:
-            return
+    api.await_response(path, lambda status, _: status == 200)
 
 
 for _name in ("certificates", "compositions", "httproutes", "monitors", "virtualroutes", "workflows"):

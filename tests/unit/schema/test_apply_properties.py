@@ -19,8 +19,7 @@ from masthead._schema.structured_merge.managers import (
     ApplyConflicts,
     ManagerKey,
     Managers,
-    apply,
-    update,
+    Updater,
 )
 from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.ownership import field_set_of
@@ -97,23 +96,21 @@ class History(NamedTuple):
     live: Plain
     managers: Managers
 
+    @property
+    def _updater(self) -> Updater:
+        return Updater("v1", self.kind, {})
+
     def applied(self, manager: str, config: Plain, *, force: bool = True) -> History:
-        found, managers = apply(
-            copy.deepcopy(self.live),
-            copy.deepcopy(config),
-            "v1",
-            dict(self.managers),
-            applier(manager),
-            self.kind,
-            {},
-            force=force,
+        live, config = copy.deepcopy(self.live), copy.deepcopy(config)
+        found, managers = self._updater.apply(
+            live, config, dict(self.managers), applier(manager), force=force
         )
         return History(self.kind, self.live if found is None else stored(found), managers)
 
     def updated(self, manager: str, new: Plain) -> History:
         key = ManagerKey(manager, "Update", "v1", "")
         decoded = stored(new)
-        managers = update(self.live, decoded, "v1", dict(self.managers), key, self.kind, {})
+        managers = self._updater.update(self.live, decoded, dict(self.managers), key)
         return History(self.kind, decoded, managers)
 
     def fields(self, manager: str) -> FieldSet:

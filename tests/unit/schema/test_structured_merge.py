@@ -14,8 +14,7 @@ from masthead._schema.structured_merge.managers import (
     ManagedSet,
     ManagerKey,
     Managers,
-    apply,
-    update,
+    Updater,
 )
 from masthead._schema.structured_merge.merging import merge
 from masthead._schema.structured_merge.ownership import field_set_of
@@ -79,6 +78,9 @@ class OneVersion:
         return self._type
 
 
+UPDATER = Updater("v1", OneVersion(), {})
+
+
 def applier(name: str) -> ManagerKey:
     return ManagerKey(name, "Apply", "", "")
 
@@ -87,9 +89,7 @@ def apply_all(
     live: Json, managers: Managers, *writes: tuple[str, Json], force: bool = False
 ) -> tuple[Json, Managers]:
     for name, config in writes:
-        found, managers = apply(
-            live, {**HEAD, **config}, "v1", managers, applier(name), OneVersion(), {}, force=force
-        )
+        found, managers = UPDATER.apply(live, {**HEAD, **config}, managers, applier(name), force=force)
         live = live if found is None else found
     return live, managers
 
@@ -305,9 +305,7 @@ def test_values_without_a_schema_are_merged_by_their_maps() -> None:
 def test_applying_again_changes_nothing() -> None:
     config = {"replicas": 1, "labels": {"a": "b"}, "ports": [{"port": 80}]}
     live, managers = apply_all(HEAD, {}, ("one", config))
-    again, same = apply(
-        live, {**HEAD, **config}, "v1", managers, applier("one"), OneVersion(), {}, force=False
-    )
+    again, same = UPDATER.apply(live, {**HEAD, **config}, managers, applier("one"), force=False)
     assert again is None
     assert same == managers
 
@@ -375,7 +373,7 @@ def test_an_update_owns_what_it_changes_and_takes_it_from_others() -> None:
     live, managers = apply_all(HEAD, {}, ("one", {"replicas": 1, "labels": {"a": "b", "c": "d"}}))
     key = ManagerKey("editor", "Update", "v1", "")
     new = {**live, "replicas": 3, "labels": {"a": "b"}}
-    found = update(live, new, "v1", managers, key, OneVersion(), {})
+    found = UPDATER.update(live, new, managers, key)
     assert found[key].fields == FieldSet.of(("f:replicas",))
     fields = found[applier("one")].fields
     assert ("f:labels", "f:a") in fields
@@ -386,7 +384,7 @@ def test_an_update_owns_what_it_changes_and_takes_it_from_others() -> None:
 def test_entries_of_versions_that_are_gone_are_dropped() -> None:
     key = ManagerKey("old", "Update", "v0", "")
     managers = {key: ManagedSet(FieldSet.of(("f:replicas",)), "v0")}
-    assert key not in update(HEAD, HEAD, "v1", managers, applier("x"), OneVersion(), {})
+    assert key not in UPDATER.update(HEAD, HEAD, managers, applier("x"))
 
 
 def test_what_a_write_resets_is_never_owned() -> None:
@@ -395,7 +393,7 @@ def test_what_a_write_resets_is_never_owned() -> None:
 
     new = {**HEAD, "replicas": 1, "labels": {"a": "b"}}
     key = ManagerKey("x", "Update", "v1", "")
-    found = update(HEAD, new, "v1", {}, key, OneVersion(), {"v1": keep})
+    found = Updater("v1", OneVersion(), {"v1": keep}).update(HEAD, new, {}, key)
     assert found[key].fields == FieldSet.of(("f:replicas",))
 
 

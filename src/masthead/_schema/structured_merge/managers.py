@@ -27,9 +27,8 @@ __all__ = [
     "ManagedSet",
     "ManagerKey",
     "Managers",
+    "Updater",
     "Versions",
-    "apply",
-    "update",
 ]
 
 
@@ -133,26 +132,93 @@ def _keep_all(fields: FieldSet) -> FieldSet:
     return fields
 
 
-class _Write:
-    """One write: the version of the request, and the conversions and filters of all versions."""
+class Updater:
+    """Decides who owns which fields after a write to one resource or subresource, in one version.
+
+    Args:
+        api_version: The version of the requests; objects and configurations are in it.
+        versions: The versions of the kind.
+        filters: The fields that a write can own, by version; in a version without a filter, all of them.
+    """
 
     def __init__(self, api_version: str, versions: Versions, filters: Mapping[str, Filter]) -> None:
-        self.api_version = api_version
+        self.api_version: Final = api_version
         self._versions = versions
         self._filters = filters
 
-    def owned(self, fields: FieldSet) -> FieldSet:
-        """The fields among these that the writer owns after the write."""
-        return self.filter_of(self.api_version)(fields) - SYSTEM_FIELDS if fields else fields
+    def update(
+        self, live: Json, new: Json, managers: Managers, key: ManagerKey, *, is_reconciled: bool = False
+    ) -> Managers:
+        """Return the managers after an update: the writer owns the fields that it changes, the others keep the rest.
 
-    def filter_of(self, api_version: str) -> Filter:
-        return self._filters.get(api_version, _keep_all)
+        Args:
+            live: The object before.
+            new: The object after.
+            managers: The entries before.
+            key: The writer.
+            is_reconciled: Whether the types have not changed since the entries were written.
+
+        Raises:
+            InvalidValueError: If an object cannot be converted to the version of a manager.
+            UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+        """
+        if not is_reconciled:
+            managers = self._reconcile(managers, live)
+        left, change = self._take(live, new, managers, key, force=True)
+        before = left.pop(key).fields if key in left else FieldSet()
+        if fields := self._owned((before - change.removed) | change.modified | change.added):
+            left[key] = ManagedSet(fields, self.api_version)
+        return left
+
+    def apply(
+        self, live: Json, config: Json, managers: Managers, key: ManagerKey, *, force: bool
+    ) -> tuple[Json | None, Managers]:
+        """Merge a configuration into an object, and remove fields that its manager applied before and no longer applies.
+
+        Args:
+            live: The object.
+            config: The configuration.
+            managers: The entries before.
+            key: The manager that applies.
+            force: Take over fields that other managers own.
+
+        Returns:
+            The new object, or None if it is equal to the live one; and the new entries.
+
+        Raises:
+            ApplyConflicts: If other managers own fields that would change.
+            InvalidValueError: If an object cannot be converted to the version of a manager.
+            UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+        """
+        managers = self._reconcile(managers, live)
+        type_ = self.type_of(self.api_version)
+        merged = merge(live, config, type_)
+        last = managers.get(key)
+        applied = field_set_of(config, type_)
+        managers[key] = ManagedSet(self._owned(applied), self.api_version)
+        # Applying the same fields again is the most frequent case, and removes nothing.
+        if last is not None and last != managers[key]:
+            # With the system fields: no manager owns the name, but applying it keeps the metadata.
+            kept = ManagedSet(self._filter_of(self.api_version)(applied), self.api_version)
+            merged = _remove_abandoned(self, merged, {**managers, key: kept}, last)
+        managers, _ = self._take(live, merged, managers, key, force=force)
+        return (None if equal(live, merged) else merged), managers
 
     def type_of(self, api_version: str) -> MergeType:
+        """Return the merge type of a version."""
         return self._versions.type_of(api_version)
 
     def convert(self, value: Json, to: str, failure: str = "") -> Json | None:
-        """Convert an object; `failure` is kube-apiserver's prefix of the error message."""
+        """Convert an object; None if the version no longer exists.
+
+        Args:
+            value: The object.
+            to: The version.
+            failure: kube-apiserver's prefix of the error message.
+
+        Raises:
+            InvalidValueError: If the object cannot be converted.
+        """
         if value["apiVersion"] == to:
             return value
         try:
@@ -160,7 +226,14 @@ class _Write:
         except InvalidValueError as error:
             raise InvalidValueError(f"{failure}{error}") from None
 
-    def reconcile(self, managers: Managers, live: Json) -> Managers:
+    def _owned(self, fields: FieldSet) -> FieldSet:
+        """The fields among these that the writer owns after the write."""
+        return self._filter_of(self.api_version)(fields) - SYSTEM_FIELDS if fields else fields
+
+    def _filter_of(self, api_version: str) -> Filter:
+        return self._filters.get(api_version, _keep_all)
+
+    def _reconcile(self, managers: Managers, live: Json) -> Managers:
         """The managers adapted to the current schema, without those of versions that no longer exist."""
         found: Managers = {}
         for key, managed in managers.items():
@@ -169,16 +242,16 @@ class _Write:
                 found[key] = managed if fields is managed.fields else managed._replace(fields=fields)
         return found
 
-    def compare(self, old: Json, new: Json, api_version: str) -> Comparison | None:
+    def _compare(self, old: Json, new: Json, api_version: str) -> Comparison | None:
         """Compare two objects in a version; None if it does not exist."""
         before = self.convert(old, api_version, "failed to convert old object: ")
         after = self.convert(new, api_version, "failed to convert new object: ")
         if before is None or after is None:
             return None
         found = compare(before, after, self.type_of(api_version))
-        return found.filtered(self.filter_of(api_version))
+        return found.filtered(self._filter_of(api_version))
 
-    def take(
+    def _take(
         self, old: Json, new: Json, managers: Managers, writer: ManagerKey, *, force: bool
     ) -> tuple[Managers, Comparison]:
         """Remove the fields that a write changes or removes from all other managers.
@@ -189,7 +262,7 @@ class _Write:
         Raises:
             ApplyConflicts: If it changes fields of other managers, and not `force`.
         """
-        own = compare(old, new, self.type_of(self.api_version)).filtered(self.filter_of(self.api_version))
+        own = compare(old, new, self.type_of(self.api_version)).filtered(self._filter_of(self.api_version))
         changes: dict[str, Comparison | None] = {self.api_version: own}
         left: Managers = {}
         conflicts: list[Conflict] = []
@@ -200,7 +273,7 @@ class _Write:
                 continue
             version = managed.api_version
             if version not in changes:
-                changes[version] = self.compare(old, new, version)
+                changes[version] = self._compare(old, new, version)
             if (change := changes[version]) is None:
                 continue
             changed = change.modified | change.added
@@ -214,109 +287,27 @@ class _Write:
         return left, own
 
 
-def update(
-    live: Json,
-    new: Json,
-    api_version: str,
-    managers: Managers,
-    key: ManagerKey,
-    versions: Versions,
-    filters: Mapping[str, Filter],
-    *,
-    is_reconciled: bool = False,
-) -> Managers:
-    """Return the managers after an update: the writer owns the fields that it changes, the others keep the rest.
-
-    Args:
-        live: The object before, in the version of the request.
-        new: The object after, in that version.
-        api_version: That version.
-        managers: The entries before.
-        key: The writer.
-        versions: The versions of the kind.
-        filters: What a write to this resource or subresource can own, by version.
-        is_reconciled: Whether the types have not changed since the entries were written.
-
-    Raises:
-        InvalidValueError: If an object cannot be converted to the version of a manager.
-        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
-    """
-    write = _Write(api_version, versions, filters)
-    if not is_reconciled:
-        managers = write.reconcile(managers, live)
-    left, change = write.take(live, new, managers, key, force=True)
-    before = left.pop(key).fields if key in left else FieldSet()
-    if fields := write.owned((before - change.removed) | change.modified | change.added):
-        left[key] = ManagedSet(fields, api_version)
-    return left
-
-
-def apply(
-    live: Json,
-    config: Json,
-    api_version: str,
-    managers: Managers,
-    key: ManagerKey,
-    versions: Versions,
-    filters: Mapping[str, Filter],
-    *,
-    force: bool,
-) -> tuple[Json | None, Managers]:
-    """Merge a configuration into an object, and remove fields that its manager applied before and no longer applies.
-
-    Args:
-        live: The object, in the version of the configuration.
-        config: The configuration.
-        api_version: That version.
-        managers: The entries before.
-        key: The manager that applies.
-        versions: The versions of the kind.
-        filters: What a write to this resource or subresource can own, by version.
-        force: Take over fields that other managers own.
-
-    Returns:
-        The new object, or None if it is equal to the live one; and the new entries.
-
-    Raises:
-        ApplyConflicts: If other managers own fields that would change.
-        InvalidValueError: If an object cannot be converted to the version of a manager.
-        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
-    """
-    write = _Write(api_version, versions, filters)
-    managers = write.reconcile(managers, live)
-    type_ = write.type_of(api_version)
-    merged = merge(live, config, type_)
-    last = managers.get(key)
-    applied = field_set_of(config, type_)
-    managers[key] = ManagedSet(write.owned(applied), api_version)
-    # Applying the same fields again is the most frequent case, and removes nothing.
-    if last is not None and last != managers[key]:
-        # With the system fields: no manager owns the name, but applying it keeps the metadata.
-        kept = ManagedSet(write.filter_of(api_version)(applied), api_version)
-        merged = _remove_abandoned(write, merged, {**managers, key: kept}, last)
-    managers, _ = write.take(live, merged, managers, key, force=force)
-    return (None if equal(live, merged) else merged), managers
-
-
-def _remove_abandoned(write: _Write, merged: Json, managers: Managers, last: ManagedSet) -> Json:
+def _remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: ManagedSet) -> Json:
     """Remove fields that the manager applied last time, unless a manager still owns them."""
     to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "
-    at_last = write.convert(merged, last.api_version, to_last)
+    at_last = updater.convert(merged, last.api_version, to_last)
     if not last.fields or at_last is None:
         return merged
-    last_type = write.type_of(last.api_version)
+    last_type = updater.type_of(last.api_version)
     last_fields = named_fields(last.fields, last_type)
     pruned = remove_items(at_last, last_fields, last_type)
-    pruned = write.convert(_keep_owned(write, at_last, pruned, managers, last.api_version), last.api_version)
+    pruned = updater.convert(
+        _keep_owned(updater, at_last, pruned, managers, last.api_version), last.api_version
+    )
     if pruned is None:
         return merged
     gone = _fields(at_last, last_type) - _fields(pruned, last_type)
-    return write.convert(
-        remove_items(at_last, gone & last_fields, last_type), write.api_version, f"{_UNPRUNED}: "
+    return updater.convert(
+        remove_items(at_last, gone & last_fields, last_type), updater.api_version, f"{_UNPRUNED}: "
     )
 
 
-def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
+def _keep_owned(updater: Updater, merged: Json, pruned: Json, managers: Managers, first: str) -> Json:
     """Add back what a manager owns, version by version; the version `first`, in which it was removed, comes first."""
     owned: dict[str, FieldSet] = {}
     for managed in managers.values():
@@ -325,11 +316,11 @@ def _keep_owned(write: _Write, merged: Json, pruned: Json, managers: Managers, f
         failure = (
             f"{_UNPRUNED}: failed add back owned items: failed to convert %s object at version {version}: "
         )
-        full = write.convert(merged, version, failure % "merged")
-        part = write.convert(pruned, version, failure % "pruned")
+        full = updater.convert(merged, version, failure % "merged")
+        part = updater.convert(pruned, version, failure % "pruned")
         if full is None or part is None:
             continue
-        type_ = write.type_of(version)
+        type_ = updater.type_of(version)
         kept = _fields(part, type_) | named_fields(owned[version], type_)
         pruned = remove_items(full, _fields(full, type_) - kept, type_)
         merged = full

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._schema.structured_merge.items import UnidentifiedItemError
-from masthead._schema.structured_merge.managers import (
-    ApplyConflicts,
-    ManagedSet,
-    ManagerKey,
-    apply,
-    update,
-)
+from masthead._schema.structured_merge.managers import ApplyConflicts, ManagedSet, ManagerKey, Updater
 from masthead._server.field_managers.entries import (
     APPLY,
     UPDATE,
@@ -26,13 +20,13 @@ from masthead._server.field_managers.last_applied import KUBECTL, still_applied,
 from masthead._server.field_managers.reset_fields import reset_filters
 from masthead._server.field_managers.versions import versions_of
 from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.plain import Plain, metadata, part
+from masthead._server.wire.plain import Plain, metadata, part, without_managed_fields
 from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from masthead._schema.structured_merge.managers import Filter, Managers
+    from masthead._schema.structured_merge.managers import Conflict, Filter
     from masthead._server.field_managers.versions import KindVersions
     from masthead._server.resources.resource import ServedResource
 
@@ -81,14 +75,14 @@ class FieldManager:
         self.versions = versions
         self._api_version = versions.gvk.api_version
         self._subresource = subresource
-        self._filters = filters
+        self._updater = Updater(self._api_version, versions, filters)
         self._blank = versions.blank()
 
     def update(self, live: Plain | None, new: Plain, manager: str, now: str) -> None:
         """Set the managedFields of an object that is to be written, in place; if that fails, it has none.
 
         Args:
-            live: The stored object; None if there is none yet.
+            live: The stored object; None on create.
             new: The object that is to be stored, with the managedFields that the client sent.
             manager: The name of the manager; empty if it is not known.
             now: The time.
@@ -111,7 +105,7 @@ class FieldManager:
         """Merge a configuration into an object.
 
         Args:
-            live: The stored object; None if there is none yet.
+            live: The stored object; None on create.
             config: The configuration, in the version of the request and with its kind.
             manager: The name of the manager.
             now: The time.
@@ -133,11 +127,14 @@ class FieldManager:
             fields = self._tracked(self._blank, old, fields, _FIRST, now)
         key = ManagerKey(manager, APPLY, "", self._subresource)
         try:
-            merged, managers = self._merged(old, config, fields, key, force=force)
+            merged, managers = self._updater.apply(old, config, fields.managers, key, force=force)
         except ApplyConflicts as refused:
             if manager != KUBECTL:
                 raise
-            merged, managers = self._merged_over_last_applied(old, config, fields, key, refused)
+            # kubectl takes over fields that it set by client-side apply.
+            if conflicts := self._not_last_applied(old, refused):
+                raise ApplyConflicts(conflicts) from None
+            merged, managers = self._updater.apply(old, config, fields.managers, key, force=True)
         times = fields.times if merged is None else {**fields.times, key: now}
         entries = write_entries(fields._replace(managers=managers, times=times)) if managers else []
         is_changed = merged is not None or live is None
@@ -147,24 +144,10 @@ class FieldManager:
             found = with_last_applied(found, config)
         return Applied(found, entries, is_changed=is_changed)
 
-    def _merged(
-        self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, *, force: bool
-    ) -> tuple[Plain | None, Managers]:
-        managers, version = fields.managers, self._api_version
-        return apply(old, config, version, managers, key, self.versions, self._filters, force=force)
-
-    def _merged_over_last_applied(
-        self, old: Plain, config: Plain, fields: ManagedFields, key: ManagerKey, refused: ApplyConflicts
-    ) -> tuple[Plain | None, Managers]:
-        """Merge a configuration if all of its conflicts are with fields that client-side apply has set.
-
-        Raises:
-            ApplyConflicts: If there are other conflicts.
-        """
+    def _not_last_applied(self, old: Plain, refused: ApplyConflicts) -> list[Conflict]:
+        """The conflicts with fields that client-side apply has not set, or that were changed since."""
         allowed = still_applied(old, self.versions.type_of(self._api_version))
-        if left := [each for each in refused.conflicts if each.path not in allowed]:
-            raise ApplyConflicts(left) from None
-        return self._merged(old, config, fields, key, force=True)
+        return [each for each in refused.conflicts if each.path not in allowed]
 
     def _updated(
         self, live: Plain | None, new: Plain, sent: list[Plain] | None, manager: str, now: str
@@ -187,11 +170,11 @@ class FieldManager:
         keys = {(each.get("manager"), each.get("operation"), each.get("subresource")) for each in stored}
         if len(keys) != len(stored):
             return False
-        return new == _without_managed_fields(live)
+        return new == without_managed_fields(live)
 
     def _old(self, live: Plain | None) -> Plain:
         """Return the object before a write, without managedFields."""
-        return self._blank if live is None else self.versions.from_storage(_without_managed_fields(live))
+        return self._blank if live is None else self.versions.from_storage(without_managed_fields(live))
 
     def _before(self, stored: list[Plain], sent: list[Plain] | None) -> ManagedFields:
         """Return the managers before a write: those that the client sent, if that is allowed and they are valid."""
@@ -208,16 +191,8 @@ class FieldManager:
         self, old: Plain, new: Plain, before: ManagedFields, manager: str, now: str
     ) -> ManagedFields:
         current = self._key(_CURRENT)
-        managers = update(
-            old,
-            new,
-            self._api_version,
-            before.managers,
-            current,
-            self.versions,
-            self._filters,
-            is_reconciled=before.is_stored and self.versions.is_fixed,
-        )
+        is_reconciled = before.is_stored and self.versions.is_fixed
+        managers = self._updater.update(old, new, before.managers, current, is_reconciled=is_reconciled)
         after = before._replace(managers=managers, times=dict(before.times))
         if (changed := managers.pop(current, None)) is not None:
             key = self._key(manager or _UNKNOWN)
@@ -244,10 +219,3 @@ def _set_entries(meta: Plain, entries: list[Plain]) -> None:
 
 def _entries_of(found: Plain | None) -> list[Plain]:
     return part(found or {}, "metadata").get("managedFields") or []
-
-
-def _without_managed_fields(found: Plain) -> Plain:
-    meta = part(found, "metadata")
-    if "managedFields" not in meta:
-        return found
-    return {**found, "metadata": {name: each for name, each in meta.items() if name != "managedFields"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -25,7 +25,7 @@ from masthead._server.verbs.write_steps import check_names, convert, set_default
 from masthead._server.wire.apply_configuration import read_configuration
 from masthead._server.wire.failures import StatusFailure, bad_request
 from masthead._server.wire.patches import copy_json
-from masthead._server.wire.plain import Plain, part
+from masthead._server.wire.plain import Plain, part, without_managed_fields
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -38,10 +38,30 @@ if TYPE_CHECKING:
     from masthead._server.verbs.write import WriteContext, Written
     from masthead._server.wire.request import ApiRequest
 
-__all__ = ["apply_object", "merge_configuration"]
+__all__ = ["ApplyTarget", "apply_object", "merge_configuration"]
 
 _NO_MANAGERS: Final = "failed to create manager for existing fields"
 _HEAD: Final = frozenset({"apiVersion", "kind"})
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTarget:
+    """What configurations are applied to: the objects of a resource, or their scales.
+
+    Attributes:
+        fields: The field manager.
+        decoder: The decoder of the kind.
+        finish: Defaults and converts a merged object to the stored version; called in any thread.
+    """
+
+    fields: FieldManager
+    decoder: Decoder
+    finish: Callable[[Plain], Plain]
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The kind, in the version of the request."""
+        return self.decoder.gvk
 
 
 def apply_object(context: WriteContext, request: ApiRequest) -> Written:
@@ -56,13 +76,14 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
         WorkNeeded: If a webhook or a thread has to do something first.
     """
     served = context.served
-    fields = field_manager_of(served, context.subresource)
 
     def finish(merged: Plain) -> Plain:
         return convert(served, set_defaults(context, merged))
 
+    target = ApplyTarget(field_manager_of(served, context.subresource), served.codec, finish)
+
     def change(old: Plain | None) -> Plain:
-        found = merge_configuration(context, request, fields, served.codec, old, finish)
+        found = merge_configuration(context, request, target, old)
         check_names(found, context.namespace, context.name, is_namespaced=served.is_namespaced)
         return found
 
@@ -71,22 +92,15 @@ def apply_object(context: WriteContext, request: ApiRequest) -> Written:
 
 
 def merge_configuration(
-    context: WriteContext,
-    request: ApiRequest,
-    fields: FieldManager,
-    decoder: Decoder,
-    live: Plain | None,
-    finish: Callable[[Plain], Plain],
+    context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None
 ) -> Plain:
     """Merge the configuration of a request into an object.
 
     Args:
         context: The manager, and the options of the write.
         request: The request.
-        fields: The field manager of the resource or subresource.
-        decoder: The decoder of its kind.
-        live: The stored object, in a copy that nothing else uses; None if there is none.
-        finish: Defaults and converts the merged object to the stored version; called in any thread.
+        target: What it is applied to.
+        live: The stored object, in a copy that nothing else uses; None on create.
 
     Returns:
         The object to store, with its managedFields.
@@ -95,8 +109,8 @@ def merge_configuration(
         StatusFailure: If the configuration is refused, or if it conflicts with other managers.
         WorkNeeded: If a webhook or a thread has to do something first.
     """
-    now = context.cluster.now()
-    merge = functools.partial(_merged, context, request, fields, decoder, live, finish, now)
+    # The clock belongs to the event loop.
+    merge = functools.partial(_merged, context, request, target, live, context.cluster.now())
     if context.is_large:
         merged = in_thread(("apply", version_of(live)), lambda: _Repeatable(merge())).take()
     else:
@@ -123,22 +137,17 @@ class _Repeatable:
 
 
 def _merged(
-    context: WriteContext,
-    request: ApiRequest,
-    fields: FieldManager,
-    decoder: Decoder,
-    live: Plain | None,
-    finish: Callable[[Plain], Plain],
-    now: str,
+    context: WriteContext, request: ApiRequest, target: ApplyTarget, live: Plain | None, now: str
 ) -> Plain:
     """Merge a configuration, in any thread."""
+    fields = target.fields
     config = _configuration(request, fields)
     # kube-apiserver converts a scale as if it were a version of the custom resource, which fails.
-    is_other_kind = context.served.is_custom and decoder.gvk != context.served.gvk
-    unknown = f"request to convert CR to an invalid group/version: {decoder.gvk.api_version}"
+    is_other_kind = context.served.is_custom and target.gvk != context.served.gvk
+    unknown = f"request to convert CR to an invalid group/version: {target.gvk.api_version}"
     is_tracked = bool(part(live or {}, "metadata").get("managedFields"))
     if is_other_kind and not is_tracked:
-        problem = f"failed to convert live object (/; {_kind(decoder.gvk)}) to proper version: {unknown}"
+        problem = f"failed to convert live object (/; {_kind(target.gvk)}) to proper version: {unknown}"
         raise _failure(f"{_NO_MANAGERS}: {problem}")
     # The order of errors is kube-apiserver's: it checks an object without managers first, to track its fields.
     if is_tracked:
@@ -155,13 +164,16 @@ def _merged(
     if not applied.is_changed:
         return _with_managers(applied.found, applied.entries)
     if is_other_kind:
-        raise _unconvertible(config, decoder.gvk, unknown)
-    return _with_managers(finish(_decoded(applied.found, config, decoder)), applied.entries)
+        raise _unconvertible(config, target.gvk, unknown)
+    return _with_managers(target.finish(_decoded(applied.found, config, target.decoder)), applied.entries)
 
 
 def _with_managers(found: Plain, entries: list[Plain]) -> Plain:
-    meta = {name: value for name, value in part(found, "metadata").items() if name != "managedFields"}
-    return {**found, "metadata": {**meta, "managedFields": entries} if entries else meta}
+    """Return an object with these managedFields instead of its own; it is not changed."""
+    bare = without_managed_fields(found)
+    if not entries:
+        return bare
+    return {**bare, "metadata": {**part(bare, "metadata"), "managedFields": entries}}
 
 
 def _configuration(request: ApiRequest, fields: FieldManager) -> Plain:

@@ -104,13 +104,13 @@ def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
         StatusFailure: If it is refused, or if it conflicts with other managers.
     """
     from masthead._server.field_managers.scale import scale_manager
-    from masthead._server.verbs.apply import merge_configuration
+    from masthead._server.verbs.apply import ApplyTarget, merge_configuration
 
     _check_is_scale(context)
-    decoder = _decoder_of(context)
+    target = ApplyTarget(scale_manager(), _decoder_of(context), lambda merged: merged)
 
     def applied(scale: Plain) -> Plain:
-        found = merge_configuration(context, request, scale_manager(), decoder, scale, lambda merged: merged)
+        found = merge_configuration(context, request, target, scale)
         check_names(found, context.namespace, context.name, is_namespaced=True)
         return found
 

@@ -117,7 +117,7 @@ def apply(context: WriteContext, change: Callable[[Plain | None], Plain]) -> Wri
 
     Args:
         context: The object, and the options of the write.
-        change: Makes the new object, with its managedFields, from the stored one, or from None if there is none.
+        change: Makes the new object, with its managedFields, from the stored one, or from None if it does not exist.
 
     Raises:
         StatusFailure: If the change is refused, or if a subresource is applied to an object that does not exist.

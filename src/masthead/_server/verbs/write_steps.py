@@ -11,7 +11,7 @@ from masthead._server.resources.deferred_work import in_thread
 from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 from masthead._server.resources.warnings.owner_references import dedup_owner_references
 from masthead._server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
-from masthead._server.wire.plain import Plain, metadata, part, text
+from masthead._server.wire.plain import Plain, metadata, part, text, without_managed_fields
 from masthead._server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, n
 
 
 def version_of(live: Plain | None) -> str:
-    """Return the version of a stored object; empty if there is none."""
+    """Return the resourceVersion of a stored object; empty for a new one."""
     return text(part(live or {}, "metadata"), "resourceVersion")
 
 
@@ -149,17 +149,14 @@ def keep_times(new: Plain, old: Plain) -> None:
     before: list[Plain] = metadata(old).get("managedFields") or []
     if len(entries) != len(before) or entries == before:
         return
-    if list(map(_timeless, entries)) == list(map(_timeless, before)) and _unmanaged(new) == _unmanaged(old):
+    if list(map(_timeless, entries)) == list(map(_timeless, before)) and without_managed_fields(
+        new
+    ) == without_managed_fields(old):
         metadata(new)["managedFields"] = before
 
 
 def _timeless(entry: Plain) -> Plain:
     return {name: value for name, value in entry.items() if name != "time"}
-
-
-def _unmanaged(found: Plain) -> Plain:
-    meta = {name: value for name, value in metadata(found).items() if name != "managedFields"}
-    return {**found, "metadata": meta}
 
 
 def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
@@ -300,7 +297,7 @@ def check_version_number(version: str) -> None:
 
 
 def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:
-    """Keep what a client cannot change: system metadata, and all that lies outside what is written."""
+    """Keep what a client cannot change: system metadata, and everything that is not written."""
     meta, stored = metadata(new), metadata(old)
     keep_system_fields(new, old)
     meta["resourceVersion"] = stored["resourceVersion"]

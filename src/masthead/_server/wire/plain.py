@@ -47,6 +47,14 @@ def is_being_deleted(found: Plain) -> bool:
     return bool(text(part(found, "metadata"), "deletionTimestamp"))
 
 
+def without_managed_fields(found: Plain) -> Plain:
+    """Return an object without its managedFields; the rest is shared."""
+    meta = part(found, "metadata")
+    if "managedFields" not in meta:
+        return found
+    return {**found, "metadata": {name: value for name, value in meta.items() if name != "managedFields"}}
+
+
 def with_floats(value: object) -> object:
     """Return plain JSON with floats in place of integers of more than 64 bits, as Go decodes them."""
     if isinstance(value, int) and not -_INT64 <= value < _INT64:

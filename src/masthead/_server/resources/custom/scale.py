@@ -102,7 +102,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _value_at(found: Plain, path: str) -> _Found:
-    """Return the value at a path, `_MISSING` if there is none, or why there is no way to it."""
+    """Return the value at a path, `_MISSING` if it is not set, or the error if a value on the way is no object."""
     value = cast("object", found)
     steps = _steps(path)
     for index, step in enumerate(steps):
