@@ -1,4 +1,4 @@
-"""Metrics of informers and queues, and the interface to metrics systems.
+"""Metrics of informers, controllers and API calls, and the interface to metrics systems.
 
 A provider returns an instrument for a metric and its labels. Request it once and keep it; updating it is cheap and
 thread-safe::
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "CONTROLLER_METRICS",
     "Counter",
     "Gauge",
     "Histogram",
+    "INFORMER_METRICS",
     "Metric",
     "Metrics",
     "NO_METRICS",
     "NoMetrics",
     "PrometheusMetrics",
+    "RECONCILE_RESULTS",
+    "REST_CLIENT_METRICS",
     "version_number",
 ]
 
@@ -128,7 +132,78 @@ INFORMER_RELISTS: Final = Metric(
     "informer_relists_total", "counter", "Number of relists after the first list.", _INFORMER
 )
 
-ALL: Final = (
+# The names, labels and buckets of controller-runtime, which dashboards and alerts know.
+_CONTROLLER: Final = ("controller",)
+_RECONCILES: Final = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0),
+    *(15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0),
+)
+_CALLS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+RECONCILE_RESULTS: Final = ("success", "error", "requeue", "requeue_after")
+"""The values of the label ``result`` of `RECONCILE_TOTAL`."""
+
+RECONCILE_TOTAL: Final = Metric(
+    "controller_runtime_reconcile_total", "counter", "Number of reconciles.", ("controller", "result")
+)
+RECONCILE_ERRORS: Final = Metric(
+    "controller_runtime_reconcile_errors_total", "counter", "Number of reconciles that failed.", _CONTROLLER
+)
+TERMINAL_RECONCILE_ERRORS: Final = Metric(
+    "controller_runtime_terminal_reconcile_errors_total",
+    "counter",
+    "Number of reconciles that failed with a terminal error, which is not retried.",
+    _CONTROLLER,
+)
+# differs from controller-runtime: an exception is an error; a panic is what no reconcile may do.
+RECONCILE_PANICS: Final = Metric(
+    "controller_runtime_reconcile_panics_total",
+    "counter",
+    "Number of reconciles that raised something other than an Exception, or returned no valid result.",
+    _CONTROLLER,
+)
+RECONCILE_TIMEOUTS: Final = Metric(
+    "controller_runtime_reconcile_timeouts_total",
+    "counter",
+    "Number of reconciles that were cancelled by the controller's timeout.",
+    _CONTROLLER,
+)
+RECONCILE_TIME: Final = Metric(
+    "controller_runtime_reconcile_time_seconds",
+    "histogram",
+    "Duration of reconciles.",
+    _CONTROLLER,
+    _RECONCILES,
+)
+MAX_CONCURRENT_RECONCILES: Final = Metric(
+    "controller_runtime_max_concurrent_reconciles",
+    "gauge",
+    "Number of workers of a controller.",
+    _CONTROLLER,
+)
+ACTIVE_WORKERS: Final = Metric(
+    "controller_runtime_active_workers",
+    "gauge",
+    "Number of workers of a controller that are reconciling.",
+    _CONTROLLER,
+)
+
+REST_CLIENT_REQUESTS: Final = Metric(
+    "rest_client_requests_total",
+    "counter",
+    "Number of HTTP requests, each retry included; the code is <error> if no response arrived.",
+    ("code", "method", "host"),
+)
+REST_CLIENT_REQUEST_DURATION: Final = Metric(
+    "rest_client_request_duration_seconds",
+    "histogram",
+    "Time from sending an HTTP request to its response; to the first byte of a stream.",
+    ("verb", "host"),
+    _CALLS,
+)
+
+INFORMER_METRICS: Final = (
     REFLECTOR_LISTS,
     REFLECTOR_LIST_DURATION,
     REFLECTOR_ITEMS_PER_LIST,
@@ -146,6 +221,24 @@ ALL: Final = (
     INFORMER_RELISTS,
 )
 """The metrics of informers."""
+
+CONTROLLER_METRICS: Final = (
+    RECONCILE_TOTAL,
+    RECONCILE_ERRORS,
+    TERMINAL_RECONCILE_ERRORS,
+    RECONCILE_PANICS,
+    RECONCILE_TIMEOUTS,
+    RECONCILE_TIME,
+    MAX_CONCURRENT_RECONCILES,
+    ACTIVE_WORKERS,
+)
+"""The metrics of controllers."""
+
+REST_CLIENT_METRICS: Final = (REST_CLIENT_REQUESTS, REST_CLIENT_REQUEST_DURATION)
+"""The metrics of API calls."""
+
+ALL: Final = (*INFORMER_METRICS, *CONTROLLER_METRICS, *REST_CLIENT_METRICS)
+"""All metrics."""
 
 
 class Counter(Protocol):

@@ -16,11 +16,14 @@ from masthead import metrics
 from masthead.errors import ConfigError, InvalidValueError
 from masthead.metrics import (
     ALL,
+    CONTROLLER_METRICS,
     INFORMER_BROKEN_OBJECTS,
     INFORMER_HANDLER_PENDING,
+    INFORMER_METRICS,
     INFORMER_PROCESSING_LATENCY,
     INFORMER_RELISTS,
     NO_METRICS,
+    REST_CLIENT_METRICS,
     Metric,
     Metrics,
     PrometheusMetrics,
@@ -47,12 +50,30 @@ def test_names_are_those_that_dashboards_know() -> None:
     }
 
 
+def test_controllers_and_calls_have_the_names_and_labels_of_controller_runtime() -> None:
+    assert {metric.name: metric.labels for metric in (*CONTROLLER_METRICS, *REST_CLIENT_METRICS)} == {
+        "controller_runtime_reconcile_total": ("controller", "result"),
+        "controller_runtime_reconcile_errors_total": ("controller",),
+        "controller_runtime_terminal_reconcile_errors_total": ("controller",),
+        "controller_runtime_reconcile_panics_total": ("controller",),
+        "controller_runtime_reconcile_timeouts_total": ("controller",),
+        "controller_runtime_reconcile_time_seconds": ("controller",),
+        "controller_runtime_max_concurrent_reconciles": ("controller",),
+        "controller_runtime_active_workers": ("controller",),
+        "rest_client_requests_total": ("code", "method", "host"),
+        "rest_client_request_duration_seconds": ("verb", "host"),
+    }
+
+
+def test_metrics_of_informers_name_the_informer_and_its_resource() -> None:
+    assert {metric.labels[:2] for metric in INFORMER_METRICS} == {("name", "resource")}
+
+
 def test_the_table_is_complete_and_sound() -> None:
     assert set(ALL) == {value for value in vars(metrics).values() if isinstance(value, Metric)}
     assert len({metric.name for metric in ALL}) == len(ALL)
     for metric in ALL:
         assert metric.help.endswith(".")
-        assert metric.labels[:2] == ("name", "resource")
         assert (metric.kind == "counter") == metric.name.endswith("_total")
         assert (metric.kind == "histogram") == bool(metric.buckets)
         assert list(metric.buckets) == sorted(set(metric.buckets))
