@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
+    from masthead._controller.options import RunOptions as RunOptions
+    from masthead._controller.options import RunOverrides as RunOverrides
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.object import Object as Object
@@ -169,6 +171,8 @@ _HOMES = {
     "register": "masthead._meta.registry",
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
+    "RunOptions": "masthead._controller.options",
+    "RunOverrides": "masthead._controller.options",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",
     "Client": "masthead._sync.client",

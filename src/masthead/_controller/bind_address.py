@@ -1,0 +1,50 @@
+"""Addresses that a server listens on, written as controller-runtime and Go's net package write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.errors import InvalidValueError
+
+__all__ = ["BindAddress", "parse_bind_address"]
+
+_EXAMPLES = "':8080' for all interfaces, '127.0.0.1:8080', '[::1]:8080', ':0' for any free port, '0' for off"
+_MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class BindAddress:
+    """A host and a port to listen on.
+
+    Attributes:
+        host: A host name or IP address; empty for all interfaces.
+        port: The port; 0 for any that is free.
+    """
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_bind_address(text: str, what: str = "bind address") -> BindAddress | None:
+    """Parse an address; None if it says that nothing listens.
+
+    Args:
+        text: ``HOST:PORT``, ``:PORT``, or ``0`` for off.
+        what: What the address is for, for the message.
+
+    Raises:
+        InvalidValueError: If the address is invalid.
+    """
+    if text == "0":
+        return None
+    host, colon, port = text.rpartition(":")
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= _MAX_PORT
+    # A colon within the host is an IPv6 address, whose end is unclear without brackets.
+    if not colon or not is_port or (":" in host and not is_bracketed) or not host.isprintable():
+        raise InvalidValueError(f"{what}: {text!r} is not an address; write {_EXAMPLES}", value=text)
+    return BindAddress(host.strip("[]"), int(port))

@@ -1,0 +1,206 @@
+"""How a manager runs, from its code, from the environment and from arguments; the later ones take precedence."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, cast
+
+from masthead._controller.bind_address import parse_bind_address
+from masthead._meta import names
+from masthead._module import set_module
+from masthead.errors import ConfigError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Unpack
+
+__all__ = ["ALL_NAMESPACES", "ENVIRONMENT", "LogFormat", "RunOptions", "RunOverrides"]
+
+LogFormat: TypeAlias = Literal["", "text", "json"]
+"""How log lines look; empty to leave logging as the program has set it up."""
+
+ALL_NAMESPACES: Final = "*"
+"""What stands for all namespaces in arguments and in the environment."""
+
+_LOG_FORMATS: Final = ("", "text", "json")
+_SECONDS: Final = ("graceful_timeout", "lease_duration", "renew_deadline", "retry_period")
+
+
+@set_module("masthead")
+class RunOverrides(TypedDict, total=False):
+    """The arguments of `Manager.run`: what takes precedence over the environment and the code. See `RunOptions`."""
+
+    namespaces: tuple[str, ...]
+    kubeconfig: str
+    context: str
+    identity: str
+    leader_election: bool
+    leader_election_id: str
+    leader_election_namespace: str
+    lease_duration: float
+    renew_deadline: float
+    retry_period: float
+    sharding: bool
+    metrics_bind: str
+    probe_bind: str
+    debug_bind: str
+    graceful_timeout: float
+    log_format: LogFormat
+    log_level: str
+
+
+@set_module("masthead")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a manager runs.
+
+    Each attribute can be set in the code, by an environment variable and by an argument of ``masthead run``; an argument
+    takes precedence over the environment, and the environment over the code.
+
+    Attributes:
+        namespaces: The namespaces to watch; empty for all.
+        kubeconfig: The path of the kubeconfig; empty to find the cluster as kubectl does.
+        context: The context of the kubeconfig; empty for the current one.
+        identity: The name of this process among its replicas; empty for the host name and a random part.
+        leader_election: Whether controllers run only while this process is the leader.
+        leader_election_id: The name of the Lease.
+        leader_election_namespace: The namespace of the Lease; empty for the client's.
+        lease_duration: Seconds after which the lease of a leader that does not renew it expires.
+        renew_deadline: Seconds in which a leader must renew the lease, or stop.
+        retry_period: Seconds between attempts to acquire or renew the lease.
+        sharding: Whether replicas share the keys.
+        metrics_bind: The address of ``/metrics``; ``0`` for off, ``:0`` for any free port.
+        probe_bind: The address of ``/healthz``, ``/readyz`` and ``/livez``; ``0`` for off.
+        debug_bind: The address of ``/debug``; ``0`` for off. It shows names of objects and stacks, and asks nobody for a
+            password: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
+        graceful_timeout: Seconds that running reconciles have to finish when the process is asked to stop. The default is
+            less than the 30 seconds after which a kubelet kills a pod.
+        log_format: ``text`` or ``json``; empty to leave logging as the program has set it up.
+        log_level: The level of logging, such as ``INFO``; empty as `log_format`.
+
+    Raises:
+        InvalidValueError: If an option is invalid.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    kubeconfig: str = ""
+    context: str = ""
+    identity: str = ""
+    leader_election: bool = False
+    leader_election_id: str = ""
+    leader_election_namespace: str = ""
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    sharding: bool = False
+    metrics_bind: str = ":8080"
+    probe_bind: str = ":8081"
+    debug_bind: str = "0"
+    graceful_timeout: float = 25.0
+    log_format: LogFormat = ""
+    log_level: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(cast("object", self.namespaces), str):
+            raise InvalidValueError(
+                f"namespaces must be a sequence of names, such as ({self.namespaces!r},)",
+                value=self.namespaces,
+            )
+        for namespace in (*self.namespaces, self.leader_election_namespace):
+            if namespace and (problem := names.problem_with_dns1123_label(namespace)):
+                raise InvalidValueError(f"namespaces: {names.quote(namespace)} {problem}", value=namespace)
+        if self.leader_election_id and (
+            problem := names.problem_with_dns1123_subdomain(self.leader_election_id)
+        ):
+            raise InvalidValueError(
+                f"leader_election_id: {names.quote(self.leader_election_id)} {problem}",
+                value=self.leader_election_id,
+            )
+        for name in ("metrics_bind", "probe_bind", "debug_bind"):
+            parse_bind_address(getattr(self, name), name)
+        for name in _SECONDS:
+            _check_seconds(name, getattr(self, name))
+        if self.log_level and self.log_level.upper() not in logging.getLevelNamesMapping():
+            raise InvalidValueError(
+                f"log_level must be DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}",
+                value=self.log_level,
+            )
+        if self.log_format not in _LOG_FORMATS:
+            raise InvalidValueError(
+                f"log_format must be 'text' or 'json', not {self.log_format!r}", value=self.log_format
+            )
+
+    def overridden(self, **overrides: Unpack[RunOverrides]) -> RunOptions:
+        """Return these options with others in their place.
+
+        Raises:
+            InvalidValueError: If an option is invalid.
+            TypeError: If there is no such option.
+        """
+        return replace(self, **overrides)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], base: RunOptions | None = None) -> RunOptions:
+        """Return options with those in their place that environment variables set; empty variables set nothing.
+
+        Args:
+            environment: The variables, usually ``os.environ``.
+            base: What the code says; the defaults if None.
+
+        Raises:
+            ConfigError: If a variable is invalid.
+        """
+        options = base or cls()
+        for variable, (name, parse) in ENVIRONMENT.items():
+            text = environment.get(variable, "").strip()
+            if not text:
+                continue
+            try:
+                options = options.overridden(**cast("RunOverrides", {name: parse(text)}))
+            except ValueError as error:
+                raise ConfigError(f"environment variable {variable}={text!r}: {error}") from None
+        return options
+
+
+def _check_seconds(name: str, seconds: object) -> None:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    # Not a number compares as false.
+    if not is_number or not cast("float", seconds) >= 0:
+        raise InvalidValueError(f"{name} must be a number of seconds, not {seconds!r}", value=seconds)
+
+
+def parse_namespaces(text: str) -> tuple[str, ...]:
+    """Parse names that are separated by commas; ``*`` stands for all namespaces, as an empty tuple does."""
+    found = tuple(dict.fromkeys(part for each in text.split(",") if (part := each.strip())))
+    return () if ALL_NAMESPACES in found else found
+
+
+def _parse_bool(text: str) -> bool:
+    if text.lower() in {"true", "1", "yes", "on"}:
+        return True
+    if text.lower() in {"false", "0", "no", "off"}:
+        return False
+    raise ValueError("write true or false")
+
+
+def _parse_seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("write a number of seconds, such as 25") from None
+
+
+_PARSERS: Final[dict[str, Callable[[str], object]]] = {
+    "namespaces": parse_namespaces,
+    "leader_election": _parse_bool,
+    "sharding": _parse_bool,
+    **dict.fromkeys(_SECONDS, _parse_seconds),
+}
+_VARIABLES: Final = {"namespaces": "MASTHEAD_NAMESPACE"}
+
+ENVIRONMENT: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
+    _VARIABLES.get(field.name, f"MASTHEAD_{field.name.upper()}"): (field.name, _PARSERS.get(field.name, str))
+    for field in fields(RunOptions)
+}
+"""The environment variables: the option that each sets, and the function that parses it."""
