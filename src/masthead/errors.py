@@ -22,6 +22,7 @@
      │   ├─ ProtocolError            ... truncated, or not HTTP
      │   └─ ResponseTooLargeError    ... larger than max_response_bytes
      ├─ ClosedError                  the client, informer or stream is closed
+     │   └─ QueueShutDownError       the work queue is shut down and empty
      ├─ InformerStateError           not possible in the informer's current state (also a RuntimeError)
      ├─ UnknownIndexError            no indexer with that name (also a LookupError)
      ├─ SnapshotError                a cache snapshot cannot be written or read
@@ -60,6 +61,7 @@ from masthead._errors.base import (
     ObjectFailedError,
     ProtocolError,
     QuantityError,
+    QueueShutDownError,
     ResponseTooLargeError,
     SelectorError,
     SnapshotError,
@@ -135,6 +137,7 @@ __all__ = [
     "ObjectFailedError",
     "ProtocolError",
     "QuantityError",
+    "QueueShutDownError",
     "RequestEntityTooLargeError",
     "ResponseTooLargeError",
     "SelectorError",

@@ -144,6 +144,10 @@ class ClosedError(MastheadError):
     """The client, informer or stream is closed and cannot be used again."""
 
 
+class QueueShutDownError(ClosedError):
+    """The work queue is shut down, and nothing is left to hand out."""
+
+
 class InformerStateError(MastheadError, RuntimeError):
     """The operation is possible only before an informer or factory starts, or only while it runs."""
 

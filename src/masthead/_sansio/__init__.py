@@ -13,6 +13,7 @@
 | `store` | the indexed store of a cache |
 | `buffer` | the notifications that a handler has not processed yet |
 | `resync` | the resync schedule of handlers |
+| `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
 
 Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns
 numbers in [0, 1). So each decision can be tested with plain values, and its driver, on an event loop or a thread, adds

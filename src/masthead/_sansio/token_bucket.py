@@ -65,6 +65,13 @@ class TokenBucket:
         self._queue.append(reservation)
         return reservation
 
+    def take(self, now: float) -> float:
+        """Reserve the next token for good; returns how many seconds it is away. Nothing is kept of it."""
+        self._queue.clear()  # what was reserved before cannot be undone any more
+        wait = max(0.0, self._full_at - self._slack - now)
+        self._full_at = max(now, self._full_at) + self._interval
+        return wait
+
     def cancel(self, reservation: Reservation) -> None:
         """Return an unused token. Cancelling twice, or after its time, does nothing."""
         reservation.is_cancelled = True

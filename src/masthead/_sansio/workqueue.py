@@ -1,0 +1,401 @@
+"""The state of a work queue: which keys wait, until when, in which order, and which are being processed.
+
+::
+
+                 add_after                        due
+      (absent) ──────────> delayed ──────────────────────┐
+         │ ^                  │ add                      v
+         │ │                  └───────────────────────> ready ──take──> processing ──┐
+         │ │                                             ^                  │        │ add, or a delay that ends
+         │ └──────────────── done ──────────────────────────────────────────┘        v
+         └───────────────────add────────────────────────>└─────────── done ── processing, dirty
+
+A key is in the queue at most once: ready, delayed, or dirty, which means that it is handed out again when its processing
+is done. While it is processed it is not handed out, so that two workers never have one key. Adding a key that is waiting
+merges the two requests: the earlier time and the higher priority win.
+
+differs from client-go: there, a delayed add stays pending beside an immediate one, and runs the key once more later. Here
+the immediate one replaces it: whoever processes the key now sees the newest state and decides anew when it wants to be
+called again, and a retry with backoff does not follow a success.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from heapq import heapify, heappop, heappush
+from math import isfinite
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+__all__ = ["LOW_PRIORITY", "OLDEST_EVERY", "WorkQueueState"]
+
+K = TypeVar("K", bound="Hashable")
+
+LOW_PRIORITY: Final = -100
+"""The priority of initial objects and resyncs, which wait behind real changes."""
+OLDEST_EVERY: Final = 8
+"""While keys of several priorities are ready, one in so many that are taken is the one that has waited longest."""
+
+_STALE_ENTRIES: Final = 64
+"""How many outdated entries the heap of delays may have, beside as many as there are delayed keys."""
+
+
+class WorkQueueState(Generic[K]):
+    """A deduplicating queue of keys with priorities and delays.
+
+    Order: the highest priority first, first in, first out within a priority. *Ageing*: while keys of several priorities
+    are ready, every `oldest_every`-th key that is taken is the oldest of the first keys of all priorities, whatever its
+    own. So a key that becomes ready when ``n`` keys wait is taken after at most ``oldest_every * (n + 1)`` others, however
+    many of higher priority are added later.
+
+    Adding and taking is O(1) if all keys have the default priority, and O(number of priorities in use) otherwise. A delay
+    costs O(log delayed).
+
+    Attributes:
+        adds: How many keys have become ready or dirty so far.
+        ready_since: When the key that was taken last was added.
+
+    Args:
+        oldest_every: How often the oldest key is taken while keys of several priorities are ready.
+
+    Raises:
+        InvalidValueError: If `oldest_every` is less than 2.
+    """
+
+    __slots__ = (
+        "_delayed",
+        "_dirty",
+        "_heap",
+        "_is_shut_down",
+        "_lanes",
+        "_normal",
+        "_oldest_every",
+        "_priorities",
+        "_processing",
+        "_sequence",
+        "_taken_with",
+        "_turn",
+        "adds",
+        "ready_since",
+    )
+
+    def __init__(self, oldest_every: int = OLDEST_EVERY) -> None:
+        if oldest_every < 2:
+            raise InvalidValueError(
+                f"oldest_every must be at least 2, not {oldest_every}", value=oldest_every
+            )
+        self._oldest_every = oldest_every
+        self._turn = 0
+        # Ready keys, with the time since when they wait: those of priority 0, and the others by priority. Not plain
+        # dicts: to take the first of those is to step over all that were taken before.
+        self._normal: OrderedDict[K, float] = OrderedDict()
+        self._lanes: dict[int, OrderedDict[K, float]] = {}
+        self._priorities: dict[K, int] = {}  # of the ready keys in _lanes
+        self._processing: dict[K, float] = {}
+        self._taken_with: dict[
+            K, int
+        ] = {}  # the priorities of keys that are being processed, if they are not 0
+        self._dirty: dict[K, tuple[float, int]] = {}
+        self._delayed: dict[K, tuple[float, int, int]] = {}  # due, sequence, priority
+        self._heap: list[tuple[float, int, K]] = []
+        self._sequence = 0
+        self._is_shut_down = False
+        self.adds = 0
+        self.ready_since = 0.0
+
+    def add(self, key: K, now: float, priority: int = 0) -> bool:
+        """Make a key ready, or dirty if it is being processed; does nothing once the queue is shut down.
+
+        Returns:
+            Whether a key has become ready, so that a waiting worker may be woken.
+
+        Raises:
+            InvalidValueError: If the key is None.
+        """
+        if self._is_shut_down:
+            return False
+        if self._delayed:
+            priority = self._undelay(key, priority)
+        if key in self._processing:
+            self._mark_dirty(key, now, priority)
+            return False
+        if key in self._normal:
+            if priority > 0:
+                self._put(key, self._normal.pop(key), priority)
+            return False
+        if self._priorities and key in self._priorities:
+            if priority > self._priorities[key]:
+                self._put(key, self._remove(key), priority)
+            return False
+        if key is None:
+            raise InvalidValueError("the key of a work queue must not be None", value=key)
+        self.adds += 1
+        if priority:
+            self._put(key, now, priority)
+        else:
+            self._normal[key] = now
+        return True
+
+    def add_after(self, key: K, delay: float, now: float, priority: int = 0) -> bool:
+        """Make a key ready after so many seconds; does nothing once the queue is shut down.
+
+        Of several delays of a key the one that ends first wins. A key that is ready or dirty stays that.
+
+        Returns:
+            Whether a waiting worker may be woken, or `next_time` has become earlier.
+
+        Raises:
+            InvalidValueError: If the key is None, or the delay is not finite.
+        """
+        if not isfinite(delay):
+            raise InvalidValueError(f"{key!r} cannot be added after {delay} s", value=delay)
+        if delay <= 0 or key is None:
+            return self.add(key, now, priority)
+        if self._is_shut_down:
+            return False
+        if key in self._normal or key in self._priorities or key in self._dirty:
+            return self.add(key, now, priority)  # merges the priorities
+        due, delayed = now + delay, self._delayed.get(key)
+        if delayed is not None:
+            priority = max(priority, delayed[2])
+            if delayed[0] <= due:
+                self._delayed[key] = delayed[0], delayed[1], priority
+                return False
+        self._sequence = sequence = self._sequence + 1
+        self._delayed[key] = due, sequence, priority
+        heappush(self._heap, (due, sequence, key))
+        self._compact()
+        return self._heap[0][1] == sequence
+
+    def take(self, now: float) -> K | None:
+        """Hand out the next key, which is being processed from now on; None if no key is ready."""
+        if self._delayed and self._heap[0][0] <= now:
+            self.promote(now)
+        if self._priorities:
+            key = self._take_by_priority()
+        elif self._normal:
+            key, self.ready_since = self._normal.popitem(last=False)
+        else:
+            return None
+        self._processing[key] = now
+        return key
+
+    def done(self, key: K) -> bool:
+        """End the processing of a key. A dirty one becomes ready.
+
+        Returns:
+            Whether a key has become ready, so that a waiting worker may be woken.
+
+        Raises:
+            InvalidValueError: If the key is not being processed.
+        """
+        if key not in self._processing:
+            raise InvalidValueError(
+                f"{key!r} is not being processed; done() is called once for each key that was taken",
+                value=key,
+            )
+        del self._processing[key]
+        if self._taken_with:
+            self._taken_with.pop(key, None)
+        if self._dirty and key in self._dirty:
+            since, priority = self._dirty.pop(key)
+            self._put(key, since, priority)
+            return True
+        return False
+
+    def promote(self, now: float) -> int:
+        """Make the keys ready whose delay has ended; a key that is being processed becomes dirty.
+
+        Returns:
+            How many keys have become ready.
+        """
+        heap, promoted = self._heap, 0
+        while heap and heap[0][0] <= now:
+            _, sequence, key = heappop(heap)
+            delayed = self._delayed.get(key)
+            if delayed is not None and delayed[1] == sequence:
+                promoted += self.add(key, now, delayed[2])
+        return promoted
+
+    def next_time(self) -> float | None:
+        """When the next delay ends; None if no key is delayed."""
+        heap = self._heap
+        while heap:
+            due, sequence, key = heap[0]
+            delayed = self._delayed.get(key)
+            if delayed is not None and delayed[1] == sequence:
+                return due
+            heappop(heap)
+        return None
+
+    def discard(self, key: K) -> bool:
+        """Drop what is waiting for a key: ready, delayed or dirty. Its processing goes on, and is done as usual.
+
+        Returns:
+            Whether anything was dropped.
+        """
+        if key in self._normal:
+            del self._normal[key]
+        elif key in self._priorities:
+            self._remove(key)
+        elif key in self._dirty:
+            del self._dirty[key]
+        elif key in self._delayed:
+            del self._delayed[key]
+            self._compact()
+        else:
+            return False
+        return True
+
+    def shut_down(self) -> None:
+        """Accept no more keys and drop the delayed ones. Those that are ready or dirty are still handed out."""
+        self._is_shut_down = True
+        self._delayed.clear()
+        self._heap.clear()
+
+    def rebase(self, offset: float) -> None:
+        """Add to all times, for a clock that has another zero."""
+        for lane in (self._normal, *self._lanes.values(), self._processing):
+            for key in lane:
+                lane[key] += offset
+        self._dirty = {key: (since + offset, priority) for key, (since, priority) in self._dirty.items()}
+        self._delayed = {
+            key: (due + offset, sequence, priority)
+            for key, (due, sequence, priority) in self._delayed.items()
+        }
+        self._rebuild_heap()
+
+    def __len__(self) -> int:
+        """How many keys are ready. Delayed keys count once their delay has ended and `promote` or `take` was called."""
+        return len(self._normal) + len(self._priorities)
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether no more keys are accepted."""
+        return self._is_shut_down
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is ready, dirty or being processed. Delayed keys may wait."""
+        return not (self._normal or self._priorities or self._processing)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing will be handed out any more: shut down, and nothing is ready or dirty."""
+        return self._is_shut_down and not (self._normal or self._priorities or self._dirty)
+
+    @property
+    def delayed(self) -> int:
+        """How many keys are delayed."""
+        return len(self._delayed)
+
+    @property
+    def dirty(self) -> int:
+        """How many keys are handed out again when their processing is done."""
+        return len(self._dirty)
+
+    @property
+    def in_flight(self) -> Mapping[K, float]:
+        """The keys that are being processed, and since when."""
+        return self._processing
+
+    @property
+    def oldest(self) -> float | None:
+        """Since when the oldest of the first ready keys of each priority waits; None if no key is ready."""
+        lanes = [lane for lane in (self._normal, *self._lanes.values()) if lane]
+        return min((_since(lane) for lane in lanes), default=None)
+
+    def count_by_priority(self) -> dict[int, int]:
+        """How many keys are ready, by priority, the highest first."""
+        counts = {priority: len(lane) for priority, lane in self._lanes.items()}
+        if self._normal:
+            counts[0] = len(self._normal)
+        return dict(sorted(counts.items(), reverse=True))
+
+    def priority_of(self, key: K) -> int:
+        """The priority with which a key was taken, while it is being processed; otherwise 0."""
+        return self._taken_with.get(key, 0)
+
+    def _undelay(self, key: K, priority: int) -> int:
+        """Drop the delay of a key that is added; returns the higher priority."""
+        delayed = self._delayed.pop(key, None)
+        if delayed is None:
+            return priority
+        self._compact()
+        return max(priority, delayed[2])
+
+    def _compact(self) -> None:
+        """Drop outdated entries of the heap, once they are more than the others."""
+        if len(self._heap) > 2 * len(self._delayed) + _STALE_ENTRIES:
+            self._rebuild_heap()
+
+    def _rebuild_heap(self) -> None:
+        self._heap[:] = [(due, sequence, key) for key, (due, sequence, _) in self._delayed.items()]
+        heapify(self._heap)
+
+    def _mark_dirty(self, key: K, now: float, priority: int) -> None:
+        dirty = self._dirty.get(key)
+        if dirty is None:
+            self.adds += 1
+            self._dirty[key] = now, priority
+        elif priority > dirty[1]:
+            self._dirty[key] = dirty[0], priority
+
+    def _put(self, key: K, since: float, priority: int) -> None:
+        """Append a key to those of its priority."""
+        if not priority:
+            self._normal[key] = since
+            return
+        lane = self._lanes.get(priority)
+        if lane is None:
+            lane = self._lanes[priority] = OrderedDict()
+        lane[key] = since
+        self._priorities[key] = priority
+
+    def _remove(self, key: K) -> float:
+        """Remove a ready key of another priority than 0; returns since when it has waited."""
+        priority = self._priorities.pop(key)
+        lane = self._lanes[priority]
+        since = lane.pop(key)
+        if not lane:
+            del self._lanes[priority]
+        return since
+
+    def _take_by_priority(self) -> K:
+        """Remove the next ready key; at least one has another priority than 0."""
+        priority = self._next_priority()
+        if not priority:
+            key, self.ready_since = self._normal.popitem(last=False)
+            return key
+        lane = self._lanes[priority]
+        key, self.ready_since = lane.popitem(last=False)
+        if not lane:
+            del self._lanes[priority]
+        del self._priorities[key]
+        self._taken_with[key] = priority
+        return key
+
+    def _next_priority(self) -> int:
+        """The priority to take a key of: the highest, or every so often that of the oldest key."""
+        highest = max(self._lanes)
+        if self._normal:
+            highest = max(highest, 0)
+        elif len(self._lanes) == 1:
+            return highest
+        self._turn += 1
+        if self._turn < self._oldest_every:
+            return highest
+        self._turn = 0
+        ages = [(_since(lane), priority) for priority, lane in self._lanes.items()]
+        if self._normal:
+            ages.append((_since(self._normal), 0))
+        return min(ages)[1]
+
+
+def _since(lane: OrderedDict[K, float]) -> float:
+    """Since when the first key waits."""
+    return lane[next(iter(lane))]

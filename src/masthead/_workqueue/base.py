@@ -1,0 +1,172 @@
+"""What the work queues of both façades share: everything that does not wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead._sansio.rate_limiters import QueueRateLimiter, default_rate_limiter
+from masthead._sansio.workqueue import OLDEST_EVERY, WorkQueueState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead.metrics import Metrics
+
+__all__ = ["WorkQueueBase"]
+
+K = TypeVar("K", bound=Hashable)
+
+
+class WorkQueueBase(ABC, Generic[K]):
+    """The methods of a work queue that return at once. They may be called from any thread.
+
+    One lock guards state and rate limiter. It is held for microseconds, also by a loop's thread.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        rate_limiter: QueueRateLimiter[K] | None = None,
+        metrics: Metrics | None = None,
+        oldest_every: int = OLDEST_EVERY,
+    ) -> None:
+        del metrics
+        self._name = name
+        self._lock = threading.Lock()
+        self._state: WorkQueueState[K] = WorkQueueState(oldest_every)
+        self._limiter: QueueRateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
+        self._clock: Callable[[], float] = time.monotonic
+
+    @property
+    def name(self) -> str:
+        """The name, as in metrics."""
+        return self._name
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether no more keys are accepted."""
+        return self._state.is_shut_down
+
+    def __len__(self) -> int:
+        """How many keys are ready. Delayed keys and those that are being processed do not count."""
+        with self._lock:
+            return len(self._state)
+
+    def add(self, key: K, priority: int = 0) -> None:
+        """Enqueue a key, unless it is enqueued already. It may be called from any thread.
+
+        A key that is being processed is handed out again when that is done. A delay of the key is dropped: it is
+        processed now. Once the queue is shut down, nothing is enqueued.
+
+        Args:
+            key: Any hashable value but None.
+            priority: The higher, the sooner. Of several the highest counts.
+
+        Raises:
+            InvalidValueError: If the key is None.
+        """
+        with self._lock:
+            if self._state.add(key, self._clock(), priority):
+                self._notify_ready()
+
+    def add_after(self, key: K, delay: float, priority: int | None = None) -> None:
+        """Enqueue a key after so many seconds. It may be called from any thread.
+
+        Of several delays of a key the one that ends first wins; a key that is enqueued already stays so. Once the queue
+        is shut down, nothing is enqueued.
+
+        Args:
+            key: Any hashable value but None.
+            delay: In seconds. 0 or less enqueues it now.
+            priority: The higher, the sooner; None for the priority that the key was taken with, while it is being
+                processed, or else 0.
+
+        Raises:
+            InvalidValueError: If the key is None, or the delay is not finite.
+        """
+        with self._lock:
+            self._add_after(key, delay, priority)
+
+    def add_rate_limited(self, key: K, priority: int | None = None) -> None:
+        """Enqueue a key once the rate limiter allows it. It may be called from any thread.
+
+        Each call counts as a failure of the key, until `forget`.
+
+        Args:
+            key: Any hashable value but None.
+            priority: As in `add_after`.
+
+        Raises:
+            InvalidValueError: If the key is None.
+        """
+        with self._lock:
+            if not self._state.is_shut_down:
+                self._add_after(key, self._limiter.when(key, self._clock()), priority)
+
+    def _add_after(self, key: K, delay: float, priority: int | None) -> None:
+        state = self._state
+        if priority is None:
+            priority = state.priority_of(key)
+        if state.add_after(key, delay, self._clock(), priority):
+            if delay > 0:
+                self._notify_delayed()
+            else:
+                self._notify_ready()
+
+    def forget(self, key: K) -> None:
+        """Forget the failures of a key: it has succeeded, or is not retried any more. It stays enqueued if it is."""
+        with self._lock:
+            self._limiter.forget(key)
+
+    def num_requeues(self, key: K) -> int:
+        """How many failures of a key the rate limiter counts."""
+        with self._lock:
+            return self._limiter.num_requeues(key)
+
+    def done(self, key: K) -> None:
+        """End the processing of a key that `get` returned. If it was added meanwhile, it is handed out again.
+
+        Raises:
+            InvalidValueError: If the key is not being processed.
+        """
+        with self._lock:
+            state = self._state
+            if state.done(key):
+                self._notify_ready()
+            if state.is_shut_down:
+                self._notify_ended()
+
+    def discard(self, key: K) -> bool:
+        """Drop a key that is enqueued or delayed, and forget its failures. If it is being processed, that goes on.
+
+        Returns:
+            Whether it was enqueued or delayed.
+        """
+        with self._lock:
+            state = self._state
+            was_waiting = state.discard(key)
+            self._limiter.forget(key)
+            if state.is_shut_down:
+                self._notify_ended()
+            return was_waiting
+
+    @abstractmethod
+    def shut_down(self) -> None:
+        """Accept no more keys."""
+
+    @abstractmethod
+    def _notify_ready(self) -> None:
+        """A key has become ready: wake one waiting worker, if there is one. The lock is held."""
+
+    @abstractmethod
+    def _notify_delayed(self) -> None:
+        """The next delay ends earlier than before. The lock is held."""
+
+    @abstractmethod
+    def _notify_ended(self) -> None:
+        """The queue is shut down, and may be empty now: wake those who wait for that. The lock is held."""
