@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
+    from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
+    from masthead._controller.log_formatters import TextFormatter as TextFormatter
+    from masthead._controller.logs import ReconcileFilter as ReconcileFilter
+    from masthead._controller.logs import setup_logging as setup_logging
     from masthead._controller.options import RunOptions as RunOptions
     from masthead._controller.options import RunOverrides as RunOverrides
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
@@ -171,6 +175,10 @@ _HOMES = {
     "register": "masthead._meta.registry",
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
+    "JsonFormatter": "masthead._controller.log_formatters",
+    "TextFormatter": "masthead._controller.log_formatters",
+    "ReconcileFilter": "masthead._controller.logs",
+    "setup_logging": "masthead._controller.logs",
     "RunOptions": "masthead._controller.options",
     "RunOverrides": "masthead._controller.options",
     "Backoff": "masthead._sansio.backoff",
