@@ -1,0 +1,102 @@
+"""SIGTERM and SIGINT: the first one asks for a graceful stop, the second one ends the process.
+
+Handlers are those of Python's ``signal`` module rather than the event loop's: they run between two bytecodes of the main
+thread, so that a second Ctrl-C works while a reconcile blocks the loop, and they work on Windows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import FrameType
+
+__all__ = ["STOP_SIGNALS", "stop_on_signals"]
+
+_log: Final = logging.getLogger("masthead.controller")
+
+STOP_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+)
+"""What asks a process to stop; SIGBREAK is the Ctrl-Break of Windows."""
+_SAME_REQUEST: Final = 1.0
+"""Seconds in which another signal belongs to the same request: a terminal sends SIGINT to the whole group, and a parent
+process its own SIGTERM."""
+
+
+@contextmanager
+def stop_on_signals(
+    stop: Callable[[signal.Signals], object],
+    *,
+    kill: Callable[[signal.Signals], object] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Generator[bool]:
+    """Handle stop signals while the context is entered, on the running event loop.
+
+    Yields whether they are handled: outside of the main thread Python cannot, and nothing changes.
+
+    Args:
+        stop: Called on the event loop at the first signal.
+        kill: Called at the second signal, at once; it ends the process with ``128 + number`` by default, without waiting
+            for threads.
+        clock: The time, in seconds.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        _log.debug("signals are not handled: not in the main thread")
+        yield False
+        return
+    handler = _SignalHandler(asyncio.get_running_loop(), stop, kill or _exit, clock)
+    before = {number: signal.signal(number, handler) for number in STOP_SIGNALS}
+    try:
+        yield True
+    finally:
+        for number, previous in before.items():
+            # None is a handler that was not installed from Python, which cannot be put back.
+            signal.signal(number, signal.SIG_DFL if previous is None else previous)
+
+
+class _SignalHandler:
+    """Distinguishes the first signal from the second."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stop: Callable[[signal.Signals], object],
+        kill: Callable[[signal.Signals], object],
+        clock: Callable[[], float],
+    ) -> None:
+        self._loop = loop
+        self._stop = stop
+        self._kill = kill
+        self._clock = clock
+        self._first: tuple[int, float] | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        found = signal.Signals(number)
+        if self._first is None:
+            self._first = number, self._clock()
+            self._loop.call_soon_threadsafe(self._request_stop, found)
+            return
+        first, at = self._first
+        if number == first or self._clock() - at >= _SAME_REQUEST:
+            self._kill(found)
+
+    def _request_stop(self, found: signal.Signals) -> None:
+        _log.info("%s: stopping gracefully; send it again to stop at once", found.name)
+        self._stop(found)
+
+
+def _exit(number: signal.Signals) -> None:
+    # Written directly: a logger may be in the middle of a line, and holds locks.
+    os.write(2, f"masthead: second {number.name}: stopped at once\n".encode())
+    # Not sys.exit, which waits for threads, and those may hang.
+    os._exit(128 + number)
