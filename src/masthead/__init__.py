@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from masthead import meta as meta
     from masthead import metrics as metrics
     from masthead import printers as printers
+    from masthead import record as record
     from masthead import rest as rest
     from masthead import server as server
     from masthead._cache.factory.selection import Selection as Selection
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
     from masthead._sync.discovery import DiscoveryClient as DiscoveryClient
     from masthead._sync.dynamic import DynamicResource as DynamicResource
+    from masthead._sync.event_recorder import EventRecorder as EventRecorder
     from masthead._sync.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._sync.informer import SharedInformer as SharedInformer
     from masthead._sync.informers import Informers as Informers
@@ -122,6 +124,7 @@ _HOMES = {
     "meta": "masthead",
     "metrics": "masthead",
     "printers": "masthead",
+    "record": "masthead",
     "rest": "masthead",
     "server": "masthead",
     "EventHandler": "masthead._cache.informer.handlers",
@@ -188,6 +191,7 @@ _HOMES = {
     "retry_on_conflict": "masthead._sync.conflicts",
     "DiscoveryClient": "masthead._sync.discovery",
     "DynamicResource": "masthead._sync.dynamic",
+    "EventRecorder": "masthead._sync.event_recorder",
     "SharedInformerFactory": "masthead._sync.factory",
     "SharedInformer": "masthead._sync.informer",
     "Informers": "masthead._sync.informers",

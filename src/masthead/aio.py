@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from masthead._meta.quantity import Quantity as Quantity
     from masthead._meta.registry import register as register
     from masthead._meta.unstructured import Unstructured as Unstructured
+    from masthead._record.recorder import EventRecorder as EventRecorder
     from masthead._rest.client import RestClient as RestClient
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
@@ -158,6 +159,7 @@ _HOMES = {
     "register": "masthead._meta.registry",
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
+    "EventRecorder": "masthead._record.recorder",
     "RestClient": "masthead._rest.client",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",

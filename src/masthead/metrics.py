@@ -35,6 +35,7 @@ __all__ = [
     "NoMetrics",
     "PrometheusMetrics",
     "RECONCILE_RESULTS",
+    "RECORDER_METRICS",
     "REST_CLIENT_METRICS",
     "version_number",
 ]
@@ -203,6 +204,32 @@ REST_CLIENT_REQUEST_DURATION: Final = Metric(
     _CALLS,
 )
 
+_RECORDER: Final = ("component",)
+EVENTS_SENT: Final = Metric(
+    "masthead_events_sent_total",
+    "counter",
+    "Number of Events that were created or patched.",
+    (*_RECORDER, "verb"),
+)
+EVENTS_FAILED: Final = Metric(
+    "masthead_events_failed_total",
+    "counter",
+    "Number of writes of Events that were given up.",
+    (*_RECORDER, "reason"),
+)
+EVENTS_DROPPED: Final = Metric(
+    "masthead_events_dropped_total", "counter", "Number of Events dropped because too many waited.", _RECORDER
+)
+EVENTS_FILTERED: Final = Metric(
+    "masthead_events_filtered_total",
+    "counter",
+    "Number of Events that the spam filter has held back.",
+    _RECORDER,
+)
+EVENTS_PENDING: Final = Metric(
+    "masthead_events_pending", "gauge", "Number of Events that wait to be written.", _RECORDER
+)
+
 INFORMER_METRICS: Final = (
     REFLECTOR_LISTS,
     REFLECTOR_LIST_DURATION,
@@ -237,7 +264,10 @@ CONTROLLER_METRICS: Final = (
 REST_CLIENT_METRICS: Final = (REST_CLIENT_REQUESTS, REST_CLIENT_REQUEST_DURATION)
 """The metrics of API calls."""
 
-ALL: Final = (*INFORMER_METRICS, *CONTROLLER_METRICS, *REST_CLIENT_METRICS)
+RECORDER_METRICS: Final = (EVENTS_SENT, EVENTS_FAILED, EVENTS_DROPPED, EVENTS_FILTERED, EVENTS_PENDING)
+"""The metrics of event recorders."""
+
+ALL: Final = (*INFORMER_METRICS, *CONTROLLER_METRICS, *REST_CLIENT_METRICS, *RECORDER_METRICS)
 """All metrics."""
 
 

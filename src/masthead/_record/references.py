@@ -1,0 +1,237 @@
+"""From the arguments of ``record`` to an occurrence: references to objects, and checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+
+from masthead._meta import names
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead._sansio.event_correlation import Occurrence, Reference, truncated
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
+
+_TYPES: Final = ("Normal", "Warning")
+_LONGEST: Final = 128
+"""The longest reason, action and reporting instance that the server accepts, in bytes."""
+_REASON: Final = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
+_LONGEST_NAME: Final = 253
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
+
+
+@set_module("masthead.record")
+class HasReference(Protocol):
+    """A reference to an object, such as ``masthead.api.core.v1.ObjectReference``."""
+
+    @property
+    def api_version(self) -> str | None:
+        """Its apiVersion."""
+        ...
+
+    @property
+    def kind(self) -> str | None:
+        """Its kind."""
+        ...
+
+    @property
+    def namespace(self) -> str | None:
+        """Its namespace; empty or None for a cluster-scoped object."""
+        ...
+
+    @property
+    def name(self) -> str | None:
+        """Its name."""
+        ...
+
+    @property
+    def uid(self) -> str | None:
+        """Its uid."""
+        ...
+
+
+EventSubject: TypeAlias = "Object | HasReference | Mapping[str, object]"
+"""What an Event may be about: an object, its plain data, or a reference to it."""
+
+
+def occurrence_of(
+    obj: EventSubject,
+    type: str,
+    reason: str,
+    message: str,
+    *,
+    action: str,
+    related: EventSubject | None,
+    at: datetime,
+) -> Occurrence:
+    """Check the arguments of ``record``.
+
+    Raises:
+        InvalidValueError: If one of them is invalid.
+    """
+    if type not in _TYPES:
+        raise InvalidValueError(f'the type of an Event is "Normal" or "Warning", not {type!r}', value=type)
+    _check_reason(reason)
+    if not isinstance(cast("object", message), str):
+        raise InvalidValueError(
+            f"the message of an Event must be a string, and this is of type {_type_name(message)}",
+            value=message,
+        )
+    return Occurrence(
+        reference_to(obj),
+        type,
+        reason,
+        truncated(_encodable(message)),
+        _checked_action(action) or reason,
+        at,
+        None if related is None else reference_to(related),
+    )
+
+
+def reference_to(obj: EventSubject) -> Reference:
+    """A reference to an object that exists on the server.
+
+    Raises:
+        InvalidValueError: If it has no name, uid, kind or apiVersion, or is no object.
+    """
+    if isinstance(obj, Object):
+        meta = obj.metadata
+        found = Reference(
+            obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version
+        )
+    elif isinstance(obj, Mapping):
+        found = _from_plain(obj)
+    else:
+        found = _from_reference(obj)
+    missing = [
+        field
+        for field, value in (
+            ("name", found.name),
+            ("uid", found.uid),
+            ("kind", found.kind),
+            ("apiVersion", found.api_version),
+        )
+        if not value
+    ]
+    if missing:
+        subject = "/".join(part for part in (found.namespace, found.name) if part) or "(unnamed)"
+        raise InvalidValueError(
+            f"an Event cannot be about {found.kind or 'an object'} {subject}, which has no {' and no '.join(missing)}; give "
+            "the object as the server returned it, or a complete reference to it",
+            value=obj,
+        )
+    return found
+
+
+def event_name(obj: str, nanos: int) -> str:
+    """The name of an Event about an object: its name and a time in nanoseconds, as client-go names Events.
+
+    Object names that are too long, or not valid for Events, are made so.
+    """
+    suffix = f".{nanos:x}"
+    name = f"{obj}{suffix}"
+    if names.problem_with_dns1123_subdomain(name) is None:
+        return name
+    # differs from client-go: it takes a random UUID, which says nothing about the object.
+    usable = _NOT_IN_NAMES.sub("-", obj.lower())[: _LONGEST_NAME - len(suffix)].strip(".-")
+    name = f"{usable or 'event'}{suffix}"
+    return name if names.problem_with_dns1123_subdomain(name) is None else f"event{suffix}"
+
+
+def checked_source(component: str, instance: str | None, host: str) -> tuple[str, str]:
+    """Check who reports; return the reporting controller and instance.
+
+    Raises:
+        InvalidValueError: If one of them is invalid.
+    """
+    problem = names.problem_with_qualified_name(component)
+    if problem:
+        raise InvalidValueError(
+            f'{names.quote(component)} cannot report Events: the component {problem}; write "my-operator" or '
+            '"example.com/my-operator"',
+            value=component,
+        )
+    found = (
+        truncated(f"{component}-{host}" if host else component, _LONGEST) if instance is None else instance
+    )
+    if not found or len(found.encode()) > _LONGEST:
+        raise InvalidValueError(
+            f"the instance that reports Events has 1 to {_LONGEST} bytes, not {len(found.encode())}; give the name of the pod",
+            value=found,
+        )
+    return component, found
+
+
+def _from_plain(obj: Mapping[str, object]) -> Reference:
+    """From the plain data of an object, or of a reference."""
+    metadata = obj.get("metadata")
+    where = cast("Mapping[str, object]", metadata) if isinstance(metadata, Mapping) else obj
+    return Reference(
+        _text(obj.get("apiVersion")),
+        _text(obj.get("kind")),
+        _text(where.get("namespace")),
+        _text(where.get("name")),
+        _text(where.get("uid")),
+        _text(where.get("resourceVersion")),
+        _text(obj.get("fieldPath")),
+    )
+
+
+def _from_reference(obj: HasReference) -> Reference:
+    try:
+        return Reference(
+            _text(obj.api_version),
+            _text(obj.kind),
+            _text(obj.namespace),
+            _text(obj.name),
+            _text(obj.uid),
+            _text(getattr(obj, "resource_version", "")),
+            _text(getattr(obj, "field_path", "")),
+        )
+    except AttributeError:
+        raise InvalidValueError(
+            f"an Event is about an object or a reference to one, and this is of type {_type_name(obj)}",
+            value=obj,
+        ) from None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _check_reason(reason: str) -> None:
+    if not isinstance(cast("object", reason), str) or not _REASON.fullmatch(reason):
+        raise InvalidValueError(
+            f'the reason of an Event is one word in CamelCase, such as "FailedCreate", not {reason!r}; details belong into '
+            "the message",
+            value=reason,
+        )
+    if len(reason) > _LONGEST:
+        raise InvalidValueError(
+            f"the reason of an Event has at most {_LONGEST} characters, and this has {len(reason)}; details belong into the "
+            "message",
+            value=reason,
+        )
+
+
+def _checked_action(action: str) -> str:
+    if not isinstance(cast("object", action), str) or len(action.encode(errors="replace")) > _LONGEST:
+        raise InvalidValueError(
+            f"the action of an Event is text of at most {_LONGEST} bytes, such as Scaling, not {str(action)[:60]!r}",
+            value=action,
+        )
+    return _encodable(action)
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which JSON cannot hold."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__

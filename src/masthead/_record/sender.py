@@ -1,0 +1,237 @@
+"""The background task of a recorder: sends what the buffer hands out, one request per object at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._record.sink import failure_of
+from masthead.errors import AlreadyExistsError, ForbiddenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._record.buffer import EventBuffer
+    from masthead._record.sink import EventSink, Failure
+    from masthead._sansio.event_correlation import EventRecord
+    from masthead._sansio.event_writes import EventWrite
+
+__all__ = ["EventSender"]
+
+_log: Final = logging.getLogger("masthead.record")
+
+_RENAMES: Final = 3
+"""How many names of an Event are tried."""
+_LAST_GRACE: Final = 2.0
+"""Seconds for last attempts, if the task is cancelled, as when its client is closed first."""
+
+
+@dataclass(eq=False, slots=True)
+class _Flush:
+    """Somebody who waits for records to be written.
+
+    Attributes:
+        left: The records.
+        serial: The number of the last write before: a later one has all that was recorded.
+        done: Is set when none is left.
+    """
+
+    left: set[EventRecord]
+    serial: int
+    done: asyncio.Event
+
+
+class EventSender:
+    """Sends what a buffer hands out, until it is stopped.
+
+    Args:
+        buffer: What is to be written.
+        sink: Writes it.
+        monotonic: The clock.
+        component: Who reports, for logs.
+    """
+
+    def __init__(
+        self, buffer: EventBuffer, sink: EventSink, monotonic: Callable[[], float], component: str
+    ) -> None:
+        self._buffer = buffer
+        self._sink = sink
+        self._monotonic = monotonic
+        self._component = component
+        self._loop = asyncio.get_running_loop()
+        self._awake = asyncio.Event()
+        self._is_woken = False
+        self._stop_at: float | None = None
+        self._sends: set[asyncio.Task[None]] = set()
+        self._flushes: list[_Flush] = []
+        self._logged: set[str] = set()
+        self._is_out_of_reach = False
+
+    def wake(self) -> None:
+        """Have the task look again; from any thread."""
+        if self._is_woken:
+            return
+        self._is_woken = True
+        with suppress(RuntimeError):  # the loop has ended, and the task with it
+            self._loop.call_soon_threadsafe(self._awake.set)
+
+    async def run(self) -> None:
+        """Send until `stop`; then give what is left one last attempt."""
+        try:
+            await self._serve()
+        except asyncio.CancelledError:
+            self.stop(_LAST_GRACE)
+            await self._serve()
+            raise
+        finally:
+            self._end()
+
+    def stop(self, timeout: float) -> None:
+        """Accept no more; give what is left one last attempt, for so many seconds. On the loop only."""
+        at = self._monotonic() + timeout
+        self._stop_at = at if self._stop_at is None else min(self._stop_at, at)
+        self._buffer.close()
+        self._buffer.catch_up()
+        self._buffer.hurry()
+        self.wake()
+
+    async def flush(self, timeout: float) -> bool:
+        """Wait until everything recorded so far is written or given up; return False if that takes too long."""
+        left, serial = self._buffer.catch_up()
+        if not left:
+            return True
+        flush = _Flush(left, serial, asyncio.Event())
+        self._flushes.append(flush)
+        self.wake()
+        try:
+            async with asyncio.timeout(timeout):
+                await flush.done.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._flushes.remove(flush)
+        return True
+
+    async def _serve(self) -> None:
+        while True:
+            self._is_woken = False
+            self._awake.clear()
+            writes, seconds = self._buffer.turn()
+            for write in writes:
+                task = self._loop.create_task(self._send(write))
+                self._sends.add(task)
+                task.add_done_callback(self._sends.discard)
+            if self._stop_at is not None:
+                left = self._stop_at - self._monotonic()
+                if left <= 0 or not len(self._buffer):
+                    return
+                seconds = left if seconds is None else min(seconds, left)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._awake.wait()
+
+    def _end(self) -> None:
+        self._buffer.close()
+        for task in self._sends:
+            task.cancel()
+        for flush in self._flushes:
+            flush.done.set()
+        if left := self._buffer.abandon():
+            _log.warning(
+                "recorder %s: %d Events were not written before it was closed; close it with a longer timeout, or check "
+                "that the server responds",
+                self._component,
+                left,
+            )
+
+    async def _send(self, write: EventWrite) -> None:
+        try:
+            verb, count = await self._write(write)
+        except asyncio.CancelledError:
+            self._buffer.put_back(write)
+            raise
+        except Exception as error:  # noqa: BLE001 - a failure of one Event must not end the recorder
+            self._failed(write, error)
+        else:
+            self._buffer.succeeded(write, count, verb)
+            self._note_reached()
+        self._settle(write)
+        self.wake()
+
+    async def _write(self, write: EventWrite) -> tuple[str, int]:
+        """Write an Event; return the verb, and the count that the server has now."""
+        if await self._sink.choose() == "v1":
+            self._buffer.use_core()
+        for _ in range(_RENAMES):
+            try:
+                return await self._sink.write(write), write.count
+            except AlreadyExistsError:
+                # Either a create was carried out whose response was lost, or another recorder has the same name.
+                if written := write.record.maybe_written:
+                    return "create", written
+                self._buffer.rename(write)
+        return await self._sink.write(write), write.count
+
+    def _failed(self, write: EventWrite, error: Exception) -> None:
+        failure = failure_of(error)
+        if failure.verdict == "retry":
+            if failure.is_ambiguous and write.is_create and not write.record.maybe_written:
+                write.record.maybe_written = write.count
+            self._note_out_of_reach(error)
+            if not self._buffer.retry_later(write, failure.after, failure.kind):
+                self._log_once(f"given up: {failure.kind}", write, error, failure)
+            return
+        self._buffer.gave_up(write, failure.kind)
+        if failure.verdict == "closed":
+            self._stop_at = self._monotonic()
+        elif failure.verdict == "quiet":
+            _log.debug("recorder %s: %s", self._component, error)
+        else:
+            self._log_once(failure.kind, write, error, failure)
+
+    def _settle(self, write: EventWrite) -> None:
+        """Tell those who wait for a record that it is written or given up."""
+        for flush in self._flushes:
+            if write.serial > flush.serial or not self._buffer.is_waiting(write.record):
+                flush.left.discard(write.record)
+            if not flush.left:
+                flush.done.set()
+
+    def _note_out_of_reach(self, error: Exception) -> None:
+        if not self._is_out_of_reach:
+            _log.warning(
+                "recorder %s: Events cannot be written now; they are kept and tried again: %s",
+                self._component,
+                error,
+            )
+        self._is_out_of_reach = True
+
+    def _note_reached(self) -> None:
+        if self._is_out_of_reach:
+            _log.info("recorder %s: Events can be written again", self._component)
+        self._is_out_of_reach = False
+
+    def _log_once(self, kind: str, write: EventWrite, error: Exception, failure: Failure) -> None:
+        """Log the first failure of its kind; many Events fail for one reason."""
+        level = logging.DEBUG if kind in self._logged else logging.ERROR
+        self._logged.add(kind)
+        first = write.record.first
+        _log.log(
+            level,
+            "recorder %s: the Event %s about %s %s was not written: %s%s Further failures of this kind (%s) are logged as "
+            "debug messages.",
+            self._component,
+            first.reason,
+            first.regarding.kind,
+            "/".join(part for part in (first.regarding.namespace, first.regarding.name) if part),
+            error,
+            self._rule() if isinstance(error, ForbiddenError) else "",
+            failure.kind,
+        )
+
+    def _rule(self) -> str:
+        group = "" if self._sink.api == "v1" else "events.k8s.io"
+        return f' It needs a role with this rule: apiGroups: ["{group}"], resources: ["events"], verbs: ["create", "patch"].'

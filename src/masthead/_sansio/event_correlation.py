@@ -1,0 +1,449 @@
+"""Event correlation: which occurrences become Events on the server, and which are only counted.
+
+::
+
+    occurrence ──aggregate──> note and key ──deduplicate──> a record: counted ──spam filter──> granted a write, or not
+
+* **Aggregation**: occurrences that differ in their message only are similar. From the tenth distinct message on, within ten
+  minutes of each other, further messages share one record, whose note begins with ``(combined from similar events): ``.
+* **Deduplication**: occurrences that agree in everything share a record, and thus one Event. With ``events.k8s.io/v1`` the
+  first occurrence creates it, the second one starts its series, and further ones are only counted here; the count is
+  written when the record is refreshed or finished. With core/v1 every occurrence updates ``count`` and ``lastTimestamp``.
+* **Spam filter**: a token bucket per source, object and type, 25 tokens, one more every five minutes. An occurrence that
+  would cause a write takes a token. Without one it is counted and not written.
+
+::
+
+    record:  observe ──> wanted ──write──> written ──observe, refresh──> wanted ──> ...
+                └── six minutes without an occurrence: finished; its final count is written, and the next one begins anew
+
+Nothing here knows how Events are written: `EventRecord.wanted` is the count that the server should have at least, and
+`EventRecord.written` the one it has.
+
+differs from client-go: its recorder for ``events.k8s.io/v1`` neither aggregates nor filters, and it ignores the message and
+respects the object's resource version when it compares occurrences, so that different messages become one series, and the
+same message about an object whose status changes never does. Here the message counts and the resource version does not, as
+in its recorder for core/v1.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import msgspec
+
+from masthead._module import set_module
+from masthead._sansio.lru import LruCache
+
+__all__ = [
+    "COMBINED",
+    "CorrelatorOptions",
+    "EventAggregator",
+    "EventCorrelator",
+    "EventRecord",
+    "Observation",
+    "Occurrence",
+    "Reference",
+    "SpamFilter",
+    "truncated",
+]
+
+COMBINED: Final = "(combined from similar events): "
+"""The beginning of the note of an aggregated Event."""
+
+Key: TypeAlias = "tuple[object, ...]"
+
+
+_LONGEST_NOTE: Final = 1024
+_ELLIPSIS: Final = "…"
+
+
+def truncated(note: str, limit: int = _LONGEST_NOTE) -> str:
+    """Cut a message to what the server accepts, which counts bytes of UTF-8; an ellipsis ends what was cut."""
+    if len(note) * 4 <= limit:
+        return note
+    data = note.encode()
+    if len(data) <= limit:
+        return note
+    return data[: limit - len(_ELLIPSIS.encode())].decode(errors="ignore") + _ELLIPSIS
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A reference to an object.
+
+    Attributes:
+        api_version: Its apiVersion.
+        kind: Its kind.
+        namespace: Its namespace; empty for a cluster-scoped object.
+        name: Its name.
+        uid: Its uid.
+        resource_version: Its resource version; not part of its identity.
+        field_path: The part of it that is meant, such as ``spec.containers{web}``; empty for the whole.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str = ""
+    field_path: str = ""
+
+    @property
+    def identity(self) -> Key:
+        """What tells objects apart."""
+        return (self.uid, self.kind, self.namespace, self.name, self.api_version)
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """One call of ``record``.
+
+    Attributes:
+        regarding: The object that it is about.
+        type: ``Normal`` or ``Warning``.
+        reason: Why, in CamelCase.
+        note: The message.
+        action: What was done.
+        at: When it happened, by the wall clock.
+        related: A second object.
+    """
+
+    regarding: Reference
+    type: str
+    reason: str
+    note: str
+    action: str
+    at: datetime
+    related: Reference | None = None
+
+    @property
+    def similarity(self) -> Key:
+        """What similar occurrences have in common: everything but the message."""
+        related = self.related
+        return (
+            *self.regarding.identity,
+            self.regarding.field_path,
+            self.type,
+            self.reason,
+            self.action,
+            None if related is None else (*related.identity, related.field_path),
+        )
+
+
+@set_module("masthead.record")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelatorOptions:
+    """The limits of event correlation; the defaults are client-go's.
+
+    Attributes:
+        cache_size: How many series, aggregates and objects are remembered; the least recently used one is forgotten.
+        aggregate_after: The number of distinct messages of similar occurrences from which on they are combined.
+        aggregate_interval: Seconds without a similar occurrence after which combining ends.
+        burst: How many writes about an object, per type of Event, the spam filter lets pass at once.
+        refill: Seconds after which it lets one more pass.
+        refresh: Seconds after which the count of a series that goes on is written again.
+        finish: Seconds without an occurrence after which a series is finished.
+
+    Raises:
+        ValueError: If a limit is not positive.
+    """
+
+    cache_size: int = 4096
+    aggregate_after: int = 10
+    aggregate_interval: float = 600.0
+    burst: int = 25
+    refill: float = 300.0
+    refresh: float = 1800.0
+    finish: float = 360.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be more than 0, not {getattr(self, name)!r}")
+
+
+@dataclass(slots=True)
+class _Aggregate:
+    """Similar occurrences.
+
+    Attributes:
+        notes: Hashes of the distinct messages that have a record of their own: a message may be a kilobyte.
+        last: When the last one occurred.
+    """
+
+    notes: set[int]
+    last: float
+
+
+class EventAggregator:
+    """Combines occurrences that differ in their message only, once there are many."""
+
+    __slots__ = ("_after", "_aggregates", "_interval")
+
+    def __init__(self, options: CorrelatorOptions) -> None:
+        self._after = options.aggregate_after
+        self._interval = options.aggregate_interval
+        self._aggregates: LruCache[Key, _Aggregate] = LruCache(options.cache_size)
+
+    def is_combined(self, similarity: Key, note: str, now: float) -> bool:
+        """Observe an occurrence, and return whether it is combined with similar ones.
+
+        The first messages keep their own records, also when they recur; all others are combined.
+        """
+        found = self._aggregates.get(similarity)
+        if found is None or now - found.last > self._interval:
+            found = _Aggregate(set(), now)
+            self._aggregates.put(similarity, found)
+        found.last = max(found.last, now)
+        digest = hash(note)
+        if digest in found.notes:
+            return False
+        # differs from client-go: it forgets any one of the messages here, so that chance decides which recurring
+        # messages are combined.
+        if len(found.notes) + 1 >= self._after:
+            return True
+        found.notes.add(digest)
+        return False
+
+
+class SpamFilter:
+    """A token bucket for each source, object and type."""
+
+    __slots__ = ("_full_at", "_interval", "_slack")
+
+    def __init__(self, options: CorrelatorOptions) -> None:
+        self._interval = options.refill
+        self._slack = (options.burst - 1) * options.refill
+        # The time at which a bucket will be full again says how full it is now.
+        self._full_at: LruCache[Key, float] = LruCache(options.cache_size)
+
+    def allows(self, key: Key, now: float) -> bool:
+        """Take a token, if one is left."""
+        full_at = self._full_at.get(key)
+        full_at = now if full_at is None else max(now, full_at)
+        if full_at - now > self._slack + _ROUNDING:
+            return False
+        self._full_at.put(key, full_at + self._interval)
+        return True
+
+
+_ROUNDING: Final = 1e-6
+"""Seconds by which sums of times may be off."""
+
+
+class EventRecord:
+    """What is known of one Event: its first occurrence, how often it occurred, and what the server has of it.
+
+    Attributes:
+        key: Its key in the correlator.
+        first: The first occurrence.
+        name: The name of the Event.
+        note: The message, of the latest occurrence if it is combined.
+        count: The number of occurrences.
+        last_at: When the last one happened, by the wall clock.
+        last: When it was observed, by the correlator's clock.
+        granted: How many writes the spam filter has let pass.
+        wanted: The count that the server should have at least.
+        written: The count that the server has; 0 if it has no such Event.
+        maybe_written: The count that it may have, after a create whose response was lost; 0 for none.
+        refresh_at: When the count is to be written again.
+        is_finished: Whether further occurrences begin a new record.
+    """
+
+    __slots__ = (
+        "count",
+        "first",
+        "granted",
+        "is_finished",
+        "key",
+        "last",
+        "last_at",
+        "maybe_written",
+        "name",
+        "note",
+        "refresh_at",
+        "wanted",
+        "written",
+    )
+
+    def __init__(self, key: Key, first: Occurrence, name: str, note: str, now: float) -> None:
+        self.key = key
+        self.first = first
+        self.name = name
+        self.note = note
+        self.count = 0
+        self.last_at = first.at
+        self.last = now
+        self.granted = 0
+        self.wanted = 0
+        self.written = 0
+        self.maybe_written = 0
+        self.refresh_at = 0.0
+        self.is_finished = False
+
+    @property
+    def needs_write(self) -> bool:
+        """Whether the server has less than it should have."""
+        return self.wanted > self.written
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the server has the Event, but not all of its occurrences."""
+        return 0 < self.written < self.count
+
+    def __repr__(self) -> str:
+        counts = f"count={self.count}, wanted={self.wanted}, written={self.written}"
+        return f"EventRecord({self.name!r}, {self.first.reason!r}, {counts})"
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """What an occurrence has led to.
+
+    Attributes:
+        record: The record that counts it.
+        is_granted: Whether it asks for a write.
+        is_filtered: Whether the spam filter has refused the write.
+        evicted: A record that was forgotten to make room, and has a count to be written.
+    """
+
+    record: EventRecord
+    is_granted: bool = False
+    is_filtered: bool = False
+    evicted: EventRecord | None = None
+
+
+class EventCorrelator:
+    """Turns occurrences into records; see the module.
+
+    Times are seconds of a clock that does not jump.
+
+    Args:
+        options: The limits.
+    """
+
+    __slots__ = ("_aggregator", "_filter", "_in_series", "_options", "_records", "updates_every_time")
+
+    def __init__(self, options: CorrelatorOptions | None = None) -> None:
+        self._options = options or CorrelatorOptions()
+        self._aggregator = EventAggregator(self._options)
+        self._filter = SpamFilter(self._options)
+        self._records: LruCache[Key, EventRecord] = LruCache(self._options.cache_size)
+        # In the order in which they are to be refreshed: each waits equally long after its last write.
+        self._in_series: OrderedDict[Key, EventRecord] = OrderedDict()
+        self.updates_every_time = False
+        """Whether every occurrence is written, as core/v1 wants it, and not only the first two."""
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def observe(self, occurrence: Occurrence, now: float, name: str) -> Observation:
+        """Count an occurrence.
+
+        Args:
+            occurrence: What happened.
+            now: The time.
+            name: The name of the Event, if this is its first occurrence.
+        """
+        similarity = occurrence.similarity
+        is_combined = self._aggregator.is_combined(similarity, occurrence.note, now)
+        key: Key = (similarity, None if is_combined else occurrence.note)
+        record, evicted = self._records.get(key), None
+        if record is not None and self._is_idle(record, now):
+            evicted = self._finish(record)
+            record = None
+        note = truncated(COMBINED + occurrence.note) if is_combined else occurrence.note
+        if record is None:
+            record = EventRecord(key, occurrence, name, note, now)
+            evicted = self._forget(self._records.put(key, record)) or evicted
+        record.count += 1
+        record.note = note
+        record.last, record.last_at = now, occurrence.at
+        if not self._is_write_due(record):
+            return Observation(record, evicted=evicted)
+        if not self._filter.allows((*occurrence.regarding.identity, occurrence.type), now):
+            return Observation(record, is_filtered=True, evicted=evicted)
+        record.granted += 1
+        record.wanted = record.count
+        return Observation(record, is_granted=True, evicted=evicted)
+
+    def wrote(self, record: EventRecord, count: int, now: float) -> None:
+        """Note that the server has the record, with this count."""
+        record.written = count
+        if record.is_finished:  # while it was being written: what was counted meanwhile is its final count
+            record.wanted = record.count
+        else:
+            self._refresh_later(record, now)
+
+    def gave_up(self, record: EventRecord, now: float) -> None:
+        """Note that a write was refused; a further occurrence may try again, if the spam filter lets it."""
+        record.wanted = record.written
+        record.granted = min(record.written, 2)
+        if record.written and not record.is_finished:
+            self._refresh_later(record, now)
+
+    def due(self, now: float) -> list[EventRecord]:
+        """Finish and refresh records whose time has come; return those whose count is to be written."""
+        found: list[EventRecord] = []
+        if self.updates_every_time:
+            return found
+        while (record := self._records.oldest()) is not None and self._is_idle(record, now):
+            if (finished := self._finish(record)) is not None:
+                found.append(finished)
+        while self._in_series:
+            record = next(iter(self._in_series.values()))
+            if record.refresh_at > now:
+                break
+            self._in_series.popitem(last=False)
+            if record.is_behind:  # its write enters it again
+                record.wanted = record.count
+                found.append(record)
+            else:
+                self._refresh_later(record, now)
+        return found
+
+    def next_due(self) -> float | None:
+        """When `due` has something to do."""
+        oldest = self._records.oldest()
+        if self.updates_every_time or oldest is None:
+            return None
+        at = oldest.last + self._options.finish
+        for record in self._in_series.values():
+            return min(at, record.refresh_at)
+        return at
+
+    def behind(self) -> list[EventRecord]:
+        """Ask for the write of every count that the server does not have yet; return the records."""
+        found = [record for record in self._records.values() if record.is_behind]
+        for record in found:
+            record.wanted = record.count
+        return found
+
+    def _refresh_later(self, record: EventRecord, now: float) -> None:
+        record.refresh_at = now + self._options.refresh
+        self._in_series[record.key] = record
+        self._in_series.move_to_end(record.key)
+
+    def _is_write_due(self, record: EventRecord) -> bool:
+        # The first occurrence creates the Event and the second one starts the series.
+        return self.updates_every_time or record.granted < min(record.count, 2)
+
+    def _is_idle(self, record: EventRecord, now: float) -> bool:
+        return not self.updates_every_time and now - record.last >= self._options.finish
+
+    def _finish(self, record: EventRecord) -> EventRecord | None:
+        self._records.discard(record.key)
+        return self._forget(record)
+
+    def _forget(self, record: EventRecord | None) -> EventRecord | None:
+        """Let go of a record; return it if its count is to be written."""
+        if record is None:
+            return None
+        record.is_finished = True
+        self._in_series.pop(record.key, None)
+        if not record.is_behind:
+            return None
+        record.wanted = record.count
+        return record
