@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from masthead import record as record
     from masthead import rest as rest
     from masthead import server as server
+    from masthead import workqueue as workqueue
     from masthead._cache.factory.selection import Selection as Selection
     from masthead._cache.informer.handlers import EventHandler as EventHandler
     from masthead._cache.informer.handlers import FilteringEventHandler as FilteringEventHandler
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from masthead._sync.scales import Scales as Scales
     from masthead._sync.typed import TypedResource as TypedResource
     from masthead._sync.watch import Watch as Watch
+    from masthead._workqueue.blocking import WorkQueue as WorkQueue
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import ObjectFailedError as ObjectFailedError
+    from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
@@ -127,6 +130,7 @@ _HOMES = {
     "record": "masthead",
     "rest": "masthead",
     "server": "masthead",
+    "workqueue": "masthead",
     "EventHandler": "masthead._cache.informer.handlers",
     "FilteringEventHandler": "masthead._cache.informer.handlers",
     "Health": "masthead._cache.informer.health",
@@ -167,6 +171,7 @@ _HOMES = {
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
     "ObjectFailedError": "masthead.errors",
+    "QueueShutDownError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead._meta.gvk",
@@ -205,6 +210,7 @@ _HOMES = {
     "Scales": "masthead._sync.scales",
     "TypedResource": "masthead._sync.typed",
     "Watch": "masthead._sync.watch",
+    "WorkQueue": "masthead._workqueue.blocking",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

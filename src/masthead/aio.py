@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from masthead._schema.managed_fields_upgrade import (
         upgrade_managed_fields_patch as upgrade_managed_fields_patch,
     )
+    from masthead._workqueue.queue import WorkQueue as WorkQueue
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import ObjectFailedError as ObjectFailedError
+    from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
@@ -133,6 +135,7 @@ _HOMES = {
     "Scales": "masthead._client.scales",
     "TypedResource": "masthead._client.typed",
     "Watch": "masthead._client.watch",
+    "WorkQueue": "masthead._workqueue.queue",
     "Config": "masthead._config.model",
     "DiscoveryClient": "masthead._discovery.client",
     "RestMapper": "masthead._discovery.rest_mapper",
@@ -148,6 +151,7 @@ _HOMES = {
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
     "ObjectFailedError": "masthead.errors",
+    "QueueShutDownError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "GroupVersionKind": "masthead._meta.gvk",

@@ -1,4 +1,4 @@
-"""Metrics of informers, controllers and API calls, and the interface to metrics systems.
+"""Metrics of informers, controllers, work queues and API calls, and the interface to metrics systems.
 
 A provider returns an instrument for a metric and its labels. Request it once and keep it; updating it is cheap and
 thread-safe::
@@ -37,6 +37,7 @@ __all__ = [
     "RECONCILE_RESULTS",
     "RECORDER_METRICS",
     "REST_CLIENT_METRICS",
+    "WORKQUEUE_METRICS",
     "version_number",
 ]
 
@@ -230,6 +231,49 @@ EVENTS_PENDING: Final = Metric(
     "masthead_events_pending", "gauge", "Number of Events that wait to be written.", _RECORDER
 )
 
+# The names and buckets of client-go, which counts in seconds from a nanosecond on.
+_QUEUE: Final = ("name",)
+_QUEUE_LATENCIES: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1_000.0)
+
+WORKQUEUE_DEPTH: Final = Metric(
+    "workqueue_depth", "gauge", "Number of keys that wait to be handed out.", _QUEUE
+)
+WORKQUEUE_ADDS: Final = Metric(
+    "workqueue_adds_total", "counter", "Number of keys that were enqueued, duplicates not counted.", _QUEUE
+)
+WORKQUEUE_QUEUE_DURATION: Final = Metric(
+    "workqueue_queue_duration_seconds",
+    "histogram",
+    "Time from the first add of a key until it is handed out.",
+    _QUEUE,
+    _QUEUE_LATENCIES,
+)
+WORKQUEUE_WORK_DURATION: Final = Metric(
+    "workqueue_work_duration_seconds",
+    "histogram",
+    "Time from handing out a key until it is done.",
+    _QUEUE,
+    _QUEUE_LATENCIES,
+)
+WORKQUEUE_UNFINISHED_WORK: Final = Metric(
+    "workqueue_unfinished_work_seconds",
+    "gauge",
+    "Time for which the keys in processing have been processed so far, added up; it grows if workers are stuck.",
+    _QUEUE,
+)
+WORKQUEUE_LONGEST_RUNNING: Final = Metric(
+    "workqueue_longest_running_processor_seconds",
+    "gauge",
+    "Time for which the key that has been processed longest has been processed so far.",
+    _QUEUE,
+)
+WORKQUEUE_RETRIES: Final = Metric(
+    "workqueue_retries_total",
+    "counter",
+    "Number of keys that were added with a delay or a rate limit.",
+    _QUEUE,
+)
+
 INFORMER_METRICS: Final = (
     REFLECTOR_LISTS,
     REFLECTOR_LIST_DURATION,
@@ -261,13 +305,30 @@ CONTROLLER_METRICS: Final = (
 )
 """The metrics of controllers."""
 
+WORKQUEUE_METRICS: Final = (
+    WORKQUEUE_DEPTH,
+    WORKQUEUE_ADDS,
+    WORKQUEUE_QUEUE_DURATION,
+    WORKQUEUE_WORK_DURATION,
+    WORKQUEUE_UNFINISHED_WORK,
+    WORKQUEUE_LONGEST_RUNNING,
+    WORKQUEUE_RETRIES,
+)
+"""The metrics of work queues that have a name."""
+
 REST_CLIENT_METRICS: Final = (REST_CLIENT_REQUESTS, REST_CLIENT_REQUEST_DURATION)
 """The metrics of API calls."""
 
 RECORDER_METRICS: Final = (EVENTS_SENT, EVENTS_FAILED, EVENTS_DROPPED, EVENTS_FILTERED, EVENTS_PENDING)
 """The metrics of event recorders."""
 
-ALL: Final = (*INFORMER_METRICS, *CONTROLLER_METRICS, *REST_CLIENT_METRICS, *RECORDER_METRICS)
+ALL: Final = (
+    *INFORMER_METRICS,
+    *CONTROLLER_METRICS,
+    *WORKQUEUE_METRICS,
+    *REST_CLIENT_METRICS,
+    *RECORDER_METRICS,
+)
 """All metrics."""
 
 
@@ -280,7 +341,11 @@ class Counter(Protocol):
 
 
 class Gauge(Protocol):
-    """A value that goes up and down."""
+    """A value that goes up and down.
+
+    A gauge may also have a method ``set_function(function)``, as those of prometheus_client have. Values that change with
+    time alone are then computed whenever the metrics are read; otherwise they are set when something else happens.
+    """
 
     def set(self, value: float) -> None:
         """Set the current value."""

@@ -27,6 +27,7 @@ PACKAGES = [
     "masthead.meta.labels",
     "masthead.meta.registry",
     "masthead.meta.v1",
+    "masthead.workqueue",
 ]
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable
 
 __all__ = ["LOW_PRIORITY", "OLDEST_EVERY", "WorkQueueState"]
 
@@ -120,7 +120,7 @@ class WorkQueueState(Generic[K]):
             return False
         if self._delayed:
             priority = self._undelay(key, priority)
-        if key in self._processing:
+        if self._processing and key in self._processing:
             self._mark_dirty(key, now, priority)
             return False
         if key in self._normal:
@@ -284,6 +284,11 @@ class WorkQueueState(Generic[K]):
         return not (self._normal or self._priorities or self._processing)
 
     @property
+    def has_more(self) -> bool:
+        """Whether a key is ready or delayed."""
+        return bool(self._normal or self._priorities or self._delayed)
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether nothing will be handed out any more: shut down, and nothing is ready or dirty."""
         return self._is_shut_down and not (self._normal or self._priorities or self._dirty)
@@ -294,20 +299,23 @@ class WorkQueueState(Generic[K]):
         return len(self._delayed)
 
     @property
-    def dirty(self) -> int:
-        """How many keys are handed out again when their processing is done."""
-        return len(self._dirty)
+    def waiting(self) -> int:
+        """How many keys are ready or dirty."""
+        return len(self._normal) + len(self._priorities) + len(self._dirty)
 
     @property
-    def in_flight(self) -> Mapping[K, float]:
-        """The keys that are being processed, and since when."""
+    def in_flight(self) -> dict[K, float]:
+        """The keys that are being processed, and since when; not to be changed."""
         return self._processing
 
     @property
-    def oldest(self) -> float | None:
-        """Since when the oldest of the first ready keys of each priority waits; None if no key is ready."""
+    def oldest(self) -> tuple[K, float] | None:
+        """The oldest of the first ready keys of all priorities, and since when it waits; None if no key is ready."""
         lanes = [lane for lane in (self._normal, *self._lanes.values()) if lane]
-        return min((_since(lane) for lane in lanes), default=None)
+        if not lanes:
+            return None
+        lane = min(lanes, key=_since)
+        return next(iter(lane.items()))
 
     def count_by_priority(self) -> dict[int, int]:
         """How many keys are ready, by priority, the highest first."""

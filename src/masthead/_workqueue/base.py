@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._sansio.rate_limiters import QueueRateLimiter, default_rate_limiter
 from masthead._sansio.workqueue import OLDEST_EVERY, WorkQueueState
+from masthead._workqueue.metrics import QueueMetrics
+from masthead._workqueue.stats import WorkQueueStats
+from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +38,20 @@ class WorkQueueBase(ABC, Generic[K]):
         metrics: Metrics | None = None,
         oldest_every: int = OLDEST_EVERY,
     ) -> None:
-        del metrics
         self._name = name
         self._lock = threading.Lock()
         self._state: WorkQueueState[K] = WorkQueueState(oldest_every)
         self._limiter: QueueRateLimiter[K] = default_rate_limiter() if rate_limiter is None else rate_limiter
         self._clock: Callable[[], float] = time.monotonic
+        self._has_waiters = False
+        self._metrics: QueueMetrics[K] | None = None
+        if name and metrics is not None and metrics is not NO_METRICS:
+            self._metrics = QueueMetrics(metrics, name, self._state, self._now)
+
+    def __repr__(self) -> str:
+        state = self._state
+        counts = f"{len(state)} ready, {state.delayed} delayed, {len(state.in_flight)} being processed"
+        return f"<{type(self).__name__} {self._name!r}: {counts}{', shut down' * state.is_shut_down}>"
 
     @property
     def name(self) -> str:
@@ -71,8 +82,10 @@ class WorkQueueBase(ABC, Generic[K]):
             InvalidValueError: If the key is None.
         """
         with self._lock:
-            if self._state.add(key, self._clock(), priority):
+            if self._state.add(key, self._clock(), priority) and self._has_waiters:
                 self._notify_ready()
+            if self._metrics is not None:
+                self._metrics.changed()
 
     def add_after(self, key: K, delay: float, priority: int | None = None) -> None:
         """Enqueue a key after so many seconds. It may be called from any thread.
@@ -90,7 +103,8 @@ class WorkQueueBase(ABC, Generic[K]):
             InvalidValueError: If the key is None, or the delay is not finite.
         """
         with self._lock:
-            self._add_after(key, delay, priority)
+            if not self._state.is_shut_down:
+                self._add_after(key, delay, priority)
 
     def add_rate_limited(self, key: K, priority: int | None = None) -> None:
         """Enqueue a key once the rate limiter allows it. It may be called from any thread.
@@ -112,11 +126,14 @@ class WorkQueueBase(ABC, Generic[K]):
         state = self._state
         if priority is None:
             priority = state.priority_of(key)
-        if state.add_after(key, delay, self._clock(), priority):
+        if state.add_after(key, delay, self._clock(), priority) and self._has_waiters:
             if delay > 0:
                 self._notify_delayed()
             else:
                 self._notify_ready()
+        if self._metrics is not None:
+            self._metrics.retried()
+            self._metrics.changed()
 
     def forget(self, key: K) -> None:
         """Forget the failures of a key: it has succeeded, or is not retried any more. It stays enqueued if it is."""
@@ -136,10 +153,14 @@ class WorkQueueBase(ABC, Generic[K]):
         """
         with self._lock:
             state = self._state
-            if state.done(key):
+            since = 0.0 if self._metrics is None else state.in_flight.get(key, 0.0)
+            if state.done(key) and self._has_waiters:
                 self._notify_ready()
             if state.is_shut_down:
                 self._notify_ended()
+            if self._metrics is not None:
+                self._metrics.worked(self._clock() - since)
+                self._metrics.changed()
 
     def discard(self, key: K) -> bool:
         """Drop a key that is enqueued or delayed, and forget its failures. If it is being processed, that goes on.
@@ -153,7 +174,30 @@ class WorkQueueBase(ABC, Generic[K]):
             self._limiter.forget(key)
             if state.is_shut_down:
                 self._notify_ended()
+            if self._metrics is not None:
+                self._metrics.changed()
             return was_waiting
+
+    def stats(self) -> WorkQueueStats[K]:
+        """Describe the queue as it is now, for a debug page or a log. It may be called from any thread."""
+        with self._lock:
+            return WorkQueueStats[K].of(self._name, self._state, self._clock())
+
+    def _now(self) -> float:
+        """The time of the clock that the queue has by now."""
+        return self._clock()
+
+    def _take(self) -> K | None:
+        """Hand out the next key; None if no key is ready. The lock is held."""
+        now = self._clock()
+        key = self._state.take(now)
+        if self._metrics is not None and key is not None:
+            self._metrics.taken(now)
+        return key
+
+    def _described(self) -> str:
+        """What messages call the queue."""
+        return f"work queue {self._name!r}" if self._name else "the work queue"
 
     @abstractmethod
     def shut_down(self) -> None:
@@ -161,11 +205,11 @@ class WorkQueueBase(ABC, Generic[K]):
 
     @abstractmethod
     def _notify_ready(self) -> None:
-        """A key has become ready: wake one waiting worker, if there is one. The lock is held."""
+        """A key has become ready, and a worker waits: wake one. The lock is held."""
 
     @abstractmethod
     def _notify_delayed(self) -> None:
-        """The next delay ends earlier than before. The lock is held."""
+        """The next delay ends earlier than before, and a worker waits. The lock is held."""
 
     @abstractmethod
     def _notify_ended(self) -> None:

@@ -35,16 +35,19 @@ class WorkQueue(WorkQueueBase[K]):
 
     ::
 
-        async def worker(queue: WorkQueue[str]) -> None:
-            async for key in queue:
-                try:
-                    await reconcile(key)
-                except Exception:
-                    queue.add_rate_limited(key)
-                else:
-                    queue.forget(key)
-                finally:
-                    queue.done(key)
+        queue = masthead.aio.WorkQueue[str]()
+        queue.add("default/web")
+        queue.add("default/web")  # is enqueued once
+        queue.shut_down()  # the loop ends when nothing is left; without it, it waits for more
+        async for key in queue:
+            try:
+                print("reconciling", key)
+            except masthead.MastheadError:
+                queue.add_rate_limited(key)
+            else:
+                queue.forget(key)
+            finally:
+                queue.done(key)
 
     A key is never handed out to two workers at once: one that is added while it is processed is handed out again after
     `done`, which must be called for each key that `get` returned. Of the keys that are ready, those of the highest
@@ -101,7 +104,7 @@ class WorkQueue(WorkQueueBase[K]):
             self._streak = 0
             await asyncio.sleep(0)
         with self._lock:
-            key = self._state.take(self._clock())
+            key = self._take()
         if key is not None:
             return key
         if timeout is None:
@@ -110,7 +113,7 @@ class WorkQueue(WorkQueueBase[K]):
             async with asyncio.timeout(timeout):
                 return await self._wait()
         except TimeoutError:
-            raise DeadlineError(f"work queue {self._name!r} had no key within {timeout:g} s") from None
+            raise DeadlineError(f"{self._described()} had no key within {timeout:g} s") from None
 
     async def __aiter__(self) -> AsyncIterator[K]:
         """The keys as they come, until the queue is shut down and empty. `done` must be called for each."""
@@ -143,10 +146,13 @@ class WorkQueue(WorkQueueBase[K]):
             self._state.shut_down()
             self._on_loop(self._end_waits)
 
-    async def drain(self) -> bool:
+    async def drain(self, *, timeout: float | None = None) -> bool:
         """Shut down, and wait until no key is left: neither enqueued nor being processed.
 
         A later `shut_down` ends the wait.
+
+        Args:
+            timeout: How many seconds to wait; None for as long as it takes.
 
         Returns:
             Whether all keys are done.
@@ -160,7 +166,10 @@ class WorkQueue(WorkQueueBase[K]):
             drained = loop.create_future()
             self._drainers.append(drained)
         try:
-            await drained
+            async with asyncio.timeout(timeout):
+                await drained
+        except TimeoutError:
+            pass
         finally:
             with self._lock, contextlib.suppress(ValueError):
                 self._drainers.remove(drained)
@@ -170,13 +179,14 @@ class WorkQueue(WorkQueueBase[K]):
         loop = self._bind(asyncio.get_running_loop())
         while True:
             with self._lock:
-                key = self._state.take(self._clock())
+                key = self._take()
                 if key is not None:
                     return key
                 if self._state.is_exhausted:
-                    raise QueueShutDownError(f"work queue {self._name!r} is shut down and empty")
+                    raise QueueShutDownError(f"{self._described()} is shut down and empty")
                 waiter = loop.create_future()
                 self._waiters.append(waiter)
+                self._has_waiters = True
                 self._set_timer()
             self._streak = 0
             try:
@@ -194,13 +204,14 @@ class WorkQueue(WorkQueueBase[K]):
             else:
                 with contextlib.suppress(ValueError):
                     self._waiters.remove(waiter)
+                self._has_waiters = bool(self._waiters)
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> asyncio.AbstractEventLoop:
         """Remember the event loop. What was added before is moved to its clock."""
         if loop is self._loop:
             return loop
         if self._loop is not None and not self._loop.is_closed():
-            raise RuntimeError(f"work queue {self._name!r} belongs to another event loop")
+            raise RuntimeError(f"{self._described()} belongs to another event loop")
         with self._lock:
             before = self._clock()
             self._clock = _clock_of(loop)
@@ -223,14 +234,9 @@ class WorkQueue(WorkQueueBase[K]):
             call()
 
     def _notify_ready(self) -> None:
-        if self._waiters:
-            if threading.get_ident() == self._thread:
-                self._wake(1)
-            else:
-                self._wake_later()
-
-    def _wake_later(self) -> None:
-        if not self._is_wake_scheduled:
+        if threading.get_ident() == self._thread:
+            self._wake(1)
+        elif not self._is_wake_scheduled:  # one call on the loop serves all keys that are added until then
             self._is_wake_scheduled = True
             self._on_loop(self._wake_ready)
 
@@ -239,8 +245,7 @@ class WorkQueue(WorkQueueBase[K]):
         self._wake(len(self._state))
 
     def _notify_delayed(self) -> None:
-        if self._waiters:
-            self._on_loop(self._set_timer)
+        self._on_loop(self._set_timer)
 
     def _notify_ended(self) -> None:
         self._on_loop(self._end_if_over)
@@ -266,6 +271,7 @@ class WorkQueue(WorkQueueBase[K]):
             if not waiter.done():
                 waiter.set_result(None)
                 count -= 1
+        self._has_waiters = bool(waiters)
 
     def _set_timer(self) -> None:
         """Wake up when the next delay ends, if a worker waits."""

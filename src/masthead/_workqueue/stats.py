@@ -1,0 +1,57 @@
+"""A work queue at one moment, for debug pages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from masthead._module import set_module
+
+if TYPE_CHECKING:
+    from masthead._sansio.workqueue import WorkQueueState
+
+__all__ = ["WorkQueueStats"]
+
+K = TypeVar("K", bound=Hashable)
+
+
+@set_module("masthead.workqueue")
+@dataclass(frozen=True, slots=True)
+class WorkQueueStats(Generic[K]):
+    """A work queue at one moment.
+
+    Attributes:
+        name: Its name.
+        ready: How many keys are ready, by priority, the highest first.
+        delayed: How many keys are delayed.
+        processing: The keys that are being processed, and for how many seconds.
+        dirty: How many of those are handed out again when they are done.
+        oldest: The key that has been ready longest, and for how many seconds; None if no key is ready.
+        next_due: In how many seconds the next delay ends; None if no key is delayed.
+        is_shut_down: Whether no more keys are accepted.
+    """
+
+    name: str
+    ready: Mapping[int, int]
+    delayed: int
+    processing: Mapping[K, float]
+    dirty: int
+    oldest: tuple[K, float] | None
+    next_due: float | None
+    is_shut_down: bool
+
+    @classmethod
+    def of(cls, name: str, state: WorkQueueState[K], now: float) -> WorkQueueStats[K]:
+        """Describe a state."""
+        oldest, due = state.oldest, state.next_time()
+        return cls(
+            name=name,
+            ready=state.count_by_priority(),
+            delayed=state.delayed,
+            processing={key: now - since for key, since in state.in_flight.items()},
+            dirty=state.waiting - len(state),
+            oldest=None if oldest is None else (oldest[0], now - oldest[1]),
+            next_due=None if due is None else max(0.0, due - now),
+            is_shut_down=state.is_shut_down,
+        )
