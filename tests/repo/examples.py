@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src"
 GENERATED = ("api/", "clientset.py", "groups.py", "groups/")
-AWAITED = ("masthead.aio", "masthead._cache", "masthead._client", "masthead._discovery", "masthead._rest")
+AWAITED = (
+    "masthead.aio",
+    "masthead._cache",
+    "masthead._client",
+    "masthead._discovery",
+    "masthead._rest",
+    "masthead._workqueue.queue",
+)
 
 IMPORTS = """
 from pathlib import Path

@@ -239,7 +239,9 @@ def test_what_the_facades_do_not_share_comes_from_the_blocking_one() -> None:
     assert different
     # Written by hand: a queue for threads is no namesake of its async one that waits on a loop.
     by_hand = {"WorkQueue": "masthead._workqueue.blocking"}
-    assert {name: home for name, home in different.items() if not home.startswith("masthead._sync.")} == by_hand
+    assert {
+        name: home for name, home in different.items() if not home.startswith("masthead._sync.")
+    } == by_hand
 
 
 def test_the_blocking_facade_that_is_committed_is_what_its_generator_makes() -> None:
