@@ -63,6 +63,8 @@ _SIMPLE_ESCAPES: Final = {
 }
 _ESCAPE_PATTERN: Final = re.compile(_ESCAPE)
 _UNCLOSED: Final = {each: re.compile(rf"(?:{_ESCAPE}|[^\\{each}\n\r])*") for each in "'\""}
+_CUT_ESCAPE: Final = re.compile(r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?")
+"""The beginning of an escape."""
 _MAX_CODE_POINT: Final = 0x10FFFF
 _MOST_ISSUES: Final = 100
 """After so many errors nothing is read."""
@@ -104,9 +106,10 @@ def _skip_unknown(source: str, at: int, issues: list[Issue]) -> int:
         # The lexer has read the string up to what cannot be in one.
         body = _UNCLOSED[first].match(source, end)
         end = body.end() if body else end
-        end = min(end + (2 if source[end : end + 1] == "\\" else 1), len(source))
-    text = source[at:end].replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    issues.append(Issue(at, f"Syntax error: token recognition error at: '{text}'"))
+        if cut := _CUT_ESCAPE.match(source, end):
+            end = cut.end()
+        end = min(end + 1, len(source))
+    issues.append(Issue(at, f"Syntax error: token recognition error at: '{source[at:end]}'"))
     return end
 
 

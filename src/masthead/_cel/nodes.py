@@ -16,6 +16,7 @@ __all__ = [
     "ListNode",
     "LiteralNode",
     "MapNode",
+    "MessageNode",
     "Node",
     "SelectNode",
     "children",
@@ -66,6 +67,12 @@ class IdentNode(_Base):
         super().__init__(offset)
         self.name = name
         self.is_type = False
+
+
+class MessageNode(IdentNode):
+    """A message with fields, by the name of its type; only in expressions that are never evaluated."""
+
+    __slots__ = ()
 
 
 class SelectNode(_Base):

@@ -13,6 +13,7 @@ from masthead._cel.nodes import (
     ListNode,
     LiteralNode,
     MapNode,
+    MessageNode,
     Node,
     SelectNode,
     depth_of,
@@ -79,8 +80,13 @@ _LIST_ITEM: Final = f"{{'[', ']', '{{', '(', '.', ',', '-', '!', '?', {_NAMED}}}
 _MAP_ENTRY: Final = f"{{'[', '{{', '}}', '(', '.', ',', '-', '!', '?', {_NAMED}}}"
 
 
-def parse(source: str) -> Node:
+def parse(source: str, *, is_plain: bool = False) -> Node:
     """Parse an expression, and expand its macros.
+
+    Args:
+        source: The text.
+        is_plain: Whether to parse without macros and without the syntax of optionals, for expressions that are only read
+            and never evaluated: shard selectors.
 
     Raises:
         CompileError: If it is no expression, too long, or nested too deeply.
@@ -88,7 +94,7 @@ def parse(source: str) -> Node:
     if len(source) > MAX_LENGTH:
         message = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_LENGTH}"
         raise CompileError(source, [Issue(-1, message)])
-    parser = _Parser(source)
+    parser = _Parser(source, is_plain=is_plain)
     try:
         return parser.parse()
     except RecursionError:
@@ -104,8 +110,9 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, is_plain: bool) -> None:
         self._source = source
+        self._is_plain = is_plain
         self._tokens, self._issues = tokenize(source)
         self._at = 0
         self._depth = 0
@@ -219,6 +226,17 @@ class _Parser:
             else:
                 self._mismatch("<EOF>")
 
+    def _optional(self, syntax: str) -> LexicalToken | None:
+        """Take a question mark that makes something optional; a plain expression must have none.
+
+        Args:
+            syntax: The question mark with what stands before it.
+        """
+        token = self._accept("?")
+        if token and self._is_plain:
+            self._report(token.offset, f"unsupported syntax '{syntax}'")
+        return token
+
     # Expressions.
 
     def _expression(self, expected: str) -> Node:
@@ -286,7 +304,7 @@ class _Parser:
 
     def _selection(self, operand: Node) -> Node:
         dot = self._next()
-        optional = self._accept("?")
+        optional = self._optional(".?")
         name = self._field_name(dot)
         if name is None:
             return self._recover()
@@ -308,7 +326,7 @@ class _Parser:
 
     def _index(self, operand: Node) -> Node:
         opening = self._next()
-        optional = self._accept("?")
+        optional = self._optional("[?")
         index = self._inner(_EXPRESSION if optional else _INDEX, "]")
         self._expect("]")
         return CallNode(opening.offset, "_[?_]" if optional else "_[_]", [operand, index])
@@ -324,6 +342,8 @@ class _Parser:
         return args
 
     def _call(self, offset: int, function: str, args: list[Node], target: Node | None) -> Node:
+        if self._is_plain:
+            return CallNode(offset, function, args, target)
         try:
             expansion = expand(offset, function, target, args, self._copies)
         except MacroError as error:
@@ -339,11 +359,12 @@ class _Parser:
             return self._map()
         if token.kind in {"IDENTIFIER", "."}:
             return self._identifier()
-        if token.kind in _LITERALS or token.kind == "-":
+        is_signed = token.kind == "-" and self._peek(1) in {"NUM_INT", "NUM_FLOAT"}
+        if token.kind in _LITERALS or is_signed:
             return self._literal()
         if token.kind != "EOF" and self._peek(1) in _STARTS:
             self._drop_extraneous(expected)
-            return self._member(expected)
+            return self._unary(expected)
         self._report_syntax(f"mismatched input '{token.text}' expecting {expected}")
         return self._recover()
 
@@ -376,7 +397,7 @@ class _Parser:
         name += "".join(self._next().text for _ in range(distance - 1))
         opening = self._next()
         while self._token.kind not in {"}", "EOF"}:
-            self._accept("?")
+            self._optional("?")
             if self._accept("IDENTIFIER") is None:
                 self._mismatch("IDENTIFIER")
             self._expect(":")
@@ -384,7 +405,7 @@ class _Parser:
             if not self._accept(","):
                 break
         self._expect("}")
-        return IdentNode(opening.offset, name)
+        return MessageNode(opening.offset, name) if self._is_plain else IdentNode(opening.offset, name)
 
     def _list(self) -> Node:
         opening = self._next()
@@ -392,7 +413,7 @@ class _Parser:
         optionals: set[int] = set()
         ends_with_comma = self._accept(",") is not None
         while not ends_with_comma and self._token.kind != "]":
-            if self._accept("?"):
+            if self._optional("?"):
                 optionals.add(len(items))
             items.append(self._inner(_EXPRESSION if items else _LIST_ITEM, "]", ","))
             if not self._accept(","):
@@ -406,7 +427,7 @@ class _Parser:
         entries: list[tuple[Node, Node, bool]] = []
         ends_with_comma = self._accept(",") is not None
         while not ends_with_comma and self._token.kind != "}":
-            optional = self._accept("?") is not None
+            optional = self._optional("?") is not None
             key = self._inner(_EXPRESSION if entries else _MAP_ENTRY, ":")
             self._expect(":")
             entries.append((key, self._inner(_EXPRESSION, "}", ","), optional))

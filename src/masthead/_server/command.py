@@ -70,6 +70,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
         action="store_true",
         help="start with namespaces only: no roles, no Service kubernetes",
     )
+    parser.add_argument(
+        "--sharded-list-and-watch",
+        action="store_true",
+        help="let lists and watches be limited to a shard, as the feature gate ShardedListAndWatch does",
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
     parser.add_argument(
         "--allow-remote", action="store_true", help="allow a host that other machines can reach"
@@ -141,6 +146,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
         seed=chosen.seed,
+        sharded_list_and_watch=chosen.sharded_list_and_watch,
         history=chosen.history,
         history_bytes=chosen.history_bytes,
         allowed_hosts=chosen.allow_host,

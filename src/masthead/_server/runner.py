@@ -39,6 +39,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
     watch_list: bool = True,
+    sharded_list_and_watch: bool = False,
     history: int = 10_000,
     history_bytes: int = 64 * 1024 * 1024,
     backlog: int = 10_000,
@@ -79,6 +80,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         bookmark_every: Seconds between a watch's bookmarks.
         watch_timeout: Seconds until a watch ends, unless its request says otherwise.
         watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
+        sharded_list_and_watch: Whether lists and watches can be limited to a shard (``shardSelector``), as with the
+            feature gate ``ShardedListAndWatch``, alpha in Kubernetes 1.36; otherwise the parameter is ignored.
         history: How many revisions of history to keep; those older than ten minutes are compacted in any
             case.
         history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches
@@ -111,6 +114,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,
             watch_list=watch_list,
+            sharded_list_and_watch=sharded_list_and_watch,
             history=history,
             history_bytes=history_bytes,
             backlog=backlog,

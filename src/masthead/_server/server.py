@@ -37,6 +37,7 @@ from masthead._server.unenforced import UnenforcedKinds
 from masthead._server.verbs.discovery import VERSION
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits
+from masthead._server.wire.options import FeatureGates
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -135,10 +136,12 @@ class Server:
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
             backlog=settings.backlog,
-            has_watch_list=settings.watch_list,
+        )
+        gates = FeatureGates(
+            watch_list=settings.watch_list, sharded_list_and_watch=settings.sharded_list_and_watch
         )
         self._handler = HttpHandler(
-            Rest(self._cluster, self.faults, limits, self._progress.set),
+            Rest(self._cluster, self.faults, limits, self._progress.set, gates),
             self.faults,
             access=AccessControl(settings.token, settings.hosts()),
             clock=settings.clock,

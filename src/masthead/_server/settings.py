@@ -60,6 +60,7 @@ class Settings:
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0
     watch_list: bool = True
+    sharded_list_and_watch: bool = False
     history: int = 10_000
     history_bytes: int = 64 * 1024 * 1024
     backlog: int = 10_000

@@ -60,9 +60,10 @@ class Record:
         is_deleted: Whether this write removed the object.
         previous: The record before, if it is not compacted.
         labels: The object's labels, cached once they were read.
+        uid_hash: The hash of the object's uid, cached once a shard selector was matched.
     """
 
-    __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "value")
+    __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "uid_hash", "value")
 
     def __init__(
         self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
@@ -73,6 +74,7 @@ class Record:
         self.previous: Record | None = previous
         self.is_deleted: bool = is_deleted
         self.labels: dict[str, str] | None = None
+        self.uid_hash: int | None = None
 
     @property
     def before(self) -> Record | None:

@@ -31,12 +31,14 @@ class Page:
         revision: The revision that they show.
         token: The continue token; empty on the last page.
         remaining: How many objects come after this page, if that is known.
+        shard: The shard selector that was applied, in its canonical form.
     """
 
     records: list[Record]
     revision: int
     token: str = ""
     remaining: int | None = None
+    shard: str = ""
 
 
 def read_page(
@@ -66,7 +68,7 @@ def read_page(
     # For version 0 kube-apiserver responds from its cache, which ignores the limit.
     limit = 0 if options.version == "0" else options.limit
     if limit <= 0:
-        return Page(list(selection.among(found)), revision)
+        return Page(list(selection.among(found)), revision, shard=selection.shard)
     return _limited(found, limit, revision, selection)
 
 
@@ -105,13 +107,21 @@ def _revision(
 
 
 def _limited(found: Iterator[Record], limit: int, revision: int, selection: SelectionPredicate) -> Page:
+    # As in kube-apiserver, the count of what remains leaves out as many objects as a page has, though objects of other
+    # shards have been skipped, too.
+    everything = list(found) if selection.shard and selection.has_no_terms else None
+    if everything is not None:
+        found = iter(everything)
     records = list(itertools.islice(selection.among(found), limit))
     # A full page has a token if any object follows, selected or not: so the last page may be empty.
     if selection.names_one or next(found, None) is None:
-        return Page(records, revision)
+        return Page(records, revision, shard=selection.shard)
     # With a selector, counting would mean reading all objects; kube-apiserver leaves the count out, too.
     remaining = 1 + sum(1 for _ in found) if selection.is_everything else None
-    return Page(records, revision, _write_token(revision, selection, records[-1].key), remaining)
+    if everything is not None:
+        remaining = len(everything) - limit
+    token = _write_token(revision, selection, records[-1].key)
+    return Page(records, revision, token, remaining, selection.shard)
 
 
 def _write_token(revision: int, selection: SelectionPredicate, last: str) -> str:

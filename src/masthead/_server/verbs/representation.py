@@ -103,6 +103,8 @@ class WholeObjects:
         head = list_metadata(page)
         if served.is_custom:  # Go's unstructured lists do not leave it out
             head.setdefault("continue", "")
+        elif page.shard:  # and they do not have this, nor have tables and lists of metadata
+            head["shardInfo"] = {"selector": page.shard}
         return _list(served.list_kind, served.api_version, head, b"[%b]" % items)
 
     def is_slow(self, page: Page) -> bool:

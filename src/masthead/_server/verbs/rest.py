@@ -31,6 +31,7 @@ from masthead._server.wire.negotiation import negotiate
 from masthead._server.wire.options import (
     CollectionOptions,
     DeletionOptions,
+    FeatureGates,
     WriteOptions,
     manager_of_user_agent,
     read_version,
@@ -98,10 +99,16 @@ class Rest:
         faults: The faults to inject.
         limits: The limits of watches.
         on_idle: Called when a watch has sent all its events.
+        gates: What is switched on and off.
     """
 
     def __init__(
-        self, cluster: ClusterState, faults: Faults, limits: WatchLimits, on_idle: Callable[[], object]
+        self,
+        cluster: ClusterState,
+        faults: Faults,
+        limits: WatchLimits,
+        on_idle: Callable[[], object],
+        gates: FeatureGates | None = None,
     ) -> None:
         self._cluster = cluster
         self._catalog = cluster.catalog
@@ -109,6 +116,7 @@ class Rest:
         self._openapi = OpenApiHandler(cluster.catalog, cluster.clock)
         self._faults = faults
         self._limits = limits
+        self._gates = gates or FeatureGates()
         self._on_idle = on_idle
         self._verbs: dict[str, Callable[[RequestContext], ApiResponse | DeferredResponse]] = {
             "get": self._get,
@@ -213,7 +221,7 @@ class Rest:
         return ApiResponse(200, context.representation.one(record.value))
 
     def _list(self, context: RequestContext) -> ApiResponse | DeferredResponse:
-        options = CollectionOptions.of(context.request)
+        options = CollectionOptions.of(context.request, self._gates)
         selection = SelectionPredicate(context.served, context.info.namespace, options)
         stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
         storage = self._cluster.storage
@@ -240,9 +248,7 @@ class Rest:
 
     def _watch(self, context: RequestContext) -> Watcher:
         info = context.info
-        options = CollectionOptions.of(
-            context.request, is_watch=True, has_watch_list=self._limits.has_watch_list
-        )
+        options = CollectionOptions.of(context.request, self._gates, is_watch=True)
         selection = SelectionPredicate(context.served, info.namespace, options, name=info.name)
         context.representation.open_stream()
         return Watcher(
@@ -334,7 +340,7 @@ class Rest:
 
     def _delete_collection(self, context: RequestContext) -> ApiResponse:
         request, info, served = context.request, context.info, context.served
-        options = CollectionOptions.of(request)
+        options = CollectionOptions.of(request, self._gates)
         how = DeletionOptions.of(request, bodies.read_options(request))
         _warn_of_deletion(context, how)
         selection = SelectionPredicate(served, info.namespace, options)

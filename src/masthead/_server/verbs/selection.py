@@ -1,4 +1,4 @@
-"""Selection: namespace, label and field selectors, matched against stored records."""
+"""Selection: namespace, label, field and shard selectors, matched against stored records."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from masthead._server.resources.resource import ServedResource
+    from masthead._server.resources.shard_selectors import ShardSelector
     from masthead._server.storage import Record
     from masthead._server.wire.options import CollectionOptions
 
@@ -38,11 +39,22 @@ class _Labels(msgspec.Struct):
     labels: dict[str, str] = {}
 
 
+class _Identified(msgspec.Struct):
+    """The part of an object that a shard selector reads."""
+
+    metadata: _Identity
+
+
+class _Identity(msgspec.Struct):
+    uid: str = ""
+
+
 _read_labels = typeinfo.json_decoder(_Labelled).decode
+_read_uid = typeinfo.json_decoder(_Identified).decode
 
 
 class SelectionPredicate:
-    """Selects objects by namespace, labels and fields.
+    """Selects objects by namespace, labels, fields and shard.
 
     Args:
         served: The resource that is read.
@@ -57,8 +69,6 @@ class SelectionPredicate:
     def __init__(
         self, served: ServedResource, namespace: str, options: CollectionOptions, *, name: str = ""
     ) -> None:
-        if namespace in _NO_PLACES:  # the message of kube-apiserver's storage
-            raise StatusFailure(500, "", f'invalid key: "/{served.name}/{namespace}"')
         for text in (options.label_selector, options.field_selector):
             _refuse_large(text)
         self.served = served
@@ -68,11 +78,24 @@ class SelectionPredicate:
         if name:
             self._fields &= fields.one("metadata.name", name)
         self._reads_object = any(term.key not in _BY_KEY for term in self._fields.requirements)
+        self._shard = _shard_selector(options.shard_selector)
+        if namespace in _NO_PLACES:  # the message of kube-apiserver's storage
+            raise StatusFailure(500, "", f'invalid key: "/{served.name}/{namespace}"')
+
+    @property
+    def has_no_terms(self) -> bool:
+        """Whether it selects neither by labels nor by fields."""
+        return self._labels.is_empty and self._fields.is_empty
 
     @property
     def is_everything(self) -> bool:
         """Whether it selects by nothing but the namespace."""
-        return self._labels.is_empty and self._fields.is_empty
+        return self._shard is None and self.has_no_terms
+
+    @property
+    def shard(self) -> str:
+        """The shard selector in its canonical form; empty if there is none."""
+        return "" if self._shard is None else str(self._shard)
 
     @property
     def names_one(self) -> bool:
@@ -91,12 +114,21 @@ class SelectionPredicate:
         """Tell whether it selects an object."""
         if not record.key.startswith(self.prefix):
             return False
+        if self._shard is not None and not self._is_in_shard(record, self._shard):
+            return False
         if not self._labels.is_empty:
             if record.labels is None:
                 record.labels = _read_labels(b"{" + record.value).metadata.labels
             if not self._labels.matches(record.labels):
                 return False
         return self._fields.is_empty or self._fields.matches(self._values(record))
+
+    def _is_in_shard(self, record: Record, shard: ShardSelector) -> bool:
+        if not shard.is_by_uid:
+            return shard.matches(shard.hash_namespace(self.served.split(record.key)[0]))
+        if record.uid_hash is None:
+            record.uid_hash = shard.hash(_read_uid(b"{" + record.value).metadata.uid)
+        return shard.matches(record.uid_hash)
 
     def _values(self, record: Record) -> dict[str, str]:
         served = self.served
@@ -117,6 +149,17 @@ def _refuse_large(selector: str) -> None:
     # The values of a set are cheap, however many they are.
     if len(selector) > _LONGEST_SELECTOR or _SET.sub("", selector).count(",") >= _MOST_TERMS:
         raise too_large(f"limit is {_MOST_TERMS} terms and {_LONGEST_SELECTOR} characters in a selector")
+
+
+def _shard_selector(text: str) -> ShardSelector | None:
+    if not text:
+        return None
+    from masthead._server.resources.shard_selectors import ShardSelectorError, parse  # with all of CEL
+
+    try:
+        return parse(text)
+    except ShardSelectorError as error:
+        raise StatusFailure(500, "", f"invalid shard selector: {error}") from None
 
 
 def _label_selector(text: str) -> labels.Selector:

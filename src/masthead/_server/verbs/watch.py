@@ -48,13 +48,11 @@ class WatchLimits:
         bookmark_every: Seconds between bookmarks.
         timeout: Seconds until a watch ends, unless its request says otherwise.
         backlog: How many writes may be pending for a client that does not read; with one more, it is cut off.
-        has_watch_list: Whether a watch may send initial events.
     """
 
     bookmark_every: float = 60.0
     timeout: float = 1800.0
     backlog: int = 10_000
-    has_watch_list: bool = True
 
 
 class Watcher:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DeletionOptions",
     "CollectionOptions",
+    "FeatureGates",
     "WriteOptions",
     "manager_errors",
     "manager_of_user_agent",
@@ -43,12 +44,27 @@ _MANAGER_LENGTH: Final = 128
 _PIECE: Final = 1024
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureGates:
+    """What of kube-apiserver can be switched on and off.
+
+    Attributes:
+        watch_list: Whether a watch may send initial events: ``WatchList``.
+        sharded_list_and_watch: Whether lists and watches can be limited to a shard: ``ShardedListAndWatch``.
+    """
+
+    watch_list: bool = True
+    sharded_list_and_watch: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionOptions:
     """The options of a list, a watch, or the deletion of a collection."""
 
     label_selector: str = ""
     field_selector: str = ""
+    shard_selector: str = ""
+    """Empty if the feature gate is off, whatever the request says."""
     is_watch: bool = False
     wants_bookmarks: bool = False
     version: str = ""
@@ -59,9 +75,7 @@ class CollectionOptions:
     initial_events: bool | None = None
 
     @classmethod
-    def of(
-        cls, request: ApiRequest, *, is_watch: bool = False, has_watch_list: bool = True
-    ) -> CollectionOptions:
+    def of(cls, request: ApiRequest, gates: FeatureGates, *, is_watch: bool = False) -> CollectionOptions:
         """Read the query of a list or watch.
 
         Raises:
@@ -70,6 +84,7 @@ class CollectionOptions:
         options = cls(
             label_selector=request.first("labelSelector"),
             field_selector=request.first("fieldSelector"),
+            shard_selector=request.first("shardSelector") if gates.sharded_list_and_watch else "",
             is_watch=is_watch or _flag(request, "watch") is True,
             wants_bookmarks=_flag(request, "allowWatchBookmarks") is True,
             version=request.first("resourceVersion"),
@@ -80,7 +95,7 @@ class CollectionOptions:
             initial_events=_flag(request, "sendInitialEvents"),
         )
         errors = (
-            options._watch_errors(has_watch_list=has_watch_list)
+            options._watch_errors(has_watch_list=gates.watch_list)
             if options.is_watch
             else options._list_errors()
         )
