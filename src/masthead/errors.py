@@ -30,6 +30,11 @@
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
      ├─ ManifestError                manifests could not be read, applied or deleted
+     ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
+     │   ├─ TerminalError            ... not before something changes
+     │   └─ TemporaryError           ... after a delay
+     ├─ NotCachedError               a controller has not declared the kind that it reads (also a LookupError)
+     ├─ ManagerStateError            not possible in the manager's current state (also a RuntimeError)
      └─ StatusError                  the server returned a failure: one subclass per reason
          ├─ ConflictError            the object has changed since it was read
          │   └─ ApplyConflictError   other field managers own what was applied
@@ -54,17 +59,22 @@ from masthead._errors.base import (
     IndexConflictError,
     InformerStateError,
     InvalidValueError,
+    ManagerStateError,
     ManifestError,
     MastheadError,
     MutationError,
     NameFormatError,
+    NotCachedError,
     ObjectFailedError,
     ProtocolError,
     QuantityError,
     QueueShutDownError,
+    ReconcileError,
     ResponseTooLargeError,
     SelectorError,
     SnapshotError,
+    TemporaryError,
+    TerminalError,
     TimeError,
     TransportError,
     UnknownIndexError,
@@ -127,17 +137,20 @@ __all__ = [
     "InternalError",
     "InvalidError",
     "InvalidValueError",
+    "ManagerStateError",
     "ManifestError",
     "MastheadError",
     "MethodNotAllowedError",
     "MutationError",
     "NameFormatError",
     "NotAcceptableError",
+    "NotCachedError",
     "NotFoundError",
     "ObjectFailedError",
     "ProtocolError",
     "QuantityError",
     "QueueShutDownError",
+    "ReconcileError",
     "RequestEntityTooLargeError",
     "ResponseTooLargeError",
     "SelectorError",
@@ -146,6 +159,8 @@ __all__ = [
     "SnapshotError",
     "StatusError",
     "StoreReadError",
+    "TemporaryError",
+    "TerminalError",
     "TimeError",
     "TooManyRequestsError",
     "TransportError",

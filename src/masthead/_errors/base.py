@@ -184,6 +184,34 @@ class ObjectFailedError(MastheadError):
     """An object that is waited for has failed, such as a job, and will not become ready."""
 
 
+class ReconcileError(MastheadError):
+    """The base class of the errors by which a reconcile says how it is to be repeated."""
+
+
+class TerminalError(ReconcileError):
+    """Raised by a reconcile: repeating it would fail in the same way. It is repeated only when something changes."""
+
+
+class TemporaryError(ReconcileError):
+    """Raised by a reconcile: repeat it after a time of its choice, in place of the backoff.
+
+    Attributes:
+        delay: Seconds until the reconcile is repeated.
+    """
+
+    def __init__(self, message: str, *, delay: float = 10.0) -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+class NotCachedError(MastheadError, LookupError):
+    """A controller reads objects of a kind from the cache that it has not declared to watch or read."""
+
+
+class ManagerStateError(MastheadError, RuntimeError):
+    """The operation is possible only before a manager runs, or only while it runs."""
+
+
 class ManifestError(MastheadError):
     """Manifests could not be read, applied or deleted.
 

@@ -21,6 +21,7 @@ from masthead._rest.response import Response, failure, read_bounded, refuse_othe
 from masthead._rest.response_stream import ResponseStream
 from masthead._rest.settings import RestSettings, default_user_agent
 from masthead._rest.warning_handler import WarningHandler
+from masthead._rest.write_observer import write_observer
 from masthead._sansio import retry
 from masthead._transport.contract import TransportRequest
 from masthead.errors import (
@@ -144,6 +145,8 @@ class RestClient:
         response = await self._with_retries(call, self._read, is_stream=False)
         if response.status != _NOT_MODIFIED and call.method != "HEAD" and call.wants_json:
             refuse_unreadable(call, response)
+        if call.method != "GET" and (observe := write_observer.get()) is not None:
+            observe(self, call, response)
         return response
 
     async def open(self, call: Call) -> ResponseStream:

@@ -1,0 +1,211 @@
+"""The caches of a controller: the informers of the kinds that it has declared."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from masthead._cache.factory.selection import resource_of
+from masthead._controller.declarations import kind_of
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead._sansio.own_writes import CachedVersion, is_visible
+from masthead.errors import IndexConflictError, NotCachedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from masthead._cache.factory.factory import SharedInformerFactory
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._cache.store.lister import Lister
+    from masthead._client.options import LabelSelection
+    from masthead._controller.declarations import KindLike, WatchSpec
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._sansio.own_writes import OwnWrite
+    from masthead._sansio.store import IndexFunc
+
+__all__ = ["OWNER_INDEX", "CacheReader", "informer_of"]
+
+T = TypeVar("T", bound=Object)
+
+OWNER_INDEX: Final = "masthead.controller/owner"
+"""The index of owned objects: by the uids of their owners."""
+
+
+def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInformer[Any]:
+    """The informer of a kind that a controller has declared, shared with all who have declared the same."""
+    if isinstance(spec.kind, type):
+        return factory.informer(
+            spec.kind,
+            namespace=spec.namespace,
+            label_selector=spec.label_selector,
+            field_selector=spec.field_selector,
+        )
+    return factory.dynamic(
+        spec.kind,
+        namespace=spec.namespace,
+        label_selector=spec.label_selector,
+        field_selector=spec.field_selector,
+    ).informer
+
+
+def _owner_uids(obj: Object) -> list[str]:
+    return [each.uid for each in obj.metadata.owner_references]
+
+
+@set_module("masthead")
+class CacheReader:
+    """Reads the objects that a controller has in its caches; no request is sent.
+
+    The objects are shared: `copy` one before changing it. Safe to use from any thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        informers: Sequence[tuple[WatchSpec, SharedInformer[Any]]],
+        indexers: Mapping[str, IndexFunc[Any]],
+    ) -> None:
+        self._name = name
+        self._informers = list(informers)
+        self._by_resource: dict[str, list[SharedInformer[Any]]] = {}
+        for spec, informer in informers:
+            known = self._by_resource.setdefault(str(spec.resource.group_resource), [])
+            if informer not in known:
+                known.append(informer)
+            if spec.role == "owns":
+                _add_indexers(informer, {OWNER_INDEX: _owner_uids})
+            elif spec.role == "for":
+                _add_indexers(informer, {self._index(each): indexers[each] for each in indexers})
+
+    def get(self, kind: type[T] | KindLike, name: str, namespace: str = "") -> T | None:
+        """Return an object, or None if the cache does not have it.
+
+        Args:
+            kind: The class, or the resource.
+            name: Its name.
+            namespace: Its namespace; empty for a cluster-scoped object.
+
+        Raises:
+            NotCachedError: If the controller has not declared the kind.
+        """
+        key = f"{namespace}/{name}" if namespace else name
+        for informer in self._of(kind):
+            if (found := informer.indexer.get_by_key(key)) is not None:
+                return cast("T", found)
+        return None
+
+    def list(
+        self,
+        kind: type[T] | KindLike,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> list[T]:
+        """List objects.
+
+        Args:
+            kind: The class, or the resource.
+            namespace: Only those of a namespace; None for all.
+            label_selector: Only those with such labels.
+
+        Raises:
+            NotCachedError: If the controller has not declared the kind.
+            SelectorError: If the selector is invalid.
+        """
+        found: dict[str, Any] = {}
+        for informer in self._of(kind):
+            lister: Lister[Any] = informer.lister
+            listed = (
+                lister.list(label_selector)
+                if namespace is None
+                else lister.namespace(namespace).list(label_selector)
+            )
+            found |= {each.key: each for each in listed}
+        return list(found.values())
+
+    def by_index(self, kind: type[T] | KindLike, index: str, value: str) -> list[T]:
+        """List the objects that an index has under a value.
+
+        Raises:
+            NotCachedError: If the controller has not declared the kind.
+            UnknownIndexError: If no such index was declared.
+        """
+        found: dict[str, Any] = {}
+        for informer in self._of(kind):
+            found |= {each.key: each for each in informer.indexer.by_index(self._index(index), value)}
+        return list(found.values())
+
+    def owned(self, kind: type[T] | KindLike, owner: Object) -> list[T]:
+        """List the objects that an object owns.
+
+        Raises:
+            NotCachedError: If the controller has not declared that it owns the kind.
+        """
+        resource = self._resource(kind)
+        found: dict[str, Any] = {}
+        is_declared = False
+        for spec, informer in self._informers:
+            if spec.role == "owns" and spec.resource.group_resource == resource.group_resource:
+                is_declared = True
+                found |= {
+                    each.key: each for each in informer.indexer.by_index(OWNER_INDEX, owner.metadata.uid)
+                }
+        if not is_declared:
+            raise NotCachedError(
+                f"controller {self._name} has not declared that it owns {resource.group_resource}; add owns=[...] to it"
+            )
+        return list(found.values())
+
+    def is_visible(self, write: OwnWrite) -> bool:
+        """Whether all caches that should have a write are at least as new."""
+        return all(_shows(each, write) for each in self._by_resource.get(write.resource, ()))
+
+    def holds(self, resource: str) -> bool:
+        """Whether there is a cache of a resource, such as ``deployments.apps``."""
+        return resource in self._by_resource
+
+    async def wait_visible(self, write: OwnWrite, timeout: float) -> None:
+        """Wait until all caches that should have a write are at least as new.
+
+        Raises:
+            DeadlineError: If that takes longer than `timeout` seconds.
+            ClosedError: If an informer has stopped.
+        """
+        for informer in self._by_resource.get(write.resource, ()):
+            await informer.wait_until(lambda _, each=informer: _shows(each, write), timeout)
+
+    def _of(self, kind: KindLike) -> list[SharedInformer[Any]]:
+        resource = self._resource(kind).group_resource
+        found = self._by_resource.get(str(resource))
+        if not found:
+            raise NotCachedError(
+                f"controller {self._name} has not declared {resource}, so that no cache has it; add reads=[...] to it, or "
+                "ask the server with ctx.client"
+            )
+        return found
+
+    def _index(self, name: str) -> str:
+        # Controllers that share an informer may have different indexers of one name.
+        return f"{self._name}/{name}"
+
+    def _resource(self, kind: KindLike) -> GroupVersionResource:
+        return resource_of(kind_of(kind))
+
+
+def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:
+    found: Object | None = informer.indexer.get_by_key(write.key)
+    cached = None
+    if found is not None:
+        metadata = found.metadata
+        cached = CachedVersion(
+            metadata.uid, metadata.resource_version, metadata.deletion_timestamp is not None
+        )
+    return is_visible(write, cached, informer.last_sync_resource_version)
+
+
+def _add_indexers(informer: SharedInformer[Any], indexers: Mapping[str, IndexFunc[Any]]) -> None:
+    """Add indexers, unless an earlier run of the controller has added them to the shared informer."""
+    for name, function in indexers.items():
+        with contextlib.suppress(IndexConflictError):
+            informer.add_indexers({name: function})

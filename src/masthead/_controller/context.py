@@ -1,0 +1,479 @@
+"""The context of a reconcile: what it is about, and the helpers that every controller needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from masthead._cache.factory.selection import resource_of
+from masthead._controller.finalization import add_finalizer, remove_finalizer
+from masthead._controller.ownership import is_applied, owned_copy
+from masthead._controller.status import status_patch
+from masthead._meta.finalizers import has_finalizer
+from masthead._meta.names import check_qualified_name
+from masthead._meta.object import Object
+from masthead._meta.patch import Patch
+from masthead._meta.unstructured import Unstructured
+from masthead._meta.v1 import Condition
+from masthead._module import set_module
+from masthead.errors import ApplyConflictError, ConflictError, InvalidValueError, NotFoundError
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from masthead._client.client import Client
+    from masthead._client.options import LabelSelection
+    from masthead._client.resource import ResourceClient
+    from masthead._controller.cache_reader import CacheReader
+    from masthead._controller.declarations import KindLike
+    from masthead._controller.flight import Flight
+    from masthead._controller.requests import Request
+    from masthead._controller.services import Services
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.model import Struct
+    from masthead._meta.v1 import ConditionStatus
+
+__all__ = ["Context"]
+
+T = TypeVar("T", bound=Object)
+K = TypeVar("K", bound=Object)
+
+_ATTEMPTS: Final = 5
+"""How often a write to the reconciled object is tried when others write it at the same time."""
+
+
+@set_module("masthead.aio")
+class Context(Generic[T]):
+    """What a reconcile is about, and what it needs.
+
+    ::
+
+        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+            await ctx.apply(deployment_for(site))
+            await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
+
+    It belongs to one reconcile. Reads come from the caches and wait for the writes that this reconcile has made.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        reader: CacheReader,
+        flight: Flight,
+        obj: T | None,
+        log: logging.Logger | logging.LoggerAdapter[logging.Logger],
+        *,
+        field_manager: str,
+        cleaned: set[tuple[str, str]],
+    ) -> None:
+        self._services = services
+        self._reader = reader
+        self._flight = flight
+        self._object = obj
+        self._latest = obj
+        self._log = log
+        self._field_manager = field_manager
+        self._cleaned = cleaned
+
+    @property
+    def request(self) -> Request:
+        """The name of the object to reconcile."""
+        return self._flight.request
+
+    @property
+    def object(self) -> T | None:
+        """The object as the cache had it when the reconcile began; None if it is gone."""
+        return self._object
+
+    @property
+    def client(self) -> Client:
+        """The client of the cluster. The controller knows the writes that are made with it, and waits for them."""
+        return self._services.client
+
+    @property
+    def cache(self) -> CacheReader:
+        """The caches, without waiting for one's own writes."""
+        return self._reader
+
+    @property
+    def log(self) -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
+        """A logger; its lines name the controller, the object and the reconcile."""
+        return self._log
+
+    @property
+    def reconcile_id(self) -> str:
+        """The id of this reconcile, as in the log."""
+        return self._flight.id
+
+    @property
+    def attempt(self) -> int:
+        """How often the reconcile of this object has failed since it last succeeded."""
+        return self._flight.attempt
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it runs, for logs: such as ``deployments.apps default/web changed``, or the error of the last attempt."""
+        return tuple(self._flight.reasons)
+
+    # Reads.
+
+    async def get(self, kind: type[K] | KindLike, name: str, namespace: str | None = None) -> K | None:
+        """Return an object from the cache, or None; never older than what this reconcile has written.
+
+        Args:
+            kind: The class, or the resource, which the controller has declared.
+            name: Its name.
+            namespace: Its namespace; None for the one of the request, empty for a cluster-scoped object.
+
+        Raises:
+            NotCachedError: If the controller has not declared the kind.
+            DeadlineError: If the cache does not catch up.
+        """
+        await self._flight.wait_visible()
+        where = self.request.namespace if namespace is None else namespace
+        return cast("K | None", self._reader.get(kind, name, where))
+
+    async def list(
+        self,
+        kind: type[K] | KindLike,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> list[K]:
+        """List objects from the cache; never older than what this reconcile has written.
+
+        Args:
+            kind: The class, or the resource, which the controller has declared.
+            namespace: Only those of a namespace; None for the one of the request, empty for all.
+            label_selector: Only those with such labels.
+
+        Raises:
+            NotCachedError: If the controller has not declared the kind.
+            SelectorError: If the selector is invalid.
+            DeadlineError: If the cache does not catch up.
+        """
+        await self._flight.wait_visible()
+        where = (self.request.namespace if namespace is None else namespace) or None
+        return cast("list[K]", self._reader.list(kind, namespace=where, label_selector=label_selector))
+
+    async def owned(self, kind: type[K] | KindLike) -> Sequence[K]:
+        """List the objects of a kind that the reconciled object owns, from the cache.
+
+        Raises:
+            NotCachedError: If the controller has not declared that it owns the kind.
+            DeadlineError: If the cache does not catch up.
+        """
+        await self._flight.wait_visible()
+        return [] if self._object is None else cast("Sequence[K]", self._reader.owned(kind, self._object))
+
+    # Writes.
+
+    async def apply(
+        self,
+        obj: K | Mapping[str, object],
+        *,
+        owned: bool = True,
+        force: bool = True,
+        field_manager: str | None = None,
+    ) -> K:
+        """Apply an object with server-side apply; the reconciled object becomes its owner.
+
+        Nothing is sent if the cache shows that the object has been applied like this already.
+
+        Args:
+            obj: The object, with the fields that the controller decides; its namespace may be left out.
+            owned: Whether the reconciled object becomes its controller, so that it is deleted with it.
+            force: Take over fields that other managers own.
+            field_manager: Who owns the fields; None for the controller.
+
+        Returns:
+            The object as the server has it; from the cache if nothing was sent.
+
+        Raises:
+            ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
+            AlreadyControlledError: If another object controls it.
+            InvalidValueError: If the owner is in another namespace, or the object has no name.
+            StatusError: If the server refuses it.
+        """
+        wanted = self._prepared(obj, owned=owned)
+        manager = field_manager or self._field_manager
+        cached = self._cached(wanted)
+        # A cache that is behind one's own write would compare with the past.
+        if cached is not None and not self._flight.has_written(wanted) and is_applied(cached, wanted, manager):
+            return cast("K", cached)
+        resource = self._resource_of(wanted)
+        if cached is not None:
+            # With the version, the event of this write is known to be its own; if it is not the newest, try without.
+            wanted.metadata.resource_version = cached.metadata.resource_version
+            try:
+                return cast("K", await resource.apply(wanted, field_manager=manager, force=force))
+            except ApplyConflictError:
+                raise
+            except (ConflictError, NotFoundError):
+                wanted.metadata.resource_version = ""
+        return cast("K", await resource.apply(wanted, field_manager=manager, force=force))
+
+    async def delete(self, obj: Object) -> None:
+        """Delete an object, if it still exists; one of the same name that was created since is left alone.
+
+        Raises:
+            StatusError: If the server refuses it.
+        """
+        resource = self._resource_of(obj)
+        try:
+            await resource.delete(
+                obj.metadata.name, uid=obj.metadata.uid or None, propagation_policy="Background"
+            )
+        except NotFoundError:
+            return
+        except ConflictError:
+            self._log.debug("%s %s is another object now, and is not deleted", obj.kind, obj.key)
+
+    def record(
+        self,
+        type: str,  # noqa: A002 - the name of the field
+        reason: str,
+        message: str,
+        *,
+        regarding: Object | None = None,
+        related: Object | None = None,
+        action: str = "",
+    ) -> None:
+        """Record an event. Never waits: events are sent in the background.
+
+        Args:
+            type: ``Normal`` or ``Warning``.
+            reason: Why, in one word for programs: ``Created``.
+            message: What happened, for people.
+            regarding: The object that it is about; None for the reconciled one.
+            related: Another object that is involved.
+            action: What was done, in one word for programs; the reason if empty.
+
+        Raises:
+            InvalidValueError: If the type or the reason is invalid.
+        """
+        about = regarding if regarding is not None else self._latest
+        if about is None:
+            self._log.info("no event %s about %s, which is gone: %s", reason, self.request, message)
+            return
+        self._services.recorder.record(about, type, reason, message, action=action or reason, related=related)
+
+    def condition(
+        self,
+        type: str,  # noqa: A002 - the name of the field
+        status: bool | ConditionStatus,
+        reason: str,
+        message: str = "",
+    ) -> Condition:
+        """Make a condition for `update_status`, with the generation of the object that was reconciled.
+
+        Args:
+            type: Such as ``Ready``.
+            status: True or False, or ``Unknown``.
+            reason: Why, in one word for programs.
+            message: Why, for people.
+        """
+        generation = None if self._object is None else self._object.metadata.generation
+        text = ("True" if status else "False") if isinstance(status, bool) else status
+        return Condition(
+            type=type, status=text, reason=reason, message=message, observed_generation=generation
+        )
+
+    async def update_status(
+        self,
+        status: Mapping[str, object] | Struct | None = None,
+        *,
+        conditions: Sequence[Condition] = (),
+    ) -> bool:
+        """Change fields of the status of the reconciled object; nothing is sent if they are as wanted already.
+
+        The fields that are given are set, None removes one, all others stay. Conditions replace those of the same type; the
+        transition time changes only with the status. ``observedGeneration`` is set if the status has it. If others write
+        the object at the same time, the change is made again on the newest version.
+
+        Args:
+            status: The fields, by wire or Python names, or an object with the fields that are set.
+            conditions: The conditions; see `condition`.
+
+        Returns:
+            Whether anything was written; False as well if the object is gone.
+
+        Raises:
+            ConflictError: If others keep writing the object.
+            StatusError: If the server refuses it.
+            InvalidValueError: If the status does not fit the kind.
+        """
+        current = self._latest
+        for attempt in range(_ATTEMPTS):
+            if current is None:
+                return False
+            patch = status_patch(
+                current,
+                status,
+                conditions,
+                generation=self._object.metadata.generation if self._object is not None else None,
+                now=self._services.clock(),
+            )
+            if patch is None:
+                return False
+            resource = self._resource_of(current)
+            try:
+                self._latest = cast(
+                    "T",
+                    await resource.patch(
+                        current.metadata.name,
+                        Patch.merge(patch),
+                        subresource=_status_subresource(current),
+                        field_manager=self._field_manager,
+                    ),
+                )
+            except NotFoundError:
+                return False
+            except ConflictError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                current = await self._read_again()
+            else:
+                return True
+        return False
+
+    async def finalize(
+        self, finalizer: str, cleanup: Callable[[], Awaitable[object]] | Callable[[], object]
+    ) -> bool:
+        """Guard the reconciled object with a finalizer, and clean up when it is deleted.
+
+        ::
+
+            if await ctx.finalize("example.com/bucket", lambda: delete_bucket(site)):
+                return  # the object is being deleted, and all is cleaned up
+
+        Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
+        until it returns without an error; then the finalizer is removed.
+
+        Args:
+            finalizer: Its name, such as ``example.com/bucket``.
+            cleanup: What to do before the object may go; a coroutine function or a plain one, which must not block.
+
+        Returns:
+            Whether the object is being deleted or gone, so that there is nothing more to reconcile.
+
+        Raises:
+            NameFormatError: If the finalizer is not a qualified name.
+            StatusError: If the server refuses a write.
+            Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
+        """
+        if await self.begin_finalize(finalizer):
+            made = cleanup()
+            if hasattr(made, "__await__"):
+                await cast("Awaitable[object]", made)
+        return await self.end_finalize(finalizer)
+
+    async def begin_finalize(self, finalizer: str) -> bool:
+        """The first half of `finalize`: add the finalizer, unless the object is being deleted.
+
+        Returns:
+            Whether to clean up now.
+        """
+        check_qualified_name(finalizer)
+        current = self._latest
+        if current is None:
+            return False
+        if current.metadata.deletion_timestamp is None:
+            await self._change_finalizers(lambda obj: add_finalizer(obj, finalizer))
+            return False
+        return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
+
+    async def end_finalize(self, finalizer: str) -> bool:
+        """The second half of `finalize`, after the cleanup: remove the finalizer if the object is being deleted.
+
+        Returns:
+            Whether the object is being deleted or gone.
+        """
+        current = self._latest
+        if current is None or current.metadata.deletion_timestamp is None:
+            return current is None
+        # Remembered, so that a failing removal does not repeat the cleanup.
+        done = (current.metadata.uid, finalizer)
+        self._cleaned.add(done)
+        await self._change_finalizers(lambda obj: remove_finalizer(obj, finalizer))
+        self._cleaned.discard(done)
+        return True
+
+    # Inside.
+
+    async def _change_finalizers(self, change: Callable[[Object], Mapping[str, object] | None]) -> None:
+        current: Object | None = self._latest
+        for attempt in range(_ATTEMPTS):
+            if current is None or (patch := change(current)) is None:
+                return
+            try:
+                self._latest = cast(
+                    "T",
+                    await self._resource_of(current).patch(
+                        current.metadata.name, Patch.merge(patch), field_manager=self._field_manager
+                    ),
+                )
+            except NotFoundError:
+                self._latest = None
+                return
+            except ConflictError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                current = await self._read_again()
+            else:
+                return
+
+    async def _read_again(self) -> T | None:
+        """The newest version of the reconciled object from the server; None if it is gone or another one."""
+        known = self._latest
+        if known is None:
+            return None
+        try:
+            found = await self._resource_of(known).get(known.metadata.name)
+        except NotFoundError:
+            found = None
+        is_same = found is not None and found.metadata.uid == known.metadata.uid
+        self._latest = cast("T", found) if is_same else None
+        return self._latest
+
+    def _prepared(self, obj: Object | Mapping[str, object], *, owned: bool) -> Object:
+        given = Unstructured.from_dict(obj) if isinstance(obj, Mapping) else obj
+        if not isinstance(cast("object", given), Object):
+            raise InvalidValueError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
+        if not given.metadata.name:
+            raise InvalidValueError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
+        owner = self._latest if owned else None
+        if owned and owner is None:
+            raise InvalidValueError(
+                f"{self.request} is gone, and cannot own {given.kind} {given.key}; with owned=False it gets no owner",
+                value=given.key,
+            )
+        return owned_copy(given, owner, self.request.namespace)
+
+    def _cached(self, wanted: Object) -> Object | None:
+        target = _target_of(wanted)
+        if target is None:
+            return None
+        if not self._reader.holds(str(target.group_resource)):
+            return None
+        found = self._reader.get(target, wanted.metadata.name, wanted.metadata.namespace)
+        return found if found is not None and type(found).api_type is type(wanted).api_type else None
+
+    def _resource_of(self, obj: Object) -> ResourceClient[Any]:
+        namespace = obj.metadata.namespace or None
+        if isinstance(obj, Unstructured):
+            return self.client.dynamic(obj.api_version, obj.kind, namespace=namespace)
+        return self.client.resource(cast("type[Object]", type(obj).api_type), namespace)
+
+
+def _target_of(obj: Object) -> GroupVersionResource | None:
+    """The resource of a typed object; of an untyped one, only the server knows it."""
+    return None if isinstance(obj, Unstructured) else resource_of(cast("type[Object]", type(obj).api_type))
+
+
+def _status_subresource(obj: Object) -> str:
+    """``status`` if the kind has that subresource, or if nothing is known about it."""
+    resource = type(obj).RESOURCE
+    return "" if resource is not None and resource.subresource("status") is None else "status"
+

@@ -1,0 +1,351 @@
+"""What a controller declares: the kinds that it watches, and the function that reconciles."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
+
+from masthead._cache.callables import check_plain, is_coroutine_function
+from masthead._cache.factory.selection import Selection, checked, namespaces_of, resource_of
+from masthead._controller.predicates import Predicate, predicate_of
+from masthead._meta.gvk import GroupVersion, GroupVersionResource
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._controller.predicates import PredicateLike
+
+__all__ = ["KindLike", "Mapper", "Owns", "Reads", "ReconcileFunction", "Role", "WatchSpec", "Watches", "kind_of"]
+
+T = TypeVar("T", bound=Object)
+
+KindLike: TypeAlias = type[Object] | GroupVersionResource | str
+"""A class; or a resource, also written ``apps/v1/deployments``, whose objects are `Unstructured`."""
+Mapper: TypeAlias = Callable[..., object]
+"""Called with an object, and with the caches if it takes a second argument; returns what to reconcile."""
+Role: TypeAlias = Literal["for", "owns", "watches", "reads"]
+_PLURAL_PARTS: Final = (2, 3)
+
+
+def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
+    """A class or a resource.
+
+    Raises:
+        InvalidValueError: If it is neither.
+        UnknownKindError: If the class does not say where it is served.
+    """
+    if isinstance(given, str):
+        version, slash, plural = given.rpartition("/")
+        if not slash or not plural or not plural.islower():
+            raise InvalidValueError(
+                f"{given!r} is not a resource such as 'apps/v1/deployments' or 'v1/pods'", value=given
+            )
+        return GroupVersion.parse(version).resource(plural)
+    resource_of(given)
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSpec:
+    """A kind that a controller watches or reads.
+
+    Attributes:
+        kind: The class, or the resource.
+        role: ``for`` the kind that it reconciles; ``owns``, ``watches`` or ``reads``.
+        mapper: For ``watches``: which objects to reconcile when one of these changes.
+        predicate: Which changes count; None for all.
+        any_owner: For ``owns``: whether owners count that are not the controller.
+        namespace: Only objects of these namespaces; None for those of the manager.
+        label_selector: Only objects with such labels.
+        field_selector: Only objects with such fields.
+    """
+
+    kind: type[Object] | GroupVersionResource
+    role: Role
+    mapper: Mapper | None = None
+    predicate: Predicate | None = None
+    any_owner: bool = False
+    namespace: tuple[str, ...] | None = None
+    label_selector: LabelSelection | None = None
+    field_selector: FieldSelection | None = None
+
+    @property
+    def resource(self) -> GroupVersionResource:
+        """The resource."""
+        return resource_of(self.kind)
+
+
+class _Declared(Generic[T]):
+    """The base of `Owns`, `Watches` and `Reads`."""
+
+    def __init__(self, spec: WatchSpec) -> None:
+        self._spec = spec
+
+    @property
+    def spec(self) -> WatchSpec:
+        """What is watched, and how."""
+        return self._spec
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._spec.resource.group_resource})"
+
+
+@set_module("masthead")
+class Owns(_Declared[T]):
+    """A kind of objects that the reconciled objects own: a change of one reconciles its owner.
+
+    Args:
+        kind: The class, or the resource.
+        predicate: Which changes count; see `masthead.predicates`.
+        any_owner: Whether every owner of the reconciled kind is reconciled; else only the controller.
+        namespace: Only objects of one namespace or of several; None for those of the manager.
+        label_selector: Only objects with such labels are listed, watched and cached.
+        field_selector: Only objects with such fields.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+        SelectorError: If a selector is invalid.
+        UnknownKindError: If the class does not say where it is served.
+    """
+
+    def __init__(
+        self,
+        kind: type[T] | GroupVersionResource | str,
+        *,
+        predicate: PredicateLike | None = None,
+        any_owner: bool = False,
+        namespace: str | Sequence[str] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+    ) -> None:
+        selection = _selection(label_selector, field_selector)
+        super().__init__(
+            WatchSpec(
+                kind_of(kind),
+                "owns",
+                predicate=predicate_of(predicate),
+                any_owner=any_owner,
+                namespace=_namespaces(namespace),
+                label_selector=selection.label_selector,
+                field_selector=selection.field_selector,
+            )
+        )
+
+
+@set_module("masthead")
+class Watches(_Declared[T]):
+    """A kind of other objects, and which objects to reconcile when one of them changes.
+
+    Args:
+        kind: The class, or the resource.
+        mapper: A plain function that is called with an object, before and after a change, and returns the objects to
+            reconcile: requests, keys or objects, one or several, or None. If it takes a second argument, it gets the
+            controller's `CacheReader`. If it raises, the error is logged, and it is called again later.
+        predicate: Which changes count; see `masthead.predicates`.
+        namespace: Only objects of one namespace or of several; None for those of the manager.
+        label_selector: Only objects with such labels are listed, watched and cached.
+        field_selector: Only objects with such fields.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+        SelectorError: If a selector is invalid.
+        UnknownKindError: If the class does not say where it is served.
+    """
+
+    def __init__(
+        self,
+        kind: type[T] | GroupVersionResource | str,
+        mapper: Callable[[T], object] | Callable[..., object],
+        *,
+        predicate: PredicateLike | None = None,
+        namespace: str | Sequence[str] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+    ) -> None:
+        check_plain("a mapper", mapper)
+        selection = _selection(label_selector, field_selector)
+        super().__init__(
+            WatchSpec(
+                kind_of(kind),
+                "watches",
+                mapper=mapper,
+                predicate=predicate_of(predicate),
+                namespace=_namespaces(namespace),
+                label_selector=selection.label_selector,
+                field_selector=selection.field_selector,
+            )
+        )
+
+
+@set_module("masthead")
+class Reads(_Declared[T]):
+    """A kind of objects that a controller reads from the cache; their changes do not reconcile anything.
+
+    Args:
+        kind: The class, or the resource.
+        namespace: Only objects of one namespace or of several; None for those of the manager.
+        label_selector: Only objects with such labels are listed, watched and cached.
+        field_selector: Only objects with such fields.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+        SelectorError: If a selector is invalid.
+        UnknownKindError: If the class does not say where it is served.
+    """
+
+    def __init__(
+        self,
+        kind: type[T] | GroupVersionResource | str,
+        *,
+        namespace: str | Sequence[str] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+    ) -> None:
+        selection = _selection(label_selector, field_selector)
+        super().__init__(
+            WatchSpec(
+                kind_of(kind),
+                "reads",
+                namespace=_namespaces(namespace),
+                label_selector=selection.label_selector,
+                field_selector=selection.field_selector,
+            )
+        )
+
+
+def owned_specs(owns: Iterable[KindLike | Owns[Any]]) -> list[WatchSpec]:
+    """The specs of owned kinds.
+
+    Raises:
+        InvalidValueError: If one is neither a kind nor an `Owns`.
+    """
+    return [(each if isinstance(each, Owns) else Owns[Any](each)).spec for each in _items("owns", owns)]
+
+
+def read_specs(reads: Iterable[KindLike | Reads[Any]]) -> list[WatchSpec]:
+    """The specs of kinds that are only read.
+
+    Raises:
+        InvalidValueError: If one is neither a kind nor a `Reads`.
+    """
+    return [(each if isinstance(each, Reads) else Reads[Any](each)).spec for each in _items("reads", reads)]
+
+
+def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> list[WatchSpec]:
+    """The specs of watched kinds, given as a dict from kinds to mappers, or as a list.
+
+    Raises:
+        InvalidValueError: If it is neither.
+    """
+    if isinstance(watches, Mapping):
+        return [Watches[Any](kind, mapper).spec for kind, mapper in watches.items()]
+    found: list[WatchSpec] = []
+    for each in _items("watches", watches):
+        if not isinstance(each, Watches):
+            raise InvalidValueError(
+                f"watches has {each!r}; give a dict from kinds to functions, or a list of masthead.Watches",
+                value=each,
+            )
+        found.append(each.spec)
+    return found
+
+
+def _items(name: str, given: Iterable[Any]) -> list[Any]:
+    if isinstance(given, str | bytes | type) or not isinstance(cast("object", given), Iterable):
+        raise InvalidValueError(f"{name} must be a list, and is {given!r}", value=given)
+    return list(given)
+
+
+def _selection(label_selector: LabelSelection | None, field_selector: FieldSelection | None) -> Selection:
+    return checked(Selection(label_selector=label_selector, field_selector=field_selector))
+
+
+def _namespaces(namespace: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if namespace is None else namespaces_of(namespace)
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileFunction:
+    """The function that reconciles, or the class that has it as a method.
+
+    Attributes:
+        given: The function, the class, or an object with a method ``reconcile``.
+        is_async: Whether it is a coroutine function; a plain one is called in a thread.
+        takes_object: Whether it takes the object beside the context.
+        takes_missing: Whether it is called for objects that are gone.
+    """
+
+    given: object
+    is_async: bool
+    takes_object: bool
+    takes_missing: bool
+
+    @classmethod
+    def of(cls, given: object) -> ReconcileFunction:
+        """Look at a function, a class, or an object with a method ``reconcile``.
+
+        Raises:
+            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``.
+        """
+        function = _function_of(given)
+        parameters = _parameters_of(function, is_method=isinstance(given, type))
+        if len(parameters) not in {1, 2}:
+            raise InvalidValueError(
+                f"{_title(given)} takes {len(parameters)} arguments; it is called as reconcile(ctx) or "
+                "reconcile(ctx, obj)",
+                value=given,
+            )
+        takes_object = len(parameters) == 2  # noqa: PLR2004
+        takes_missing = not takes_object or _accepts_none(parameters[1], function)
+        return cls(given, is_coroutine_function(function), takes_object, takes_missing)
+
+    def bind(self) -> Callable[..., object]:
+        """What is called for each reconcile; a class is instantiated.
+
+        Raises:
+            Exception: Whatever the constructor of the class raises.
+        """
+        if isinstance(self.given, type):
+            return cast("Callable[..., object]", self.given().reconcile)
+        method = getattr(self.given, "reconcile", None)
+        return cast("Callable[..., object]", method if callable(method) else self.given)
+
+
+def _function_of(given: object) -> Callable[..., object]:
+    method = getattr(given, "reconcile", None)
+    if callable(method):
+        return cast("Callable[..., object]", method)
+    if isinstance(given, type) or not callable(given):
+        raise InvalidValueError(
+            f"{_title(given)} is no reconciler: give a function, or a class with a method reconcile(self, ctx, obj)",
+            value=given,
+        )
+    return given
+
+
+def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[inspect.Parameter]:
+    found = [
+        each
+        for each in inspect.signature(function).parameters.values()
+        if each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} and each.default is each.empty
+    ]
+    return found[1:] if is_method else found
+
+
+def _accepts_none(parameter: inspect.Parameter, function: Callable[..., object]) -> bool:
+    """Whether a parameter says that it may be None; one without annotation does."""
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
+        return True
+    if isinstance(annotation, str):
+        # Evaluating it could fail: names that are imported for type checkers only.
+        return "None" in annotation or "Optional" in annotation or annotation in {"Any", "object"}
+    return annotation in {Any, object, None} or type(None) in getattr(annotation, "__args__", ())
+
+
+def _title(given: object) -> str:
+    return str(getattr(given, "__qualname__", None) or repr(given))

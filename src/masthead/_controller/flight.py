@@ -1,0 +1,123 @@
+"""A reconcile in flight: its own writes, and the changes that arrive meanwhile.
+
+A key stays in flight until the caches show everything that its reconcile has written. Changes that arrive before that are
+held, because it is not known yet whose they are: a watch may deliver the event of a write before its response is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._controller.observation import own_write_of
+from masthead._sansio.own_writes import is_echo
+
+if TYPE_CHECKING:
+    from masthead._controller.cache_reader import CacheReader
+    from masthead._controller.requests import Request
+    from masthead._meta.object import Object
+    from masthead._rest.call import Call
+    from masthead._rest.client import RestClient
+    from masthead._rest.response import Response
+    from masthead._sansio.own_writes import ObjectChange, OwnWrite
+
+__all__ = ["Flight"]
+
+_HELD: Final = 100
+"""How many changes are held; beyond that, it does not matter whose they are."""
+VISIBLE_WITHIN: Final = 60.0
+"""Seconds until a cache must show an own write. Bookmarks come once a minute."""
+
+
+class Flight:
+    """One reconcile of one object.
+
+    Attributes:
+        request: The object.
+        id: The id of the reconcile, for logs.
+        started: When it began, in seconds of the loop's clock.
+        attempt: How often the reconcile has failed since it last succeeded.
+        reasons: Why it runs.
+        priority: The priority that it was taken from the queue with.
+        is_rerun_needed: Whether something has changed meanwhile that is certainly not its own write.
+    """
+
+    __slots__ = (
+        "_held",
+        "_reader",
+        "_rest",
+        "attempt",
+        "id",
+        "is_rerun_needed",
+        "priority",
+        "reasons",
+        "request",
+        "started",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        request: Request,
+        id_: str,
+        started: float,
+        reader: CacheReader,
+        rest: RestClient,
+        *,
+        attempt: int = 0,
+        reasons: tuple[str, ...] = (),
+        priority: int = 0,
+    ) -> None:
+        self.request = request
+        self.id = id_
+        self.started = started
+        self.attempt = attempt
+        self.reasons = reasons
+        self.priority = priority
+        self.is_rerun_needed = False
+        self.writes: list[OwnWrite] = []
+        self._reader = reader
+        self._rest = rest
+        self._held: list[ObjectChange] = []
+
+    def observe(self, rest: RestClient, call: Call, response: Response) -> None:
+        """Note a write of this reconcile."""
+        # A client of another cluster has other versions.
+        if rest is not self._rest:
+            return
+        write = own_write_of(call, response)
+        if write is not None and self._reader.holds(write.resource):
+            self.writes.append(write)
+
+    def hold(self, change: ObjectChange | None) -> None:
+        """Keep a change of an object until it is known whether it is an own write; None for another reason to rerun."""
+        if change is None or len(self._held) >= _HELD:
+            self.is_rerun_needed = True
+        elif not self.is_rerun_needed:
+            self._held.append(change)
+
+    def has_foreign_changes(self) -> bool:
+        """Whether something has changed meanwhile that is not an own write."""
+        return self.is_rerun_needed or any(not is_echo(each, self.writes) for each in self._held)
+
+    def has_written(self, obj: Object) -> bool:
+        """Whether this reconcile has written an object."""
+        return any(
+            each.key == obj.key and not self._reader.is_visible(each) for each in self.writes
+        )
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether the caches show everything that was written."""
+        return all(map(self._reader.is_visible, self.writes))
+
+    async def wait_visible(self) -> None:
+        """Wait until the caches show everything that was written.
+
+        Raises:
+            DeadlineError: If a cache does not catch up within a minute.
+            ClosedError: If an informer has stopped.
+        """
+        # Newest first: usually, the others are visible then.
+        for each in reversed(self.writes):
+            if not self._reader.is_visible(each):
+                await self._reader.wait_visible(each, VISIBLE_WITHIN)

@@ -1,0 +1,49 @@
+"""What a controller applies: with its owner, and only if something would change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._meta.owners import set_controller
+from masthead._schema.extraction import extract
+from masthead.errors import DecodeError
+
+if TYPE_CHECKING:
+    from masthead._meta.object import Object
+
+__all__ = ["is_applied", "owned_copy"]
+
+
+def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
+    """A copy of an object to apply: in a namespace, and with its owner as the controller.
+
+    Args:
+        obj: The object.
+        owner: The owner; None for none.
+        namespace: The namespace, if the object is namespaced and does not say.
+
+    Raises:
+        AlreadyControlledError: If another owner is its controller.
+        InvalidValueError: If the owner has no uid, or is in another namespace.
+    """
+    copy = obj.copy()
+    resource = type(obj).RESOURCE
+    # Whether an untyped object is namespaced is not known here; most are.
+    if not copy.metadata.namespace and (resource is None or resource.namespaced):
+        copy.metadata.namespace = namespace
+    if owner is not None:
+        set_controller(copy, owner)
+    return copy
+
+
+def is_applied(live: Object, wanted: Object, field_manager: str) -> bool:
+    """Whether a manager has applied exactly this, and nobody has changed it since, so that applying it changes nothing.
+
+    False if that cannot be told, as when the cache drops managed fields.
+    """
+    if live.metadata.deletion_timestamp is not None or not live.metadata.managed_fields:
+        return False
+    try:
+        return bool(extract(live, field_manager) == wanted)
+    except DecodeError:
+        return False

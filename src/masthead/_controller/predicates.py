@@ -1,0 +1,180 @@
+"""Predicates: which changes of watched objects lead to a reconcile.
+
+::
+
+    @app.controller(Website, predicate=predicates.generation_changed | predicates.annotations_changed)
+
+A predicate does not shrink the cache: the objects are still listed, watched and stored. For that, use selectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from masthead._cache.callables import check_plain
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "ChangeEvent",
+    "Predicate",
+    "always",
+    "annotations_changed",
+    "fields_changed",
+    "generation_changed",
+    "labels_changed",
+    "metadata_changed",
+    "predicate_of",
+    "when",
+]
+
+
+@set_module("masthead.predicates")
+@dataclass(frozen=True, slots=True)
+class ChangeEvent:
+    """A change of a watched object.
+
+    Attributes:
+        old: The object before; None if it was added.
+        new: The object after; None if it was deleted.
+        is_initial: Whether it was there before the controller was.
+        is_resync: Whether nothing has changed, and a resync delivers the object again.
+    """
+
+    old: Object | None
+    new: Object | None
+    is_initial: bool = False
+    is_resync: bool = False
+
+    @property
+    def object(self) -> Object:
+        """The object as it is now, or was last."""
+        return cast("Object", self.new if self.new is not None else self.old)
+
+
+@set_module("masthead.predicates")
+class Predicate:
+    """Decides whether a change leads to a reconcile; combined with ``&``, ``|`` and ``~``.
+
+    Args:
+        test: Is called with each change. It must neither block nor change the objects. If it raises, the change
+            counts, and the error is logged.
+
+    Raises:
+        InvalidValueError: If it is no plain function.
+    """
+
+    __slots__ = ("_test",)
+
+    def __init__(self, test: Callable[[ChangeEvent], bool]) -> None:
+        check_plain("a predicate", test)
+        self._test = test
+
+    def __call__(self, event: ChangeEvent) -> bool:
+        """Whether the change leads to a reconcile."""
+        return bool(self._test(event))
+
+    def __and__(self, other: Predicate) -> Predicate:
+        """Both."""
+        return Predicate(lambda event: self(event) and other(event))
+
+    def __or__(self, other: Predicate) -> Predicate:
+        """At least one of them."""
+        return Predicate(lambda event: self(event) or other(event))
+
+    def __invert__(self) -> Predicate:
+        """Not this."""
+        return Predicate(lambda event: not self(event))
+
+
+PredicateLike: TypeAlias = Predicate | Callable[[ChangeEvent], bool]
+"""A predicate, or a plain function of one change."""
+
+
+def predicate_of(given: PredicateLike | None) -> Predicate | None:
+    """A predicate, of one or of a function.
+
+    Raises:
+        InvalidValueError: If it is neither.
+    """
+    return given if given is None or isinstance(given, Predicate) else Predicate(given)
+
+
+def _on_update(differs: Callable[[Object, Object], bool]) -> Predicate:
+    """Passes adds, deletes and resyncs, and the updates that differ."""
+
+    def test(event: ChangeEvent) -> bool:
+        if event.old is None or event.new is None or event.is_resync:
+            return True
+        # A recreated object is another one, even if it looks the same.
+        return event.old.metadata.uid != event.new.metadata.uid or differs(event.old, event.new)
+
+    return Predicate(test)
+
+
+always: Final = Predicate(lambda _: True)
+"""Every change."""
+
+generation_changed: Final = _on_update(
+    lambda old, new: (
+        old.metadata.generation != new.metadata.generation
+        or (old.metadata.deletion_timestamp is None) != (new.metadata.deletion_timestamp is None)
+    )
+)
+"""Updates of the spec, and the begin of a deletion; not those of status, labels or annotations. Adds and deletes pass."""
+
+labels_changed: Final = _on_update(lambda old, new: old.metadata.labels != new.metadata.labels)
+"""Updates that change labels. Adds and deletes pass."""
+
+annotations_changed: Final = _on_update(lambda old, new: old.metadata.annotations != new.metadata.annotations)
+"""Updates that change annotations. Adds and deletes pass."""
+
+metadata_changed: Final = (
+    labels_changed
+    | annotations_changed
+    | _on_update(lambda old, new: old.metadata.finalizers != new.metadata.finalizers)
+    | _on_update(lambda old, new: old.metadata.owner_references != new.metadata.owner_references)
+)
+"""Updates that change labels, annotations, finalizers or owners. Adds and deletes pass."""
+
+
+@set_module("masthead.predicates")
+def fields_changed(*paths: str) -> Predicate:
+    """Updates that change one of some fields. Adds and deletes pass.
+
+    Args:
+        paths: Fields by their wire names, such as ``spec.replicas`` or ``data``.
+
+    Raises:
+        InvalidValueError: If there is no path, or one is empty.
+    """
+    if not paths or not all(paths):
+        raise InvalidValueError("name the fields, such as fields_changed('spec.replicas')", value=paths)
+    split = [path.split(".") for path in paths]
+    return _on_update(lambda old, new: any(_at(old, each) != _at(new, each) for each in split))
+
+
+@set_module("masthead.predicates")
+def when(test: Callable[[ChangeEvent], bool]) -> Predicate:
+    """A predicate of your own: ``when(lambda event: event.object.metadata.name != "ignored")``.
+
+    Raises:
+        InvalidValueError: If it is no plain function.
+    """
+    return Predicate(test)
+
+
+def _at(obj: Object, path: Sequence[str]) -> object:
+    """The value at a path of wire names; None if it is unset."""
+    value: object = obj.to_dict()
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = cast("dict[str, object]", value).get(name)
+    return value

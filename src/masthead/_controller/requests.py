@@ -1,0 +1,83 @@
+"""What a reconcile is about, and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from masthead._module import set_module
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._meta.object import Object
+
+__all__ = ["Request", "Result"]
+
+
+@set_module("masthead")
+class Request(NamedTuple):
+    """The object to reconcile, by name.
+
+    Attributes:
+        namespace: Its namespace; empty for a cluster-scoped object.
+        name: Its name.
+    """
+
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The key of the object in caches: ``namespace/name``, or the name alone."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @classmethod
+    def of(cls, obj: Object) -> Self:
+        """The request for an object."""
+        return cls(obj.metadata.namespace, obj.metadata.name)
+
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """The request for a key: ``namespace/name``, or the name alone.
+
+        Raises:
+            InvalidValueError: If it is no such key.
+        """
+        namespace, _, name = key.rpartition("/")
+        if not name or "/" in namespace or key.startswith("/"):
+            raise InvalidValueError(f"{key!r} is not a key such as 'namespace/name' or 'name'", value=key)
+        return cls(namespace, name)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+@set_module("masthead")
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is to follow a successful reconcile. Returning None is the same as ``Result()``: wait for the next change.
+
+    Attributes:
+        requeue_after: Seconds until the object is reconciled again even if nothing changes; None for never. The earlier
+            of two such times counts.
+        priority: The priority of that reconcile; None for the one of this reconcile.
+
+    Raises:
+        InvalidValueError: If `requeue_after` is not a number of seconds from 0 on.
+    """
+
+    requeue_after: float | None = None
+    priority: int | None = None
+
+    def __post_init__(self) -> None:
+        after = self.requeue_after
+        if after is not None and not (_is_number(after) and 0 <= after < float("inf")):
+            raise InvalidValueError(
+                f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after
+            )
+        if self.priority is not None and not isinstance(self.priority, int):
+            raise InvalidValueError(f"priority is {self.priority!r}; it must be an integer", value=self.priority)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,76 @@
+"""What the parts of a running manager share."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from masthead.metrics import NO_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._cache.factory.factory import SharedInformerFactory
+    from masthead._client.client import Client
+    from masthead._controller.context import Context
+    from masthead._meta.object import Object
+    from masthead.metrics import Metrics
+
+__all__ = ["Recorder", "Services", "ThreadRunner", "utc_now"]
+
+
+def utc_now() -> datetime:
+    """The current time, which is written to the API."""
+    return datetime.now(UTC)
+
+
+class Recorder(Protocol):
+    """Records events; never blocks, and does not raise for what the API refuses."""
+
+    def record(
+        self,
+        obj: Object,
+        type: str,  # noqa: A002 - the name of the field
+        reason: str,
+        message: str,
+        *,
+        action: str = "",
+        related: Object | None = None,
+    ) -> None:
+        """Record an event about an object."""
+        ...
+
+
+class ThreadRunner(Protocol):
+    """Runs plain reconcile functions in threads, with a context that blocks."""
+
+    async def call(
+        self, function: Callable[..., object], context: Context[Object], arguments: tuple[object, ...]
+    ) -> object:
+        """Call a function with a blocking context and further arguments, and return what it returns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the controllers of a running manager share.
+
+    Attributes:
+        client: The client of the cluster.
+        factory: The informers.
+        recorder: Where events go.
+        threads: Runs plain functions.
+        metrics: Where to count.
+        clock: The time that is written to the API.
+        random: Returns numbers in [0, 1).
+    """
+
+    client: Client
+    factory: SharedInformerFactory
+    recorder: Recorder
+    threads: ThreadRunner
+    metrics: Metrics = NO_METRICS
+    clock: Callable[[], datetime] = utc_now
+    random: Callable[[], float] = field(default=random.random)
