@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from masthead._cache.callables import check_plain, is_coroutine_function
 from masthead._cache.factory.selection import Selection, checked, namespaces_of, resource_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._controller.predicates import PredicateLike
 
-__all__ = ["KindLike", "Mapper", "Owns", "Reads", "ReconcileFunction", "Role", "WatchSpec", "Watches", "kind_of"]
+__all__ = ["KindLike", "Mapper", "Owns", "Reads", "ReconcileFunction", "Role", "WatchSpec", "Watches", "kind_of", "positional_count"]
 
 T = TypeVar("T", bound=Object)
 
@@ -28,7 +28,6 @@ KindLike: TypeAlias = type[Object] | GroupVersionResource | str
 Mapper: TypeAlias = Callable[..., object]
 """Called with an object, and with the caches if it takes a second argument; returns what to reconcile."""
 Role: TypeAlias = Literal["for", "owns", "watches", "reads"]
-_PLURAL_PARTS: Final = (2, 3)
 
 
 def kind_of(given: KindLike) -> type[Object] | GroupVersionResource:
@@ -300,7 +299,7 @@ class ReconcileFunction:
                 value=given,
             )
         takes_object = len(parameters) == 2  # noqa: PLR2004
-        takes_missing = not takes_object or _accepts_none(parameters[1], function)
+        takes_missing = not takes_object or _accepts_none(parameters[1])
         return cls(given, is_coroutine_function(function), takes_object, takes_missing)
 
     def bind(self) -> Callable[..., object]:
@@ -336,7 +335,7 @@ def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[
     return found[1:] if is_method else found
 
 
-def _accepts_none(parameter: inspect.Parameter, function: Callable[..., object]) -> bool:
+def _accepts_none(parameter: inspect.Parameter) -> bool:
     """Whether a parameter says that it may be None; one without annotation does."""
     annotation = parameter.annotation
     if annotation is parameter.empty:
@@ -345,6 +344,14 @@ def _accepts_none(parameter: inspect.Parameter, function: Callable[..., object])
         # Evaluating it could fail: names that are imported for type checkers only.
         return "None" in annotation or "Optional" in annotation or annotation in {"Any", "object"}
     return annotation in {Any, object, None} or type(None) in getattr(annotation, "__args__", ())
+
+
+def positional_count(function: Callable[..., object]) -> int:
+    """How many arguments a function requires by position."""
+    try:
+        return len(_parameters_of(function, is_method=False))
+    except ValueError:  # some functions written in C have no signature
+        return 1
 
 
 def _title(given: object) -> str:

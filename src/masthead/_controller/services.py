@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from masthead.metrics import NO_METRICS
 
@@ -47,9 +47,21 @@ class ThreadRunner(Protocol):
     """Runs plain reconcile functions in threads, with a context that blocks."""
 
     async def call(
-        self, function: Callable[..., object], context: Context[Object], arguments: tuple[object, ...]
+        self,
+        function: Callable[..., object],
+        context: Context[Any],
+        arguments: tuple[object, ...],
+        limit: float | None,
     ) -> object:
-        """Call a function with a blocking context and further arguments, and return what it returns."""
+        """Call a function with a blocking context and further arguments, and return what it returns.
+
+        A thread cannot be cancelled: if the function takes longer than `limit` seconds, or the caller is cancelled, the
+        call still lasts until it returns.
+
+        Raises:
+            DeadlineError: If it took longer than `limit` seconds, once it has returned.
+            Exception: Whatever the function raises.
+        """
         ...
 
 

@@ -1,0 +1,200 @@
+"""A controller, as it is declared: what it reconciles, on which changes, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from masthead._cache.callables import check_plain
+from masthead._cache.factory.selection import Selection, checked, namespaces_of
+from masthead._controller.declarations import (
+    ReconcileFunction,
+    WatchSpec,
+    kind_of,
+    owned_specs,
+    read_specs,
+    watched_specs,
+)
+from masthead._controller.predicates import predicate_of
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
+    from masthead._controller.predicates import PredicateLike
+    from masthead._controller.requests import Request
+    from masthead._sansio.rate_limiters import QueueRateLimiter
+    from masthead._sansio.store import IndexFunc
+
+__all__ = ["DEFAULT_TIMEOUT", "Controller"]
+
+T = TypeVar("T", bound=Object)
+
+DEFAULT_TIMEOUT: Final = 300.0
+"""Seconds after which a reconcile counts as hung."""
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+
+
+@set_module("masthead")
+class Controller(Generic[T]):
+    """A controller, as it is declared; `Manager.controller` makes and registers one.
+
+    ::
+
+        @app.controller(Website, owns=[Deployment, Service], watches={Secret: sites_using_secret}, workers=4)
+        async def reconcile(ctx, site: Website) -> masthead.Result | None: ...
+
+    The contract:
+
+     1. An object is reconciled after it, or something that maps to it, has changed; one that was there before, after the
+        start. Changes that arrive while it waits are one reconcile.
+     2. One object is never reconciled twice at once.
+     3. A reconcile never sees a cache that is older than what the reconcile of the same object has written before.
+     4. The echo of its own writes does not reconcile an object again, unless something else has changed as well.
+     5. A reconcile that raises is repeated after a backoff, with its error as a reason. `TerminalError` is not repeated
+        before something changes, `TemporaryError` after its delay.
+     6. Nothing is lost when a watch breaks, a mapper or a reconcile raises, or the process is stopped: the next run begins
+        with all objects.
+
+    Args:
+        function: The reconciler: a function ``(ctx)`` or ``(ctx, obj)``, or a class, or an object, with such a method
+            ``reconcile``. A coroutine function runs on the event loop, a plain one in a thread, with a context that blocks.
+            It is called with None, or with the context alone, when the object is gone; a function whose annotation of the
+            object does not allow None is not called then.
+        kind: The kind to reconcile: a class, or a resource such as ``apps/v1/deployments``.
+        name: What logs, metrics and managed fields call it; the plural of the kind by default.
+        owns: Kinds of objects that the reconciled ones own.
+        watches: Other kinds, each with a function that says which objects to reconcile when one of them changes.
+        reads: Kinds that are only read from the cache.
+        indexers: What the reconciled objects are indexed by, for `CacheReader.by_index`.
+        workers: How many objects are reconciled at once.
+        predicate: Which changes of the reconciled objects count; see `masthead.predicates`.
+        namespace: Only objects of one namespace or of several; None for those of the manager.
+        label_selector: Only objects with such labels.
+        field_selector: Only objects with such fields.
+        resync: Seconds after which each object is reconciled again even if nothing changes; 0 for never.
+        timeout: Seconds after which a reconcile is cancelled, and repeated after a backoff; None for never. A plain
+            function cannot be cancelled: the timeout is logged and counted, and its object stays in flight.
+        rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
+        field_manager: Who owns the fields that it applies; the name by default.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+        SelectorError: If a selector is invalid.
+        UnknownKindError: If a class does not say where it is served.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., object] | type,
+        kind: type[T] | KindLike,
+        *,
+        name: str = "",
+        owns: Iterable[KindLike | Owns[Any]] = (),
+        watches: Mapping[Any, Mapper] | Iterable[Watches[Any]] = (),
+        reads: Iterable[KindLike | Reads[Any]] = (),
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        workers: int = 1,
+        predicate: PredicateLike | None = None,
+        namespace: str | Sequence[str] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resync: float = 0.0,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
+        field_manager: str = "",
+    ) -> None:
+        self._function = ReconcileFunction.of(function)
+        selection = checked(Selection(label_selector=label_selector, field_selector=field_selector))
+        primary = WatchSpec(
+            kind_of(kind),
+            "for",
+            predicate=predicate_of(predicate),
+            namespace=None if namespace is None else namespaces_of(namespace),
+            label_selector=selection.label_selector,
+            field_selector=selection.field_selector,
+        )
+        self._name = name or primary.resource.resource
+        if not _NAME.fullmatch(self._name):
+            raise InvalidValueError(
+                f"the name of a controller must be of lower-case letters, digits, '-' and '.', not {name!r}", value=name
+            )
+        others = [*owned_specs(owns), *watched_specs(watches), *read_specs(reads)]
+        self._specs = (primary, *others)
+        self._indexers = dict(indexers or {})
+        for each in self._indexers.values():
+            check_plain("an indexer", each)
+        self._workers = _whole_number("workers", workers)
+        self._resync = _seconds("resync", resync)
+        self._timeout = None if timeout is None else _seconds("timeout", timeout, positive=True)
+        self._rate_limiter = rate_limiter
+        self._field_manager = field_manager or self._name
+
+    @property
+    def name(self) -> str:
+        """What logs, metrics and managed fields call it."""
+        return self._name
+
+    @property
+    def function(self) -> ReconcileFunction:
+        """The reconciler."""
+        return self._function
+
+    @property
+    def specs(self) -> tuple[WatchSpec, ...]:
+        """The kinds that it watches and reads; first the one that it reconciles."""
+        return self._specs
+
+    @property
+    def primary(self) -> WatchSpec:
+        """The kind that it reconciles."""
+        return self._specs[0]
+
+    @property
+    def indexers(self) -> Mapping[str, IndexFunc[Any]]:
+        """What the reconciled objects are indexed by."""
+        return self._indexers
+
+    @property
+    def workers(self) -> int:
+        """How many objects are reconciled at once."""
+        return self._workers
+
+    @property
+    def resync(self) -> float:
+        """Seconds after which each object is reconciled again even if nothing changes; 0 for never."""
+        return self._resync
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which a reconcile is cancelled; None for never."""
+        return self._timeout
+
+    @property
+    def field_manager(self) -> str:
+        """Who owns the fields that it applies."""
+        return self._field_manager
+
+    def make_rate_limiter(self) -> QueueRateLimiter[Request] | None:
+        """A new rate limiter of failed reconciles; None for the queue's default."""
+        return None if self._rate_limiter is None else self._rate_limiter()
+
+    def __repr__(self) -> str:
+        return f"<Controller {self._name} of {self.primary.resource.group_resource}, {self._workers} workers>"
+
+
+def _whole_number(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidValueError(f"{name} is {value!r}; it must be a whole number, at least 1", value=value)
+    return value
+
+
+def _seconds(name: str, value: object, *, positive: bool = False) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not (0 <= float(value) < float("inf")) or (positive and not value):  # type: ignore[arg-type]
+        least = "more than 0" if positive else "0 or more"
+        raise InvalidValueError(f"{name} is {value!r}; it must be a number of seconds, {least}", value=value)
+    return float(value)  # type: ignore[arg-type]

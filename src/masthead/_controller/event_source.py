@@ -1,0 +1,205 @@
+"""From the events of an informer to requests: predicates, owners and mappers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from masthead._cache.informer.handlers import EventHandler
+from masthead._controller.declarations import positional_count
+from masthead._controller.predicates import ChangeEvent
+from masthead._controller.requests import Request
+from masthead._meta.gvk import GroupVersion
+from masthead._meta.object import Object
+from masthead._sansio.own_writes import ObjectChange
+from masthead._sansio.workqueue import LOW_PRIORITY
+from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._controller.cache_reader import CacheReader
+    from masthead._controller.declarations import WatchSpec
+    from masthead._meta.gvk import GroupVersionResource
+
+__all__ = ["EventSource", "Sink", "requests_of"]
+
+_log: Final = logging.getLogger("masthead.controller")
+
+
+class Sink(Protocol):
+    """Takes the requests of event sources."""
+
+    def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
+        """Reconcile an object; a change that is the echo of an own write does not count."""
+        ...
+
+    def mapping_failed(self, source: EventSource, key: str, error: Exception) -> None:
+        """A mapper has raised for an object."""
+        ...
+
+
+class EventSource(EventHandler[Object]):
+    """Receives the events of one informer, and enqueues the requests that they lead to.
+
+    Args:
+        controller: The name of the controller, for logs.
+        spec: What is watched.
+        primary: The resource that is reconciled, and its kind and scope.
+        reader: The caches, for mappers.
+        sink: Where requests go.
+    """
+
+    def __init__(
+        self, controller: str, spec: WatchSpec, owner: OwnerKind, reader: CacheReader, sink: Sink
+    ) -> None:
+        self.spec = spec
+        self._controller = controller
+        self._owner = owner
+        self._reader = reader
+        self._sink = sink
+        self._resource = str(spec.resource.group_resource)
+        self._takes_reader = spec.mapper is not None and positional_count(spec.mapper) > 1
+
+    @property
+    def resource(self) -> GroupVersionResource:
+        """The resource that is watched."""
+        return self.spec.resource
+
+    def on_add(self, obj: Object, is_initial: bool) -> None:
+        """An object was added."""
+        self.observe(ChangeEvent(None, obj, is_initial=is_initial))
+
+    def on_update(self, old: Object, new: Object) -> None:
+        """An object has changed, or is resynced."""
+        self.observe(ChangeEvent(old, new, is_resync=old is new))
+
+    def on_delete(self, obj: Object, final_state_known: bool) -> None:  # noqa: ARG002 - either way it is gone
+        """An object is gone."""
+        self.observe(ChangeEvent(obj, None))
+
+    def observe(self, event: ChangeEvent) -> None:
+        """Enqueue what an event leads to."""
+        if self.spec.predicate is not None and not self._passes(event):
+            return
+        obj = event.object
+        try:
+            requests = self._requests(event)
+        except Exception as error:  # noqa: BLE001 - a mapper is the user's
+            self._sink.mapping_failed(self, obj.key, error)
+            return
+        if not requests:
+            return
+        change = ObjectChange(
+            self._resource,
+            obj.key,
+            obj.metadata.uid,
+            "" if event.old is None else event.old.metadata.resource_version,
+            "" if event.new is None else event.new.metadata.resource_version,
+        )
+        # A resync is no change, and so no echo either.
+        counted = None if event.is_resync else change
+        priority = LOW_PRIORITY if event.is_initial or event.is_resync else 0
+        for request in requests:
+            self._sink.enqueue(request, counted, self._reason(event), priority)
+
+    def observe_again(self, obj: Object) -> None:
+        """Enqueue what an object leads to for which the mapper has raised before."""
+        try:
+            requests = set(self._mapped(obj))
+        except Exception as error:  # noqa: BLE001 - a mapper is the user's
+            self._sink.mapping_failed(self, obj.key, error)
+            return
+        for request in requests:
+            self._sink.enqueue(request, None, f"{self._resource} {obj.key} mapped again", 0)
+
+    def _passes(self, event: ChangeEvent) -> bool:
+        try:
+            return self.spec.predicate is None or self.spec.predicate(event)
+        except Exception:
+            _log.exception(
+                "controller %s: the predicate of %s raised for %s, which therefore counts as changed",
+                self._controller,
+                self._resource,
+                event.object.key,
+            )
+            return True
+
+    def _requests(self, event: ChangeEvent) -> set[Request] | tuple[Request]:
+        if self.spec.role == "for":
+            return (Request.of(event.object),)
+        # Before and after: an object may change hands.
+        objects = [each for each in (event.old, event.new) if each is not None]
+        if event.is_resync:
+            objects = objects[:1]
+        return {request for each in objects for request in self._mapped(each)}
+
+    def _mapped(self, obj: Object) -> Iterator[Request]:
+        if self.spec.role == "owns":
+            yield from self._owner.requests(obj, any_owner=self.spec.any_owner)
+        elif self.spec.mapper is not None:
+            found = self.spec.mapper(obj, self._reader) if self._takes_reader else self.spec.mapper(obj)
+            yield from requests_of(found)
+
+    def _reason(self, event: ChangeEvent) -> str:
+        what = (
+            "exists"
+            if event.is_initial
+            else "resynced"
+            if event.is_resync
+            else "added"
+            if event.old is None
+            else "deleted"
+            if event.new is None
+            else "changed"
+        )
+        return f"{self._resource} {event.object.key} {what}"
+
+
+class OwnerKind:
+    """The reconciled kind, as owner references name it.
+
+    Args:
+        group: Its group.
+        kind: Its kind; None if it is not known, so that any kind of the group counts that the cache has.
+        namespaced: Whether its objects are namespaced.
+    """
+
+    def __init__(self, group: str, kind: str | None, *, namespaced: bool) -> None:
+        self._group = group
+        self._kind = kind
+        self._namespaced = namespaced
+
+    def requests(self, obj: Object, *, any_owner: bool) -> Iterator[Request]:
+        """The owners of an object that are of this kind."""
+        for each in obj.metadata.owner_references:
+            if not any_owner and not each.controller:
+                continue
+            if each.kind == self._kind and GroupVersion.parse(each.api_version).group == self._group:
+                yield Request(obj.metadata.namespace if self._namespaced else "", each.name)
+
+
+def requests_of(found: object) -> Iterator[Request]:
+    """The requests that a mapper or a source has returned: requests, keys or objects, one or several, or None.
+
+    Raises:
+        InvalidValueError: If it is something else.
+    """
+    if found is None:
+        return
+    if isinstance(found, Request):
+        yield found
+    elif isinstance(found, Object):
+        yield Request.of(found)
+    elif isinstance(found, str):
+        yield Request.parse(found)
+    elif isinstance(found, Iterable):
+        for each in cast("Iterable[Any]", found):
+            yield from requests_of(each)
+    else:
+        raise InvalidValueError(
+            f"{found!r} does not say what to reconcile; return masthead.Request(namespace, name), a key such as "
+            "'namespace/name', an object, several of them, or None",
+            value=found,
+        )

@@ -1,0 +1,123 @@
+"""Calls a reconciler: with a timeout, on the loop or in a thread, and makes an outcome of whatever it does."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from masthead._controller.requests import Result
+from masthead.errors import DeadlineError, InvalidValueError, TerminalError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from masthead._controller.context import Context
+    from masthead._controller.controller import Controller
+    from masthead._controller.services import ThreadRunner
+    from masthead._meta.object import Object
+
+__all__ = ["Invocation", "Outcome"]
+
+ResultLabel: TypeAlias = Literal["success", "error", "requeue", "requeue_after"]
+_NOTHING: Final = Result()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a reconcile has ended.
+
+    Attributes:
+        result: What it returned.
+        error: What it raised; None if it succeeded.
+    """
+
+    result: Result = field(default=_NOTHING)
+    error: BaseException | None = None
+
+    @property
+    def label(self) -> ResultLabel:
+        """The value of the label ``result`` in metrics."""
+        if self.error is not None:
+            return "error"
+        if self.result.requeue_after is None:
+            return "success"
+        return "requeue_after" if self.result.requeue_after else "requeue"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether repeating it would not help."""
+        return isinstance(self.error, TerminalError)
+
+
+class Invocation:
+    """Calls the reconciler of a controller.
+
+    Args:
+        controller: The controller.
+        threads: Runs plain functions.
+
+    Raises:
+        Exception: Whatever the constructor of the reconciler's class raises.
+    """
+
+    def __init__(self, controller: Controller[Any], threads: ThreadRunner) -> None:
+        self._controller = controller
+        self._threads = threads
+        self._declared = controller.function
+        self._function = controller.function.bind()
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether it is called for objects that are gone."""
+        return self._declared.takes_missing
+
+    async def call(self, context: Context[Any], obj: Object | None) -> Outcome:
+        """Reconcile an object. Whatever the reconciler raises is the outcome's error.
+
+        Raises:
+            asyncio.CancelledError: If the caller is cancelled.
+        """
+        try:
+            returned = await self._call_in_time(context, obj)
+            return Outcome(_checked(returned))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # The reconciler awaited something that others have cancelled.
+            return Outcome(error=InvalidValueError(f"the reconcile was cancelled from within: {error}"))
+        except SystemExit as error:
+            return Outcome(error=InvalidValueError(f"the reconcile called sys.exit({error.code!r})"))
+        except Exception as error:  # noqa: BLE001 - the reconciler is the user's
+            return Outcome(error=error)
+
+    async def _call_in_time(self, context: Context[Any], obj: Object | None) -> object:
+        limit = self._controller.timeout
+        arguments = (obj,) if self._declared.takes_object else ()
+        if not self._declared.is_async:
+            return await self._threads.call(self._function, context, arguments, limit)
+        try:
+            async with asyncio.timeout(limit) as deadline:
+                return await cast("Awaitable[object]", self._function(context, *arguments))
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise DeadlineError(
+                f"the reconcile of {context.request} took longer than {limit:g} s, and was cancelled"
+            ) from None
+
+
+def _checked(returned: object) -> Result:
+    """What a reconciler has returned.
+
+    Raises:
+        InvalidValueError: If it is neither None nor a Result.
+    """
+    if returned is None:
+        return _NOTHING
+    if isinstance(returned, Result):
+        return returned
+    raise InvalidValueError(
+        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)", value=returned
+    )

@@ -1,0 +1,68 @@
+"""What a controller counts, by controller-runtime's names, and its slowest reconciles."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from masthead import metrics as names
+
+if TYPE_CHECKING:
+    from masthead._controller.requests import Request
+    from masthead.metrics import Metrics
+
+__all__ = ["LoopMetrics"]
+
+_SLOWEST: Final = 10
+
+
+class LoopMetrics:
+    """The instruments of one controller.
+
+    Attributes:
+        counts: Reconciles by result.
+        mapping_errors: Counts the errors of mappers.
+    """
+
+    def __init__(self, metrics: Metrics, controller: str, workers: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self.mapping_errors: Final = metrics.counter(names.MAPPING_ERRORS, controller=controller)
+        self._totals = {
+            result: metrics.counter(names.RECONCILE_TOTAL, controller=controller, result=result)
+            for result in names.RECONCILE_RESULTS
+        }
+        self._errors = metrics.counter(names.RECONCILE_ERRORS, controller=controller)
+        self._terminal_errors = metrics.counter(names.TERMINAL_RECONCILE_ERRORS, controller=controller)
+        self._times = metrics.histogram(names.RECONCILE_TIME, controller=controller)
+        self._active = metrics.gauge(names.ACTIVE_WORKERS, controller=controller)
+        metrics.gauge(names.MAX_CONCURRENT_RECONCILES, controller=controller).set(workers)
+        self._running = 0
+        self._slowest: list[tuple[float, str, str]] = []
+
+    def begin(self) -> None:
+        """A reconcile begins."""
+        self._running += 1
+        self._active.set(self._running)
+
+    def end(self, request: Request, id_: str, result: str, duration: float, *, is_terminal: bool) -> None:
+        """A reconcile has ended."""
+        self._running -= 1
+        self._active.set(self._running)
+        self.counts[result] += 1
+        self._totals[result].inc()
+        self._times.observe(duration)
+        if result == "error":
+            self._errors.inc()
+            if is_terminal:
+                self._terminal_errors.inc()
+        slow = (duration, request.key, id_)
+        if len(self._slowest) < _SLOWEST:
+            heapq.heappush(self._slowest, slow)
+        elif duration > self._slowest[0][0]:
+            heapq.heapreplace(self._slowest, slow)
+
+    @property
+    def slowest(self) -> list[str]:
+        """The slowest reconciles, for the debug page."""
+        return [f"{duration:.3f} s {key} ({id_})" for duration, key, id_ in sorted(self._slowest, reverse=True)]

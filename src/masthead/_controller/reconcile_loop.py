@@ -1,0 +1,423 @@
+"""A running controller: event sources, the queue, workers, and what follows a reconcile."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import secrets
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead._controller.cache_reader import CacheReader, informer_of
+from masthead._controller.context import Context
+from masthead._controller.event_source import EventSource, OwnerKind
+from masthead._controller.flight import Flight
+from masthead._controller.invocation import Invocation, Outcome
+from masthead._controller.loop_metrics import LoopMetrics
+from masthead._controller.logs import ReconcileLogger, reconcile_fields
+from masthead._controller.requests import Request, Result
+from masthead._meta.registry import registry
+from masthead._rest.write_observer import write_observer
+from masthead._sansio.own_writes import is_echo
+from masthead._workqueue.queue import WorkQueue
+from masthead.errors import (
+    ClosedError,
+    DeadlineError,
+    MastheadError,
+    QueueShutDownError,
+    TemporaryError,
+    TerminalError,
+    UnknownKindError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._cache.informer.registration import Registration
+    from masthead._controller.controller import Controller
+    from masthead._controller.services import Services
+    from masthead._sansio.own_writes import ObjectChange, OwnWrite
+
+__all__ = ["ReconcileLoop"]
+
+_log: Final = logging.getLogger("masthead.controller")
+_REASONS: Final = 5
+"""How many reasons of a reconcile are kept."""
+_WRITES: Final = 10_000
+"""How many objects' own writes are remembered whose events have not arrived; beyond, an unneeded reconcile may follow."""
+_FIRST_RETRY: Final = 1.0
+_LONGEST_RETRY: Final = 300.0
+"""Seconds until a mapper that has raised is called again."""
+
+
+class ReconcileLoop:
+    """Runs a controller until it is stopped.
+
+    ::
+
+        informers ──events──> sources ──requests──> queue ──> workers ──> reconcile
+                                                      ^                      │ writes
+                                                      └── retry, requeue ────┤
+        in flight until the caches show its writes <─────────────────────────┘
+
+    Args:
+        controller: What was declared.
+        services: What the controllers of a manager share.
+
+    Attributes:
+        queue: The keys to reconcile.
+        flights: The reconciles in flight, by request.
+    """
+
+    def __init__(self, controller: Controller[Any], services: Services) -> None:
+        self.controller: Final = controller
+        self._services = services
+        self._log = logging.getLogger(f"masthead.controller.{controller.name}")
+        self.metrics: Final = LoopMetrics(services.metrics, controller.name, controller.workers)
+        self.queue: Final = WorkQueue[Request](
+            controller.name, rate_limiter=controller.make_rate_limiter(), metrics=services.metrics
+        )
+        self.flights: Final[dict[Request, Flight]] = {}
+        informers = [(spec, informer_of(services.factory, spec)) for spec in controller.specs]
+        self._informers: list[SharedInformer[Any]] = [informer for _, informer in informers]
+        self.reader: Final = CacheReader(controller.name, informers, controller.indexers)
+        self._invocation: Invocation | None = None
+        self._registrations: list[Registration] = []
+        self._reasons: dict[Request, list[str]] = {}
+        self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
+        self._cleaned: set[tuple[str, str]] = set()
+        self._workers: list[asyncio.Task[None]] = []
+        self._settling: set[asyncio.Task[None]] = set()
+        self._failed_mappings: dict[tuple[int, str], int] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._ids = itertools.count(1)
+        self._run_id = secrets.token_hex(4)
+        self._is_started = False
+
+    # Its life.
+
+    async def start(self) -> None:
+        """Wait until the caches have synced, and start the workers.
+
+        Raises:
+            ClosedError: If an informer has stopped.
+            Exception: Whatever the constructor of the reconciler's class raises.
+        """
+        self._invocation = Invocation(self.controller, self._services.threads)
+        for informer in self._informers:
+            await informer.wait_synced()
+        owner = await self._owner_kind()
+        for spec, informer in zip(self.controller.specs, self._informers, strict=True):
+            if spec.role == "reads":
+                continue
+            source = EventSource(self.controller.name, spec, owner, self.reader, self)
+            resync = self.controller.resync if spec.role == "for" else 0.0
+            name = f"{self.controller.name} {spec.role}"
+            self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
+        loop = asyncio.get_running_loop()
+        for number in range(self.controller.workers):
+            name = f"masthead controller {self.controller.name} worker {number}"
+            self._workers.append(loop.create_task(self._work(), name=name))
+        self._is_started = True
+        self._log.info(
+            "controller %s started with %d workers, %d objects",
+            self.controller.name,
+            self.controller.workers,
+            len(self._informers[0].indexer),
+        )
+
+    @property
+    def is_started(self) -> bool:
+        """Whether its workers run."""
+        return self._is_started
+
+    async def drain(self, timeout: float) -> bool:
+        """Take no more keys, and wait until no reconcile is running.
+
+        Args:
+            timeout: For how many seconds.
+
+        Returns:
+            Whether none is running any more.
+        """
+        for each in self._registrations:
+            each.leave()
+        self.queue.shut_down()
+        while self.queue.stats().ready and (request := await self._take_nowait()) is not None:
+            self.queue.done(request)
+        workers = [each for each in self._workers if not each.done()]
+        if workers:
+            await asyncio.wait(workers, timeout=timeout)
+        return all(each.done() for each in self._workers)
+
+    async def _take_nowait(self) -> Request | None:
+        """Discard a key that nobody will reconcile any more: the next run begins with all objects."""
+        try:
+            return await self.queue.get()
+        except QueueShutDownError:
+            return None
+
+    async def stop(self) -> None:
+        """Cancel what is running, and wait until nothing of it is left."""
+        self._is_started = False
+        self.queue.shut_down()
+        for timer in self._timers:
+            timer.cancel()
+        tasks = [*self._workers, *self._settling]
+        for each in tasks:
+            each.cancel()
+        for each in self._registrations:
+            each.leave()
+        if tasks:
+            await asyncio.wait(tasks)
+        for each in self._registrations:
+            await each.remove()
+        self._registrations.clear()
+        self.flights.clear()
+
+    # What happens meanwhile.
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left to do now: no key is enqueued or in flight, and no event waits for its handler."""
+        if not self._is_started or self.flights or self.queue.stats().ready:
+            return False
+        return not any(each.pending for each in self._registrations) and all(
+            each.has_synced for each in self._registrations
+        )
+
+    def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
+        """Reconcile an object; a change that is the echo of an own write does not count."""
+        flight = self.flights.get(request)
+        if flight is not None:
+            flight.hold(change)
+            self._note(request, reason)
+            return
+        if change is not None and self._is_echo(request, change):
+            return
+        self._note(request, reason)
+        self.queue.add(request, priority=priority)
+
+    def mapping_failed(self, source: EventSource, key: str, error: Exception) -> None:
+        """Log the error of a mapper, and call it again later with the object as it is then."""
+        failed = (id(source), key)
+        attempt = self._failed_mappings.get(failed, 0)
+        self._failed_mappings[failed] = attempt + 1
+        delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2**attempt)
+        self.metrics.mapping_errors.inc()
+        self._log.error(
+            "controller %s: the mapper of %s raised for %s, and is called again in %g s: %s",
+            self.controller.name,
+            source.resource.group_resource,
+            key,
+            delay,
+            error,
+            exc_info=None if isinstance(error, MastheadError) else error,
+        )
+
+        def retry() -> None:
+            self._timers.discard(timer)
+            namespace, _, name = key.rpartition("/")
+            obj = self.reader.get(source.spec.kind, name, namespace)
+            if obj is None or not self._is_started:
+                self._failed_mappings.pop(failed, None)
+                return
+            before = self._failed_mappings[failed]
+            source.observe_again(obj)
+            if self._failed_mappings.get(failed) == before:
+                del self._failed_mappings[failed]
+
+        timer = asyncio.get_running_loop().call_later(delay, retry)
+        self._timers.add(timer)
+
+    # Workers.
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                request = await self.queue.get()
+            except QueueShutDownError:
+                return
+            flight = self._begin(request)
+            outcome = Outcome(error=asyncio.CancelledError())
+            try:
+                outcome = await self._reconcile(flight)
+            except Exception as error:
+                # A defect of the loop itself must not end the worker.
+                self._log.exception("controller %s: %s", self.controller.name, request)
+                outcome = Outcome(error=error)
+            finally:
+                self._end(flight, outcome)
+
+    def _begin(self, request: Request) -> Flight:
+        flight = Flight(
+            request,
+            f"{self._run_id}-{next(self._ids):x}",
+            asyncio.get_running_loop().time(),
+            self.reader,
+            self._services.client.rest,
+            attempt=self.queue.num_requeues(request),
+            reasons=tuple(self._reasons.pop(request, ())),
+        )
+        self.flights[request] = flight
+        self.metrics.begin()
+        return flight
+
+    async def _reconcile(self, flight: Flight) -> Outcome:
+        invocation = self._invocation
+        if invocation is None:
+            raise ClosedError(f"controller {self.controller.name} is not started")
+        request = flight.request
+        obj = self._informers[0].indexer.get_by_key(request.key)
+        if obj is None and not invocation.takes_missing:
+            return Outcome()
+        with reconcile_fields(
+            controller=self.controller.name, object=request.key, reconcile_id=flight.id
+        ) as fields:
+            observing = write_observer.set(flight.observe)
+            try:
+                context: Context[Any] = Context(
+                    self._services,
+                    self.reader,
+                    flight,
+                    obj,
+                    ReconcileLogger(self._log, fields),
+                    field_manager=self.controller.field_manager,
+                    cleaned=self._cleaned,
+                )
+                outcome = await invocation.call(context, obj)
+                self._log_outcome(flight, outcome)
+                return outcome
+            finally:
+                write_observer.reset(observing)
+
+    def _end(self, flight: Flight, outcome: Outcome) -> None:
+        duration = asyncio.get_running_loop().time() - flight.started
+        self.metrics.end(flight.request, flight.id, outcome.label, duration, is_terminal=outcome.is_terminal)
+        if not self._is_cancelled(outcome):
+            self._follow_up(flight, outcome)
+        if self._is_started and flight.writes and not flight.is_visible:
+            task = asyncio.get_running_loop().create_task(self._settle(flight))
+            self._settling.add(task)
+            task.add_done_callback(self._settling.discard)
+        else:
+            self._complete(flight)
+
+    def _is_cancelled(self, outcome: Outcome) -> bool:
+        return isinstance(outcome.error, asyncio.CancelledError)
+
+    def _follow_up(self, flight: Flight, outcome: Outcome) -> None:
+        """Enqueue what a reconcile asks for, or what its failure does."""
+        request, error = flight.request, outcome.error
+        if isinstance(error, TemporaryError):
+            self._note(request, f"retry after {error}")
+            self.queue.add_after(request, error.delay)
+        elif isinstance(error, TerminalError):
+            self.queue.forget(request)
+        elif error is not None:
+            self._note(request, f"retry after {type(error).__name__}: {error}")
+            self.queue.add_rate_limited(request)
+        else:
+            self.queue.forget(request)
+            self._requeue(request, outcome.result)
+
+    def _requeue(self, request: Request, result: Result) -> None:
+        if result.requeue_after is not None:
+            self._note(request, f"requeued after {result.requeue_after:g} s")
+            self.queue.add_after(request, result.requeue_after, priority=result.priority or 0)
+
+    async def _settle(self, flight: Flight) -> None:
+        """Keep an object in flight until the caches show what its reconcile has written."""
+        try:
+            await flight.wait_visible()
+        except DeadlineError as error:
+            self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, error)
+            flight.is_rerun_needed = True
+        except ClosedError:
+            return  # the manager stops
+        finally:
+            self._complete(flight)
+
+    def _complete(self, flight: Flight) -> None:
+        request = flight.request
+        self.flights.pop(request, None)
+        proven = [each for each in flight.writes if each.replaced is not None or not each.version]
+        if proven:
+            self._writes[request] = proven
+            self._writes.move_to_end(request)
+            if len(self._writes) > _WRITES:
+                self._writes.popitem(last=False)
+        else:
+            self._writes.pop(request, None)
+        if flight.has_foreign_changes():
+            self.queue.add(request)
+        self.queue.done(request)
+
+    # Inside.
+
+    def _is_echo(self, request: Request, change: ObjectChange) -> bool:
+        writes = self._writes.get(request)
+        if writes is None or not is_echo(change, writes):
+            return False
+        left = [
+            each
+            for each in writes
+            if each.uid != change.uid or (each.version != change.new and bool(change.new))
+        ]
+        if left:
+            self._writes[request] = left
+        else:
+            del self._writes[request]
+        return True
+
+    def _note(self, request: Request, reason: str) -> None:
+        known = self._reasons.setdefault(request, [])
+        if reason not in known:
+            known.append(reason)
+            del known[:-_REASONS]
+
+    def _log_outcome(self, flight: Flight, outcome: Outcome) -> None:
+        error = outcome.error
+        if error is None:
+            self._log.debug("reconciled %s", flight.request)
+            return
+        expected = isinstance(error, MastheadError) or self._is_cancelled(outcome)
+        level = logging.INFO if isinstance(error, TemporaryError) else logging.ERROR
+        self._log.log(
+            level,
+            "reconcile of %s failed (attempt %d): %s",
+            flight.request,
+            flight.attempt + 1,
+            error if isinstance(error, MastheadError) else repr(error),
+            exc_info=None if expected else error,
+        )
+
+    async def _owner_kind(self) -> OwnerKind:
+        """The reconciled kind, as owner references name it."""
+        primary = self.controller.primary
+        group = primary.resource.group
+        if isinstance(primary.kind, type) and primary.kind.RESOURCE is not None:
+            return OwnerKind(group, primary.kind.GVK.kind, namespaced=primary.kind.RESOURCE.namespaced)
+        try:
+            kind = registry.object_class(registry.kind_of(primary.resource))
+        except UnknownKindError:
+            found = await self._services.client.mapper.find(str(primary.resource))
+            return OwnerKind(group, found.kind, namespaced=found.namespaced)
+        is_namespaced = kind.RESOURCE is None or bool(kind.RESOURCE.namespaced)
+        return OwnerKind(group, kind.GVK.kind, namespaced=is_namespaced)
+
+    def describe(self) -> Mapping[str, object]:
+        """What it is doing, for the debug page."""
+        now = asyncio.get_running_loop().time()
+        stats = self.queue.stats()
+        return {
+            "workers": self.controller.workers,
+            "queue": {"ready": stats.ready, "delayed": stats.delayed, "processing": stats.processing},
+            "in flight": {
+                str(each.request): f"{now - each.started:.3f} s" for each in self.flights.values()
+            },
+            "slowest": self.metrics.slowest,
+            "reconciles": dict(self.metrics.counts),
+        }
