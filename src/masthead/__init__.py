@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from masthead import errors as errors
     from masthead import meta as meta
     from masthead import metrics as metrics
+    from masthead import predicates as predicates
     from masthead import printers as printers
     from masthead import record as record
     from masthead import rest as rest
@@ -55,12 +56,21 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
+    from masthead._controller.cache_reader import CacheReader as CacheReader
+    from masthead._controller.controller import Controller as Controller
+    from masthead._controller.declarations import Owns as Owns
+    from masthead._controller.declarations import Reads as Reads
+    from masthead._controller.declarations import Watches as Watches
     from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
     from masthead._controller.log_formatters import TextFormatter as TextFormatter
     from masthead._controller.logs import ReconcileFilter as ReconcileFilter
     from masthead._controller.logs import setup_logging as setup_logging
+    from masthead._controller.manager import Manager as Manager
     from masthead._controller.options import RunOptions as RunOptions
     from masthead._controller.options import RunOverrides as RunOverrides
+    from masthead._controller.requests import Request as Request
+    from masthead._controller.requests import Result as Result
+    from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.object import Object as Object
@@ -112,6 +122,8 @@ if TYPE_CHECKING:
     from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
+    from masthead.errors import TemporaryError as TemporaryError
+    from masthead.errors import TerminalError as TerminalError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 
@@ -159,6 +171,18 @@ _HOMES = {
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "Config": "masthead._config.model",
+    "Manager": "masthead._controller.manager",
+    "ManagerRuntime": "masthead._controller.runtime",
+    "Controller": "masthead._controller.controller",
+    "Request": "masthead._controller.requests",
+    "Result": "masthead._controller.requests",
+    "Owns": "masthead._controller.declarations",
+    "Watches": "masthead._controller.declarations",
+    "Reads": "masthead._controller.declarations",
+    "CacheReader": "masthead._controller.cache_reader",
+    "predicates": "masthead",
+    "TemporaryError": "masthead.errors",
+    "TerminalError": "masthead.errors",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",
     "ApplyConflictError": "masthead.errors",

@@ -14,6 +14,7 @@ from masthead._lazy import exports
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
     from masthead import conditions as conditions
+    from masthead import predicates as predicates
     from masthead._cache.factory.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._cache.factory.informers import Informers as Informers
     from masthead._cache.factory.selection import Selection as Selection
@@ -53,6 +54,16 @@ if TYPE_CHECKING:
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
     from masthead._config.model import Config as Config
+    from masthead._controller.cache_reader import CacheReader as CacheReader
+    from masthead._controller.context import Context as Context
+    from masthead._controller.controller import Controller as Controller
+    from masthead._controller.declarations import Owns as Owns
+    from masthead._controller.declarations import Reads as Reads
+    from masthead._controller.declarations import Watches as Watches
+    from masthead._controller.manager import Manager as Manager
+    from masthead._controller.requests import Request as Request
+    from masthead._controller.requests import Result as Result
+    from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.rest_mapper import RestMapper as RestMapper
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
@@ -89,6 +100,8 @@ if TYPE_CHECKING:
     from masthead.errors import QueueShutDownError as QueueShutDownError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
+    from masthead.errors import TemporaryError as TemporaryError
+    from masthead.errors import TerminalError as TerminalError
     from masthead.metrics import PrometheusMetrics as PrometheusMetrics
 
 _HOMES = {
@@ -137,6 +150,19 @@ _HOMES = {
     "Watch": "masthead._client.watch",
     "WorkQueue": "masthead._workqueue.queue",
     "Config": "masthead._config.model",
+    "Manager": "masthead._controller.manager",
+    "ManagerRuntime": "masthead._controller.runtime",
+    "Controller": "masthead._controller.controller",
+    "Request": "masthead._controller.requests",
+    "Result": "masthead._controller.requests",
+    "Owns": "masthead._controller.declarations",
+    "Watches": "masthead._controller.declarations",
+    "Reads": "masthead._controller.declarations",
+    "CacheReader": "masthead._controller.cache_reader",
+    "Context": "masthead._controller.context",
+    "predicates": "masthead",
+    "TemporaryError": "masthead.errors",
+    "TerminalError": "masthead.errors",
     "DiscoveryClient": "masthead._discovery.client",
     "RestMapper": "masthead._discovery.rest_mapper",
     "AlreadyExistsError": "masthead.errors",

@@ -165,6 +165,12 @@ RECONCILE_PANICS: Final = Metric(
     "Number of reconciles that raised something other than an Exception, or returned no valid result.",
     _CONTROLLER,
 )
+MAPPING_ERRORS: Final = Metric(
+    "masthead_controller_mapping_errors_total",
+    "counter",
+    "Number of errors of the functions that map objects to requests.",
+    _CONTROLLER,
+)
 RECONCILE_TIMEOUTS: Final = Metric(
     "controller_runtime_reconcile_timeouts_total",
     "counter",
@@ -299,6 +305,7 @@ CONTROLLER_METRICS: Final = (
     TERMINAL_RECONCILE_ERRORS,
     RECONCILE_PANICS,
     RECONCILE_TIMEOUTS,
+    MAPPING_ERRORS,
     RECONCILE_TIME,
     MAX_CONCURRENT_RECONCILES,
     ACTIVE_WORKERS,

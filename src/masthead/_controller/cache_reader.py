@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from masthead._cache.factory.selection import resource_of
 from masthead._controller.declarations import kind_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.factory.factory import SharedInformerFactory
     from masthead._cache.informer.informer import SharedInformer
+    from masthead._cache.store.indexer import Indexer
     from masthead._cache.store.lister import Lister
     from masthead._client.options import LabelSelection
     from masthead._controller.declarations import KindLike, WatchSpec
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["OWNER_INDEX", "CacheReader", "informer_of"]
 
 T = TypeVar("T", bound=Object)
+V = TypeVar("V")
+ListOf: TypeAlias = list[V]  # the class below has a method of that name
 
 OWNER_INDEX: Final = "masthead.controller/owner"
 """The index of owned objects: by the uids of their owners."""
@@ -101,7 +105,7 @@ class CacheReader:
         *,
         namespace: str | None = None,
         label_selector: LabelSelection | None = None,
-    ) -> list[T]:
+    ) -> ListOf[T]:
         """List objects.
 
         Args:
@@ -124,7 +128,7 @@ class CacheReader:
             found |= {each.key: each for each in listed}
         return list(found.values())
 
-    def by_index(self, kind: type[T] | KindLike, index: str, value: str) -> list[T]:
+    def by_index(self, kind: type[T] | KindLike, index: str, value: str) -> ListOf[T]:
         """List the objects that an index has under a value.
 
         Raises:
@@ -136,7 +140,7 @@ class CacheReader:
             found |= {each.key: each for each in informer.indexer.by_index(self._index(index), value)}
         return list(found.values())
 
-    def owned(self, kind: type[T] | KindLike, owner: Object) -> list[T]:
+    def owned(self, kind: type[T] | KindLike, owner: Object) -> ListOf[T]:
         """List the objects that an object owns.
 
         Raises:
@@ -165,17 +169,17 @@ class CacheReader:
         """Whether there is a cache of a resource, such as ``deployments.apps``."""
         return resource in self._by_resource
 
-    async def wait_visible(self, write: OwnWrite, timeout: float) -> None:
+    async def wait_visible(self, write: OwnWrite, within: float) -> None:
         """Wait until all caches that should have a write are at least as new.
 
         Raises:
-            DeadlineError: If that takes longer than `timeout` seconds.
+            DeadlineError: If that takes longer than `within` seconds.
             ClosedError: If an informer has stopped.
         """
         for informer in self._by_resource.get(write.resource, ()):
-            await informer.wait_until(lambda _, each=informer: _shows(each, write), timeout)
+            await informer.wait_until(partial(_is_shown, informer, write), within)
 
-    def _of(self, kind: KindLike) -> list[SharedInformer[Any]]:
+    def _of(self, kind: KindLike) -> ListOf[SharedInformer[Any]]:
         resource = self._resource(kind).group_resource
         found = self._by_resource.get(str(resource))
         if not found:
@@ -191,6 +195,10 @@ class CacheReader:
 
     def _resource(self, kind: KindLike) -> GroupVersionResource:
         return resource_of(kind_of(kind))
+
+
+def _is_shown(informer: SharedInformer[Any], write: OwnWrite, _: Indexer[Any]) -> bool:
+    return _shows(informer, write)
 
 
 def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:

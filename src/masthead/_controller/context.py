@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from masthead._cache.factory.selection import resource_of
 from masthead._controller.finalization import add_finalizer, remove_finalizer
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 T = TypeVar("T", bound=Object)
+ListOf: TypeAlias = list[T]  # the class below has a method of that name
 K = TypeVar("K", bound=Object)
 
 _ATTEMPTS: Final = 5
@@ -82,7 +83,7 @@ class Context(Generic[T]):
         return self._flight.request
 
     @property
-    def object(self) -> T | None:
+    def obj(self) -> T | None:
         """The object as the cache had it when the reconcile began; None if it is gone."""
         return self._object
 
@@ -140,7 +141,7 @@ class Context(Generic[T]):
         *,
         namespace: str | None = None,
         label_selector: LabelSelection | None = None,
-    ) -> list[K]:
+    ) -> ListOf[K]:
         """List objects from the cache; never older than what this reconcile has written.
 
         Args:
@@ -155,7 +156,7 @@ class Context(Generic[T]):
         """
         await self._flight.wait_visible()
         where = (self.request.namespace if namespace is None else namespace) or None
-        return cast("list[K]", self._reader.list(kind, namespace=where, label_selector=label_selector))
+        return cast("ListOf[K]", self._reader.list(kind, namespace=where, label_selector=label_selector))
 
     async def owned(self, kind: type[K] | KindLike) -> Sequence[K]:
         """List the objects of a kind that the reconciled object owns, from the cache.
@@ -200,7 +201,11 @@ class Context(Generic[T]):
         manager = field_manager or self._field_manager
         cached = self._cached(wanted)
         # A cache that is behind one's own write would compare with the past.
-        if cached is not None and not self._flight.has_written(wanted) and is_applied(cached, wanted, manager):
+        if (
+            cached is not None
+            and not self._flight.has_written(wanted)
+            and is_applied(cached, wanted, manager)
+        ):
             return cast("K", cached)
         resource = self._resource_of(wanted)
         if cached is not None:
@@ -232,7 +237,7 @@ class Context(Generic[T]):
 
     def record(
         self,
-        type: str,  # noqa: A002 - the name of the field
+        type: str,
         reason: str,
         message: str,
         *,
@@ -261,7 +266,7 @@ class Context(Generic[T]):
 
     def condition(
         self,
-        type: str,  # noqa: A002 - the name of the field
+        type: str,
         status: bool | ConditionStatus,
         reason: str,
         message: str = "",
@@ -442,7 +447,9 @@ class Context(Generic[T]):
         if not isinstance(cast("object", given), Object):
             raise InvalidValueError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
         if not given.metadata.name:
-            raise InvalidValueError(f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key)
+            raise InvalidValueError(
+                f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key
+            )
         owner = self._latest if owned else None
         if owned and owner is None:
             raise InvalidValueError(
@@ -457,7 +464,7 @@ class Context(Generic[T]):
             return None
         if not self._reader.holds(str(target.group_resource)):
             return None
-        found = self._reader.get(target, wanted.metadata.name, wanted.metadata.namespace)
+        found: Object | None = self._reader.get(target, wanted.metadata.name, wanted.metadata.namespace)
         return found if found is not None and type(found).api_type is type(wanted).api_type else None
 
     def _resource_of(self, obj: Object) -> ResourceClient[Any]:
@@ -476,4 +483,3 @@ def _status_subresource(obj: Object) -> str:
     """``status`` if the kind has that subresource, or if nothing is known about it."""
     resource = type(obj).RESOURCE
     return "" if resource is not None and resource.subresource("status") is None else "status"
-

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from masthead._cache.callables import check_plain
@@ -22,6 +21,8 @@ from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
     from masthead._controller.predicates import PredicateLike
@@ -120,7 +121,8 @@ class Controller(Generic[T]):
         self._name = name or primary.resource.resource
         if not _NAME.fullmatch(self._name):
             raise InvalidValueError(
-                f"the name of a controller must be of lower-case letters, digits, '-' and '.', not {name!r}", value=name
+                f"the name of a controller must be of lower-case letters, digits, '-' and '.', not {name!r}",
+                value=name,
             )
         others = [*owned_specs(owns), *watched_specs(watches), *read_specs(reads)]
         self._specs = (primary, *others)

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._controller.predicates import PredicateLike
 
-__all__ = ["KindLike", "Mapper", "Owns", "Reads", "ReconcileFunction", "Role", "WatchSpec", "Watches", "kind_of", "positional_count"]
+__all__ = [
+    "KindLike",
+    "Mapper",
+    "Owns",
+    "Reads",
+    "ReconcileFunction",
+    "Role",
+    "WatchSpec",
+    "Watches",
+    "kind_of",
+    "positional_count",
+]
 
 T = TypeVar("T", bound=Object)
 
@@ -298,7 +309,7 @@ class ReconcileFunction:
                 "reconcile(ctx, obj)",
                 value=given,
             )
-        takes_object = len(parameters) == 2  # noqa: PLR2004
+        takes_object = len(parameters) == 2
         takes_missing = not takes_object or _accepts_none(parameters[1])
         return cls(given, is_coroutine_function(function), takes_object, takes_missing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._cache.informer.handlers import EventHandler
 from masthead._controller.declarations import positional_count
@@ -117,7 +117,7 @@ class EventSource(EventHandler[Object]):
     def _passes(self, event: ChangeEvent) -> bool:
         try:
             return self.spec.predicate is None or self.spec.predicate(event)
-        except Exception:
+        except Exception:  # noqa: BLE001 - a predicate is the user's
             _log.exception(
                 "controller %s: the predicate of %s raised for %s, which therefore counts as changed",
                 self._controller,
@@ -195,7 +195,7 @@ def requests_of(found: object) -> Iterator[Request]:
     elif isinstance(found, str):
         yield Request.parse(found)
     elif isinstance(found, Iterable):
-        for each in cast("Iterable[Any]", found):
+        for each in found:
             yield from requests_of(each)
     else:
         raise InvalidValueError(

@@ -37,8 +37,7 @@ class Flight:
         started: When it began, in seconds of the loop's clock.
         attempt: How often the reconcile has failed since it last succeeded.
         reasons: Why it runs.
-        priority: The priority that it was taken from the queue with.
-        is_rerun_needed: Whether something has changed meanwhile that is certainly not its own write.
+        writes: What it has written, as far as a cache shows it.
     """
 
     __slots__ = (
@@ -47,8 +46,6 @@ class Flight:
         "_rest",
         "attempt",
         "id",
-        "is_rerun_needed",
-        "priority",
         "reasons",
         "request",
         "started",
@@ -65,19 +62,16 @@ class Flight:
         *,
         attempt: int = 0,
         reasons: tuple[str, ...] = (),
-        priority: int = 0,
     ) -> None:
         self.request = request
         self.id = id_
         self.started = started
         self.attempt = attempt
         self.reasons = reasons
-        self.priority = priority
-        self.is_rerun_needed = False
         self.writes: list[OwnWrite] = []
         self._reader = reader
         self._rest = rest
-        self._held: list[ObjectChange] = []
+        self._held: list[tuple[ObjectChange | None, str]] = []
 
     def observe(self, rest: RestClient, call: Call, response: Response) -> None:
         """Note a write of this reconcile."""
@@ -88,22 +82,19 @@ class Flight:
         if write is not None and self._reader.holds(write.resource):
             self.writes.append(write)
 
-    def hold(self, change: ObjectChange | None) -> None:
-        """Keep a change of an object until it is known whether it is an own write; None for another reason to rerun."""
-        if change is None or len(self._held) >= _HELD:
-            self.is_rerun_needed = True
-        elif not self.is_rerun_needed:
-            self._held.append(change)
+    def hold(self, change: ObjectChange | None, reason: str) -> None:
+        """Keep a change until it is known whether it is an own write; None for another reason to rerun."""
+        # Beyond the limit it does not matter whose changes they are.
+        self._held.append((change if len(self._held) < _HELD else None, reason))
+        del self._held[_HELD + 1 :]
 
-    def has_foreign_changes(self) -> bool:
-        """Whether something has changed meanwhile that is not an own write."""
-        return self.is_rerun_needed or any(not is_echo(each, self.writes) for each in self._held)
+    def foreign_changes(self) -> list[str]:
+        """The reasons to reconcile the object again: what has changed meanwhile, and is not an own write."""
+        return [reason for change, reason in self._held if change is None or not is_echo(change, self.writes)]
 
     def has_written(self, obj: Object) -> bool:
         """Whether this reconcile has written an object."""
-        return any(
-            each.key == obj.key and not self._reader.is_visible(each) for each in self.writes
-        )
+        return any(each.key == obj.key and not self._reader.is_visible(each) for each in self.writes)
 
     @property
     def is_visible(self) -> bool:

@@ -119,5 +119,6 @@ def _checked(returned: object) -> Result:
     if isinstance(returned, Result):
         return returned
     raise InvalidValueError(
-        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)", value=returned
+        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)",
+        value=returned,
     )

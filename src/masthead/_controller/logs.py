@@ -79,7 +79,7 @@ class reconcile_fields:  # noqa: N801 - used as a function, and faster than a ge
 
     __slots__ = ("_fields", "_token")
 
-    def __init__(self, *, controller: str, object: str, reconcile_id: str) -> None:  # noqa: A002
+    def __init__(self, *, controller: str, object: str, reconcile_id: str) -> None:
         self._fields = ReconcileFields(controller, object, reconcile_id)
         self._token: Token[ReconcileFields | None] | None = None
 
@@ -142,7 +142,7 @@ class _MastheadHandler(logging.StreamHandler["TextIO"]):
 
 @set_module("masthead")
 def setup_logging(
-    format: LogFormat = "",  # noqa: A002 - the word that everybody looks for
+    format: LogFormat = "",
     level: str | int = "INFO",
     *,
     stream: TextIO | None = None,

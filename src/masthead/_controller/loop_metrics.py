@@ -65,4 +65,6 @@ class LoopMetrics:
     @property
     def slowest(self) -> list[str]:
         """The slowest reconciles, for the debug page."""
-        return [f"{duration:.3f} s {key} ({id_})" for duration, key, id_ in sorted(self._slowest, reverse=True)]
+        return [
+            f"{duration:.3f} s {key} ({id_})" for duration, key, id_ in sorted(self._slowest, reverse=True)
+        ]

@@ -83,7 +83,7 @@ def parse_path(path: str) -> ObjectPath | None:
             return None
     namespace = ""
     # The subresources of a namespace look like the collections of resources in it.
-    if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:  # noqa: PLR2004
+    if len(rest) > 2 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
         namespace, rest = rest[1], rest[2:]
     if not rest or not rest[0]:
         return None
@@ -102,12 +102,21 @@ def own_write_of(call: Call, response: Response) -> OwnWrite | None:
         answer = typeinfo.decode_json(response.body, _Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    found = answer.metadata
     if answer.kind == "Status":
-        uid = answer.details.uid if answer.details is not None else ""
-        if call.method != "DELETE" or not uid:
-            return None
-        return OwnWrite(where.resource, _key(where.namespace, where.name), uid, None, "")
+        return _removal(call, where, answer)
+    return _write(call, response, where, answer.metadata)
+
+
+def _removal(call: Call, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
+    """The write of a delete that was answered with a Status."""
+    uid = answer.details.uid if answer.details is not None else ""
+    if call.method != "DELETE" or not uid:
+        return None
+    return OwnWrite(where.resource, _key(where.namespace, where.name), uid, None, "")
+
+
+def _write(call: Call, response: Response, where: ObjectPath, found: _Metadata) -> OwnWrite | None:
+    """The write of a call that was answered with the object."""
     name = where.name or found.name
     if not name or not found.uid or not found.resource_version:
         return None

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._cache.callables import check_plain
-from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from masthead._meta.object import Object
 
 __all__ = [
     "ChangeEvent",

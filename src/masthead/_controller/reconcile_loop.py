@@ -14,8 +14,8 @@ from masthead._controller.context import Context
 from masthead._controller.event_source import EventSource, OwnerKind
 from masthead._controller.flight import Flight
 from masthead._controller.invocation import Invocation, Outcome
-from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
+from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.requests import Request, Result
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
     from masthead._controller.services import Services
+    from masthead._meta.object import Object
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
 
 __all__ = ["ReconcileLoop"]
@@ -133,11 +134,11 @@ class ReconcileLoop:
         """Whether its workers run."""
         return self._is_started
 
-    async def drain(self, timeout: float) -> bool:
+    async def drain(self, within: float) -> bool:
         """Take no more keys, and wait until no reconcile is running.
 
         Args:
-            timeout: For how many seconds.
+            within: For how many seconds.
 
         Returns:
             Whether none is running any more.
@@ -145,11 +146,11 @@ class ReconcileLoop:
         for each in self._registrations:
             each.leave()
         self.queue.shut_down()
-        while self.queue.stats().ready and (request := await self._take_nowait()) is not None:
+        while len(self.queue) and (request := await self._take_nowait()) is not None:
             self.queue.done(request)
         workers = [each for each in self._workers if not each.done()]
         if workers:
-            await asyncio.wait(workers, timeout=timeout)
+            await asyncio.wait(workers, timeout=within)
         return all(each.done() for each in self._workers)
 
     async def _take_nowait(self) -> Request | None:
@@ -166,8 +167,8 @@ class ReconcileLoop:
         for timer in self._timers:
             timer.cancel()
         tasks = [*self._workers, *self._settling]
-        for each in tasks:
-            each.cancel()
+        for task in tasks:
+            task.cancel()
         for each in self._registrations:
             each.leave()
         if tasks:
@@ -182,7 +183,7 @@ class ReconcileLoop:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is left to do now: no key is enqueued or in flight, and no event waits for its handler."""
-        if not self._is_started or self.flights or self.queue.stats().ready:
+        if not self._is_started or self.flights or len(self.queue):
             return False
         return not any(each.pending for each in self._registrations) and all(
             each.has_synced for each in self._registrations
@@ -192,8 +193,7 @@ class ReconcileLoop:
         """Reconcile an object; a change that is the echo of an own write does not count."""
         flight = self.flights.get(request)
         if flight is not None:
-            flight.hold(change)
-            self._note(request, reason)
+            flight.hold(change, reason)
             return
         if change is not None and self._is_echo(request, change):
             return
@@ -220,7 +220,7 @@ class ReconcileLoop:
         def retry() -> None:
             self._timers.discard(timer)
             namespace, _, name = key.rpartition("/")
-            obj = self.reader.get(source.spec.kind, name, namespace)
+            obj: Object | None = self.reader.get(source.spec.kind, name, namespace)
             if obj is None or not self._is_started:
                 self._failed_mappings.pop(failed, None)
                 return
@@ -244,7 +244,7 @@ class ReconcileLoop:
             outcome = Outcome(error=asyncio.CancelledError())
             try:
                 outcome = await self._reconcile(flight)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - see below
                 # A defect of the loop itself must not end the worker.
                 self._log.exception("controller %s: %s", self.controller.name, request)
                 outcome = Outcome(error=error)
@@ -334,7 +334,7 @@ class ReconcileLoop:
             await flight.wait_visible()
         except DeadlineError as error:
             self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, error)
-            flight.is_rerun_needed = True
+            flight.hold(None, str(error))
         except ClosedError:
             return  # the manager stops
         finally:
@@ -351,7 +351,9 @@ class ReconcileLoop:
                 self._writes.popitem(last=False)
         else:
             self._writes.pop(request, None)
-        if flight.has_foreign_changes():
+        if reasons := flight.foreign_changes():
+            for each in reasons:
+                self._note(request, each)
             self.queue.add(request)
         self.queue.done(request)
 
@@ -411,13 +413,10 @@ class ReconcileLoop:
     def describe(self) -> Mapping[str, object]:
         """What it is doing, for the debug page."""
         now = asyncio.get_running_loop().time()
-        stats = self.queue.stats()
         return {
             "workers": self.controller.workers,
-            "queue": {"ready": stats.ready, "delayed": stats.delayed, "processing": stats.processing},
-            "in flight": {
-                str(each.request): f"{now - each.started:.3f} s" for each in self.flights.values()
-            },
+            "queue": len(self.queue),
+            "in flight": {str(each.request): f"{now - each.started:.3f} s" for each in self.flights.values()},
             "slowest": self.metrics.slowest,
             "reconciles": dict(self.metrics.counts),
         }

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from masthead.errors import InvalidValueError
 from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from masthead._cache.factory.factory import SharedInformerFactory
     from masthead._client.client import Client
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
-__all__ = ["Recorder", "Services", "ThreadRunner", "utc_now"]
+__all__ = ["NoThreads", "Recorder", "Services", "ThreadRunner", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -32,7 +34,7 @@ class Recorder(Protocol):
     def record(
         self,
         obj: Object,
-        type: str,  # noqa: A002 - the name of the field
+        type: str,
         reason: str,
         message: str,
         *,
@@ -44,7 +46,19 @@ class Recorder(Protocol):
 
 
 class ThreadRunner(Protocol):
-    """Runs plain reconcile functions in threads, with a context that blocks."""
+    """Runs plain reconcile functions in threads, with a context that blocks; for one term of leadership."""
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        ...
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Wait until no thread is running."""
+        ...
+
+    def revoke(self) -> None:
+        """Refuse all further calls of the threads to the client: their work is no longer wanted."""
+        ...
 
     async def call(
         self,
@@ -63,6 +77,35 @@ class ThreadRunner(Protocol):
             Exception: Whatever the function raises.
         """
         ...
+
+
+class NoThreads:
+    """Refuses plain functions, where the blocking façade is not loaded."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    def revoke(self) -> None:
+        """Nothing runs."""
+
+    async def call(
+        self,
+        function: Callable[..., object],
+        context: Context[Any],
+        arguments: tuple[object, ...],
+        limit: float | None,
+    ) -> object:
+        """Refuse a function.
+
+        Raises:
+            InvalidValueError: Always.
+        """
+        del context, arguments, limit
+        raise InvalidValueError(
+            f"{function!r} is a plain function; masthead.Manager runs these", value=function
+        )
 
 
 @dataclass(frozen=True, slots=True)

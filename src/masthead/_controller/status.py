@@ -46,7 +46,10 @@ def status_patch(
     if not changed:
         return None
     metadata = {"resourceVersion": obj.metadata.resource_version, "uid": obj.metadata.uid}
-    return {"metadata": metadata, "status": {name: _patched(current.get(name), changed[name]) for name in changed}}
+    return {
+        "metadata": metadata,
+        "status": {name: _patched(current.get(name), changed[name]) for name in changed},
+    }
 
 
 def _status_of(obj: Object) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     if status is None:
         return {}
     if isinstance(status, Struct):
-        return cast("dict[str, Any]", status.to_dict())
+        return status.to_dict()
     if not isinstance(cast("object", status), Mapping):
         raise InvalidValueError(
             f"a status is a mapping of fields or a typed object, not {type(status).__name__}", value=status
@@ -73,7 +76,7 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     if isinstance(obj, Unstructured):
         return {**kept, **removed}
     cls = cast("type[Any]", type(obj).api_type)
-    if "status" not in shape.fields_by_attribute(cls):
+    if "status" not in shape.fields_by_attribute(type(obj).api_type):
         raise InvalidValueError(f"{obj.kind} has no status", value=status)
     made = cls.new(obj.metadata.name, status=kept)
     return {**made.to_dict().get("status", {}), **removed}
@@ -92,7 +95,9 @@ def _has_observed_generation(obj: Object, current: Mapping[str, object]) -> bool
     return "observedGeneration" in current
 
 
-def _merged_conditions(current: object, conditions: Sequence[Condition], now: datetime) -> list[dict[str, Any]]:
+def _merged_conditions(
+    current: object, conditions: Sequence[Condition], now: datetime
+) -> list[dict[str, Any]]:
     there = [Condition.from_dict(each) for each in cast("list[dict[str, Any]]", current or [])]
     for each in conditions:
         set_condition(there, each, now=now)
@@ -104,4 +109,7 @@ def _patched(current: object, wanted: object) -> object:
     if not isinstance(current, dict) or not isinstance(wanted, dict):
         return wanted
     before, after = cast("dict[str, object]", current), cast("dict[str, object]", wanted)
-    return {**dict.fromkeys(before.keys() - after.keys()), **{k: _patched(before.get(k), v) for k, v in after.items()}}
+    return {
+        **dict.fromkeys(before.keys() - after.keys()),
+        **{k: _patched(before.get(k), v) for k, v in after.items()},
+    }

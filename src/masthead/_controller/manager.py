@@ -1,0 +1,473 @@
+"""The manager: the controllers of a program, and how they run.
+
+A manager is a declaration. Each run has a `ManagerRuntime` of its own, so that one manager may run several times, one after
+the other or at once, as tests with several replicas do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
+
+from masthead._client.client import Client
+from masthead._controller.background import Source, Timer
+from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
+from masthead._controller.options import RunOptions
+from masthead._controller.runtime import ManagerRuntime
+from masthead._controller.services import NoThreads, utc_now
+from masthead._controller.signals import stop_on_signals
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead.errors import InvalidValueError, ManagerStateError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Unpack
+
+    from masthead._client.options import FieldSelection, LabelSelection
+    from masthead._config.model import Config
+    from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
+    from masthead._controller.options import RunOverrides
+    from masthead._controller.predicates import PredicateLike
+    from masthead._controller.requests import Request
+    from masthead._controller.services import ThreadRunner
+    from masthead._sansio.rate_limiters import QueueRateLimiter
+    from masthead._sansio.store import IndexFunc
+    from masthead.metrics import Metrics
+
+__all__ = ["Manager"]
+
+T = TypeVar("T", bound=Object)
+F = TypeVar("F", bound="Callable[..., object] | type")
+
+
+@set_module("masthead")
+class Manager:
+    """Runs controllers: starts the caches, then the controllers, and stops them gracefully.
+
+    ::
+
+        app = masthead.Manager(leader_election="website-operator")
+
+        @app.controller(Website, owns=[Deployment, Service])
+        async def reconcile(ctx, site: Website) -> masthead.Result | None: ...
+
+        if __name__ == "__main__":
+            app.run()
+
+    The same manager serves blocking and async programs: `run` blocks until the process is asked to stop, `serve` is its
+    coroutine. Reconcilers may be coroutine functions or plain ones, which run in threads.
+
+    Args:
+        name: What events and the user agent call the program; the name of the lease, or ``masthead``, by default.
+        namespaces: The namespaces to watch, for all controllers; None for all.
+        leader_election: The name of a Lease: controllers run only in the replica that holds it. None for no election.
+        sharding: The name of a set of replicas that share the objects; None for no sharding.
+        options: How it runs; the environment and the arguments of `run` take precedence.
+        client_options: Further arguments of the client, such as ``rate``.
+        metrics: Where to count; by default Prometheus, if that is installed and ``metrics_bind`` is not ``0``.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+    """
+
+    _THREADS: ClassVar[type[ThreadRunner]] = NoThreads
+    """What runs plain reconcilers."""
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        namespaces: str | Sequence[str] | None = None,
+        leader_election: str | None = None,
+        sharding: str | None = None,
+        options: RunOptions | None = None,
+        client_options: Mapping[str, object] | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        base = options or RunOptions()
+        if namespaces is not None:
+            given = (namespaces,) if isinstance(namespaces, str) else tuple(namespaces)
+            base = base.overridden(namespaces=given)
+        if leader_election is not None:
+            base = base.overridden(leader_election=True, leader_election_id=leader_election)
+        if sharding is not None:
+            base = base.overridden(sharding=True)
+        self._name = name or leader_election or sharding or "masthead"
+        self._sharding = sharding or ""
+        self._options = base
+        self._client_options = dict(client_options or {})
+        self._metrics = metrics
+        self._controllers: list[Controller[Any]] = []
+        self._sources: list[Source] = []
+        self._timers: list[Timer] = []
+        self._health_checks: dict[str, Callable[[], object]] = {}
+        self._ready_checks: dict[str, Callable[[], object]] = {}
+        self._runtimes: list[ManagerRuntime] = []
+
+    # What is declared.
+
+    @property
+    def name(self) -> str:
+        """What events and the user agent call the program."""
+        return self._name
+
+    @property
+    def options(self) -> RunOptions:
+        """How it runs, as far as the code says."""
+        return self._options
+
+    @property
+    def controllers(self) -> Sequence[Controller[Any]]:
+        """The controllers, in the order in which they were declared."""
+        return tuple(self._controllers)
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The sources of external events."""
+        return tuple(self._sources)
+
+    @property
+    def timers(self) -> Sequence[Timer]:
+        """The functions that are called periodically."""
+        return tuple(self._timers)
+
+    @property
+    def sharding(self) -> str:
+        """The name of the set of replicas that share the objects; empty for no sharding."""
+        return self._sharding
+
+    @property
+    def health_checks(self) -> Mapping[str, Callable[[], object]]:
+        """The program's own checks for ``/healthz``."""
+        return self._health_checks
+
+    @property
+    def ready_checks(self) -> Mapping[str, Callable[[], object]]:
+        """The program's own checks for ``/readyz``."""
+        return self._ready_checks
+
+    def controller(
+        self,
+        kind: type[T] | KindLike,
+        *,
+        name: str = "",
+        owns: Iterable[KindLike | Owns[Any]] = (),
+        watches: Mapping[Any, Mapper] | Iterable[Watches[Any]] = (),
+        reads: Iterable[KindLike | Reads[Any]] = (),
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        workers: int = 1,
+        predicate: PredicateLike | None = None,
+        namespace: str | Sequence[str] | None = None,
+        label_selector: LabelSelection | None = None,
+        field_selector: FieldSelection | None = None,
+        resync: float = 0.0,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
+        field_manager: str = "",
+    ) -> Callable[[F], F]:
+        """Register a controller; a decorator of its reconciler, which it returns as it is.
+
+        The arguments are those of `Controller`.
+
+        Raises:
+            InvalidValueError: If an argument is invalid, or there is a controller of that name.
+            SelectorError: If a selector is invalid.
+            UnknownKindError: If a class does not say where it is served.
+        """
+
+        def register(function: F) -> F:
+            self.add(
+                Controller(
+                    function,
+                    kind,
+                    name=name,
+                    owns=owns,
+                    watches=watches,
+                    reads=reads,
+                    indexers=indexers,
+                    workers=workers,
+                    predicate=predicate,
+                    namespace=namespace,
+                    label_selector=label_selector,
+                    field_selector=field_selector,
+                    resync=resync,
+                    timeout=timeout,
+                    rate_limiter=rate_limiter,
+                    field_manager=field_manager,
+                )
+            )
+            return function
+
+        return register
+
+    def add(self, controller: Controller[T]) -> Controller[T]:
+        """Register a controller.
+
+        Raises:
+            InvalidValueError: If there is a controller of that name.
+        """
+        if any(each.name == controller.name for each in self._controllers):
+            raise InvalidValueError(
+                f"there is a controller {controller.name!r} already; give this one another name=...",
+                value=controller.name,
+            )
+        self._controllers.append(controller)
+        return controller
+
+    @overload
+    def source(self, function: F, /) -> F: ...
+    @overload
+    def source(
+        self, function: None = None, /, *, controller: str | Callable[..., object] = ""
+    ) -> Callable[[F], F]: ...
+    def source(
+        self, function: F | None = None, /, *, controller: str | Callable[..., object] = ""
+    ) -> F | Callable[[F], F]:
+        """Register a source of external events: an async generator function, which yields what to reconcile.
+
+        ::
+
+            @app.source
+            async def deploy_hooks():
+                async for message in queue:
+                    yield masthead.Request(message.namespace, message.site)
+
+        It may take the client as an argument. It runs while the controllers do; if it raises, it is started again after a
+        backoff.
+
+        Args:
+            function: The generator function.
+            controller: The controller that reconciles what it yields, by its name or its reconciler; may be left out if
+                there is only one.
+
+        Raises:
+            InvalidValueError: If it is not an async generator function, or there is no such controller.
+        """
+
+        def register(given: F) -> F:
+            self._sources.append(Source(cast("Callable[..., Any]", given), self._named(controller)))
+            return given
+
+        return register if function is None else register(function)
+
+    def timer(self, seconds: float) -> Callable[[F], F]:
+        """Register a function that is called periodically, while the controllers run.
+
+        ::
+
+            @app.timer(3600)
+            async def report(client): ...
+
+        It may take the client as an argument. An error is logged; the next call comes at its time. Calls never overlap.
+
+        Args:
+            seconds: The time between the end of one call and the next.
+
+        Raises:
+            InvalidValueError: If the time is not positive.
+        """
+
+        def register(given: F) -> F:
+            self._timers.append(Timer(cast("Callable[..., object]", given), seconds))
+            return given
+
+        return register
+
+    def health_check(self, name: str) -> Callable[[F], F]:
+        """Register a check for ``/healthz``: a function that raises if something is wrong."""
+
+        def register(given: F) -> F:
+            self._health_checks[name] = cast("Callable[[], object]", given)
+            return given
+
+        return register
+
+    def ready_check(self, name: str) -> Callable[[F], F]:
+        """Register a check for ``/readyz``: a function that raises while the program is not ready."""
+
+        def register(given: F) -> F:
+            self._ready_checks[name] = cast("Callable[[], object]", given)
+            return given
+
+        return register
+
+    # How it runs.
+
+    def run(self, config: Config | None = None, **overrides: Unpack[RunOverrides]) -> None:
+        """Run until the process receives SIGTERM or SIGINT, or `stop` is called.
+
+        Args:
+            config: The cluster; None to find it as kubectl does, or as the options say.
+            overrides: What takes precedence over the environment and the code; see `RunOptions`.
+
+        Raises:
+            ManagerStateError: If there is no controller, source or timer, or an event loop is running already.
+            ConfigError: If there is no configuration of a cluster, or an environment variable is invalid.
+            MastheadError: If the manager cannot be started.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise ManagerStateError("an event loop is running here already; use `await manager.serve()`")
+        options = RunOptions.from_environment(os.environ, self._options).overridden(**overrides)
+        asyncio.run(self._run(config, options))
+
+    async def serve(self, client: Client | Config | None = None, **overrides: Unpack[RunOverrides]) -> None:
+        """Run until `stop` is called, or the task is cancelled. Signals and environment variables are not handled.
+
+        Args:
+            client: The client to use, which is not closed at the end; or the configuration of one.
+            overrides: What takes precedence over the code; see `RunOptions`.
+
+        Raises:
+            ManagerStateError: If there is no controller, source or timer.
+            MastheadError: If the manager cannot be started.
+        """
+        async with self.running(client, **overrides) as runtime:
+            await runtime.wait_stopped()
+
+    @asynccontextmanager
+    async def running(
+        self,
+        client: Client | Config | None = None,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        **overrides: Unpack[RunOverrides],
+    ) -> AsyncIterator[ManagerRuntime]:
+        """Run while a block is executed, in the running event loop.
+
+        Args:
+            client: The client to use, which is not closed at the end; or the configuration of one.
+            clock: The time that is written to the API.
+            overrides: What takes precedence over the code; see `RunOptions`.
+
+        Raises:
+            ManagerStateError: If there is no controller, source or timer.
+            MastheadError: If the manager cannot be started.
+        """
+        self._check_runnable()
+        options = self._options.overridden(**overrides)
+        own = not isinstance(client, Client)
+        used = self.make_client(client, options) if not isinstance(client, Client) else client
+        runtime = ManagerRuntime(
+            self, options, used, threads=self._THREADS, metrics=self._metrics, clock=clock
+        )
+        self._runtimes.append(runtime)
+        try:
+            async with runtime:
+                yield runtime
+        finally:
+            self._runtimes.remove(runtime)
+            if own:
+                await used.close()
+
+    @contextmanager
+    def running_in_thread(
+        self, config: Config | None = None, **overrides: Unpack[RunOverrides]
+    ) -> Iterator[ManagerRuntime]:
+        """Run while a block is executed, with an event loop in a thread of its own; for blocking programs and tests.
+
+        Args:
+            config: The cluster; None to find it as kubectl does.
+            overrides: What takes precedence over the code; see `RunOptions`.
+
+        Raises:
+            ManagerStateError: If there is no controller, source or timer.
+            MastheadError: If the manager cannot be started.
+        """
+        self._check_runnable()
+        started = threading.Event()
+        found: list[ManagerRuntime] = []
+        errors: list[BaseException] = []
+
+        async def main() -> None:
+            async with self.running(config, **overrides) as runtime:
+                found.append(runtime)
+                started.set()
+                await runtime.wait_stopped()
+
+        def target() -> None:
+            try:
+                asyncio.run(main())
+            except BaseException as error:  # noqa: BLE001 - raised below, in the caller's thread
+                errors.append(error)
+            finally:
+                started.set()
+
+        thread = threading.Thread(target=target, name="masthead-manager", daemon=True)
+        thread.start()
+        started.wait()
+        if errors:
+            thread.join()
+            raise errors[0]
+        try:
+            yield found[0]
+        finally:
+            found[0].stop()
+            thread.join()
+        if errors:
+            raise errors[0]
+
+    def stop(self) -> None:
+        """Ask all runs to stop gracefully; from any thread."""
+        for each in list(self._runtimes):
+            each.stop()
+
+    def make_client(self, config: Config | None, options: RunOptions) -> Client:
+        """The client of a run.
+
+        Raises:
+            ConfigError: If there is no configuration of a cluster.
+        """
+        found = {"user_agent": self._name, **self._client_options}
+        if config is not None:
+            return Client(config, **cast("Any", found))
+        return Client(
+            kubeconfig=options.kubeconfig or None, context=options.context or None, **cast("Any", found)
+        )
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.name for each in self._controllers)
+        return f"<Manager {self._name}: {names or 'no controllers'}>"
+
+    # Inside.
+
+    async def _run(self, config: Config | None, options: RunOptions) -> None:
+        self._check_runnable()
+        client = self.make_client(config, options)
+        try:
+            runtime = ManagerRuntime(self, options, client, threads=self._THREADS, metrics=self._metrics)
+            self._runtimes.append(runtime)
+            try:
+                with stop_on_signals(lambda signal: runtime.stop(f"received {signal.name}")):
+                    async with runtime:
+                        await runtime.wait_stopped()
+            finally:
+                self._runtimes.remove(runtime)
+        finally:
+            await client.close()
+
+    def _check_runnable(self) -> None:
+        if not (self._controllers or self._timers or self._sources):
+            raise ManagerStateError(
+                "there is nothing to run; register a controller with @manager.controller(Kind)"
+            )
+
+    def _named(self, controller: str | Callable[..., object]) -> Controller[Any]:
+        """The controller of a name or of a reconciler; the only one if neither is given."""
+        if not controller and len(self._controllers) == 1:
+            return self._controllers[0]
+        for each in self._controllers:
+            if controller and controller in {each.name, each.function.given}:
+                return each
+        known = ", ".join(each.name for each in self._controllers) or "none"
+        raise InvalidValueError(
+            f"say which controller a source is for: controller=...; there are: {known}", value=controller
+        )
