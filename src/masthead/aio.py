@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import Reads as Reads
     from masthead._controller.declarations import Watches as Watches
     from masthead._controller.manager import Manager as Manager
+    from masthead._controller.probe_server import ProbeServer as ProbeServer
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
@@ -190,6 +191,7 @@ _HOMES = {
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
     "EventRecorder": "masthead._record.recorder",
+    "ProbeServer": "masthead._controller.probe_server",
     "RestClient": "masthead._rest.client",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",

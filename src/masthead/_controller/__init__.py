@@ -2,7 +2,10 @@
 
 | module | contents |
 |---|---|
-| `log_values`, `logs`, `log_formatters` | controller, object and reconcile id in every log line; JSON and text |
 | `bind_address`, `options` | how a manager runs, from code, environment and arguments |
 | `signals` | SIGTERM and SIGINT: a graceful stop, then an immediate one |
+| `log_values`, `logs`, `log_formatters` | controller, object and reconcile id in every log line; JSON and text |
+| `http_requests`, `http_server` | a small HTTP server: GET and HEAD, bounded |
+| `daemon_threads`, `checks`, `metrics_page`, `stacks`, `debug_pages` | what it serves |
+| `probe_server` | ``/healthz``, ``/livez``, ``/readyz``, ``/metrics``, ``/debug`` |
 """

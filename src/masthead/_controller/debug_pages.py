@@ -1,0 +1,124 @@
+"""``/debug``: what a manager does right now, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._controller.daemon_threads import BusyError, ThreadSlot
+from masthead._controller.http_requests import HttpResponse, text_response
+from masthead._controller.log_values import plain_value
+from masthead._controller.stacks import format_task_stacks, format_thread_stacks, task_stacks
+from masthead._errors.base import printable
+from masthead._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead._controller.http_requests import HttpRequest
+
+__all__ = ["DebugPages", "format_sections"]
+
+_JSON: Final = "application/json"
+_LOOPBACK: Final = ("localhost", "127.", "[::1]")
+
+
+class DebugPages:
+    """Answers requests below ``/debug``.
+
+    | path | response |
+    |---|---|
+    | ``/debug`` | all sections, as text; as JSON with ``Accept: application/json`` or ``?format=json`` |
+    | ``/debug/NAME`` | one section |
+    | ``/debug/tasks`` | where the tasks of the event loop wait |
+    | ``/debug/threads`` | the stacks of all threads |
+
+    Args:
+        sections: Returns the sections: plain data by name. It is called on the event loop.
+        is_local: Whether requests come from this machine only, so that a name of another machine in ``Host`` is that of a
+            web page that tries to read this one.
+    """
+
+    def __init__(self, sections: Callable[[], Mapping[str, object]], *, is_local: bool = False) -> None:
+        self._sections = sections
+        self._is_local = is_local
+        self._thread = ThreadSlot()
+
+    async def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request."""
+        if self._is_local and not request.headers.get("host", "").startswith(_LOOPBACK):
+            return text_response("use localhost or 127.0.0.1 as the host\n", HTTPStatus.FORBIDDEN)
+        name = request.path.removeprefix("/debug").strip("/")
+        try:
+            if name == "tasks":
+                stacks = task_stacks()
+                return text_response(await self._thread.run(lambda: format_task_stacks(stacks)))
+            if name == "threads":
+                return text_response(await self._thread.run(format_thread_stacks))
+        except BusyError:
+            return text_response("an earlier request has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        sections = {"version": __version__, **self._sections()}
+        if name:
+            if name not in sections:
+                known = ", ".join(["tasks", "threads", *sections])
+                return text_response(f"there is no {name!r} here; there are {known}\n", HTTPStatus.NOT_FOUND)
+            sections = {name: sections[name]}
+        plain = cast("dict[str, object]", plain_value(sections))
+        if _wants_json(request):
+            return HttpResponse(HTTPStatus.OK, json.dumps(plain, indent=2).encode(), _JSON)
+        more = "" if name else "\n/debug/tasks and /debug/threads have stacks; ?format=json is for machines\n"
+        return text_response(format_sections(plain) + more)
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    return request.query.get("format") == ["json"] or _JSON in request.headers.get("accept", "")
+
+
+def format_sections(sections: Mapping[str, object]) -> str:
+    """Format plain data for people: lists of similar dicts as tables, other data as lines."""
+    return "\n".join(f"{name}\n{_indented(_format(value))}\n" for name, value in sections.items())
+
+
+def _format(value: object) -> str:
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return "\n".join(_format_item(key, each) for key, each in items) or "none"
+    if isinstance(value, list):
+        rows = cast("list[object]", value)
+        if rows and isinstance(rows[0], dict):
+            return _format_table(rows)
+        return "\n".join(_scalar(each) for each in rows) or "none"
+    return _scalar(value)
+
+
+def _format_item(key: str, value: object) -> str:
+    text = _format(value)
+    is_nested = isinstance(value, dict | list) and text != "none"
+    return f"{key}:\n{_indented(text)}" if is_nested else f"{key}: {text}"
+
+
+def _format_table(rows: list[object]) -> str:
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns.update(dict.fromkeys(cast("dict[str, object]", row) if isinstance(row, dict) else ()))
+    lines = [list(columns)]
+    for row in rows:
+        cells = cast("dict[str, object]", row) if isinstance(row, dict) else {next(iter(columns), ""): row}
+        lines.append([_scalar(cells.get(column, "")) for column in columns])
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(printable(text).split("\n"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -1,0 +1,158 @@
+"""The head of an HTTP/1.x request without a body, and the bytes of a response: pure functions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qs, unquote
+
+__all__ = ["HttpRequest", "HttpResponse", "RequestError", "encode_response", "parse_request", "text_response"]
+
+MAX_HEADERS: Final = 100
+_MAX_TARGET: Final = 4096
+_MAX_PARAMETERS: Final = 50
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VERSION: Final = re.compile(r"HTTP/1\.[01]")
+_METHODS: Final = ("GET", "HEAD")
+TEXT: Final = "text/plain; charset=utf-8"
+
+
+class RequestError(Exception):
+    """A request that is answered with an error, after which the connection is closed.
+
+    Attributes:
+        status: The status code.
+    """
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request.
+
+    Attributes:
+        method: ``GET`` or ``HEAD``.
+        path: The path, unescaped.
+        query: The parameters, with all values of each.
+        headers: The headers, by lower-case names; several of one name are joined by commas.
+        keeps_alive: Whether the client may send another request on this connection.
+    """
+
+    method: str
+    path: str
+    query: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    keeps_alive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A response.
+
+    Attributes:
+        status: The status code.
+        body: The body.
+        content_type: Its type.
+        headers: Further headers.
+    """
+
+    status: HTTPStatus
+    body: bytes
+    content_type: str = TEXT
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+    """Return a response of plain text."""
+    return HttpResponse(status, text.encode("utf-8", "backslashreplace"))
+
+
+def parse_request(head: bytes) -> HttpRequest:
+    """Parse the head of a request: everything before the empty line.
+
+    Raises:
+        RequestError: If it is not a GET or HEAD request of HTTP/1.0 or HTTP/1.1, or has a body.
+    """
+    request_line, *lines = head.decode("latin-1").split("\r\n")
+    method, target, version = _parse_request_line(request_line)
+    headers = _parse_headers(lines)
+    if method not in _METHODS:
+        raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are served here")
+    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
+        raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request must not have a body here")
+    if target.startswith("/"):
+        path_and_query = target
+    else:
+        # The absolute form, which clients send to proxies.
+        scheme, _, rest = target.partition("://")
+        if scheme.lower() not in {"http", "https"}:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the request target must be a path")
+        path_and_query = "/" + rest.partition("/")[2]
+    path, _, query = path_and_query.partition("#")[0].partition("?")
+    try:
+        parameters = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    except ValueError:
+        raise RequestError(HTTPStatus.BAD_REQUEST, "the query has too many parameters") from None
+    return HttpRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers))
+
+
+def _parse_request_line(line: str) -> tuple[str, str, str]:
+    parts = line.split(" ")
+    if len(parts) != 3 or not _TOKEN.fullmatch(parts[0]) or not parts[1]:
+        raise RequestError(HTTPStatus.BAD_REQUEST, "this is not an HTTP request")
+    method, target, version = parts
+    if not _VERSION.fullmatch(version):
+        raise RequestError(
+            HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.0 and HTTP/1.1 are served here"
+        )
+    if len(target) > _MAX_TARGET:
+        raise RequestError(HTTPStatus.REQUEST_URI_TOO_LONG, "the request target is too long")
+    if not target.isascii() or not target.isprintable():
+        raise RequestError(HTTPStatus.BAD_REQUEST, "the request target has invalid characters")
+    return method, target, version
+
+
+def _parse_headers(lines: list[str]) -> dict[str, str]:
+    if len(lines) > MAX_HEADERS:
+        raise RequestError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request has too many headers")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        # A line that begins with a space would continue the previous header, which HTTP/1.1 no longer allows.
+        if not colon or not _TOKEN.fullmatch(name) or "\n" in value or "\0" in value:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the request has an invalid header")
+        key = name.lower()
+        headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
+    return headers
+
+
+def _keeps_alive(version: str, headers: dict[str, str]) -> bool:
+    wanted = {each.strip().lower() for each in headers.get("connection", "").split(",")}
+    return "close" not in wanted and version == "HTTP/1.1"
+
+
+def encode_response(response: HttpResponse, *, has_body: bool, keeps_alive: bool) -> bytes:
+    """Return the bytes of a response.
+
+    Args:
+        response: The response.
+        has_body: False for the response to a HEAD request: the same headers without the body.
+        keeps_alive: Whether the connection stays open.
+    """
+    status = response.status
+    head = [
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        f"Content-Type: {response.content_type}",
+        f"Content-Length: {len(response.body)}",
+        "X-Content-Type-Options: nosniff",
+        "Cache-Control: no-store",
+        *(f"{name}: {value}" for name, value in response.headers),
+        *([] if keeps_alive else ["Connection: close"]),
+        "\r\n",
+    ]
+    return "\r\n".join(head).encode("latin-1") + (response.body if has_body else b"")

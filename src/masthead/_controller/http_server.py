@@ -1,0 +1,283 @@
+"""A small HTTP/1.1 server for probes and scrapes: GET and HEAD only, bounded in every direction.
+
+Written over asyncio's streams because a full web framework would cost an operator 15 MiB and 0.4 s at start, for four
+paths without bodies.
+
+| limit | value | what happens |
+|---|---|---|
+| connections | `MAX_CONNECTIONS` | the one that has waited longest for a request is closed; if none waits: 503 |
+| head of a request | `MAX_HEAD` bytes, `MAX_HEADERS` lines | 431 |
+| time for a head | `HEAD_TIMEOUT` | closed |
+| time between requests | `IDLE_TIMEOUT` | closed |
+| time for a handler | `HANDLER_TIMEOUT` | 503 |
+| time for a client to read a response | `WRITE_TIMEOUT` | connection reset |
+| requests per connection | `MAX_REQUESTS` | closed after the response |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from masthead._controller.http_requests import (
+    HttpResponse,
+    RequestError,
+    encode_response,
+    parse_request,
+    text_response,
+)
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from types import TracebackType
+    from typing import Self
+
+    from masthead._controller.bind_address import BindAddress
+    from masthead._controller.http_requests import HttpRequest
+
+__all__ = ["HttpServer"]
+
+_log: Final = logging.getLogger("masthead.controller")
+
+MAX_CONNECTIONS: Final = 64
+MAX_HEAD: Final = 16_384
+MAX_REQUESTS: Final = 1_000
+HEAD_TIMEOUT: Final = 5.0
+IDLE_TIMEOUT: Final = 75.0
+"""Longer than the minute between two scrapes."""
+HANDLER_TIMEOUT: Final = 10.0
+"""Scrapes have the same timeout by default."""
+WRITE_TIMEOUT: Final = 10.0
+CLOSE_TIMEOUT: Final = 2.0
+"""Seconds that responses have to finish when the server closes."""
+_END_OF_HEAD: Final = b"\r\n\r\n"
+
+
+class _Connection:
+    """A client's connection.
+
+    Attributes:
+        task: What serves it.
+        writer: Where responses go.
+        waits_since: Since when it waits for a request; None while one is handled.
+    """
+
+    __slots__ = ("task", "waits_since", "writer")
+
+    def __init__(self, task: asyncio.Task[None], writer: asyncio.StreamWriter, now: float) -> None:
+        self.task = task
+        self.writer = writer
+        self.waits_since: float | None = now
+
+
+class HttpServer:
+    """Serves GET and HEAD requests on one address while it is entered: ``async with HttpServer(...)``.
+
+    Args:
+        handler: Returns the response to a request. If it raises, the response is 500 and the error is logged.
+        bind: The address to listen on.
+        what: What is served, for the error if that is impossible.
+    """
+
+    def __init__(
+        self, handler: Callable[[HttpRequest], Awaitable[HttpResponse]], bind: BindAddress, what: str
+    ) -> None:
+        self._handler = handler
+        self._bind = bind
+        self._what = what
+        self._servers: list[asyncio.Server] = []
+        self._connections: set[_Connection] = set()
+        self._is_closing = False
+        self.port: int = bind.port
+
+    async def __aenter__(self) -> Self:
+        """Begin to listen.
+
+        Raises:
+            ConfigError: If it cannot listen on the address.
+        """
+        for listener in await _listen(self._bind, self._what):
+            self.port = listener.getsockname()[1]
+            self._servers.append(await asyncio.start_server(self._serve, sock=listener, limit=MAX_HEAD))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop listening, close idle connections, and let responses finish for `CLOSE_TIMEOUT`."""
+        self._is_closing = True
+        for server in self._servers:
+            server.close()
+        for connection in self._connections:
+            if connection.waits_since is not None:
+                connection.task.cancel()
+        tasks = [connection.task for connection in self._connections]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        connection = _Connection(task, writer, asyncio.get_running_loop().time())
+        # Drain then waits until everything is sent, so that a client that does not read is noticed.
+        writer.transport.set_write_buffer_limits(high=0)
+        try:
+            if self._is_closing or not self._has_room():
+                await _write(writer, _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections"))
+            else:
+                self._connections.add(connection)
+                await self._serve_requests(connection, reader)
+            writer.close()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):
+            pass  # the client is gone, or too slow
+        except asyncio.CancelledError:
+            pass  # nobody awaits this task, and the stream's callback would log it
+        except Exception:  # noqa: BLE001 - one connection must not cost the server
+            _log.exception("%s: serving a connection failed", self._what)
+        finally:
+            self._connections.discard(connection)
+            if not writer.is_closing():
+                writer.transport.abort()
+
+    def _has_room(self) -> bool:
+        """Make room for a connection: clients that send nothing must not keep out those that do."""
+        if len(self._connections) < MAX_CONNECTIONS:
+            return True
+        waiting = [each for each in self._connections if each.waits_since is not None]
+        if not waiting:
+            return False
+        oldest = min(waiting, key=lambda each: each.waits_since or 0.0)
+        self._connections.discard(oldest)
+        oldest.task.cancel()
+        return True
+
+    async def _serve_requests(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+        writer, loop = connection.writer, asyncio.get_running_loop()
+        for number in range(1, MAX_REQUESTS + 1):
+            connection.waits_since = loop.time()
+            try:
+                head = await _read_head(reader, HEAD_TIMEOUT if number == 1 else IDLE_TIMEOUT)
+                if head is None:
+                    return
+                request = parse_request(head)
+            except RequestError as refused:
+                await _write(writer, _refusal(refused.status, str(refused)))
+                return
+            connection.waits_since = None
+            response = await self._respond(request)
+            keeps_alive = request.keeps_alive and number < MAX_REQUESTS and not self._is_closing
+            has_body = request.method != "HEAD"
+            await _write(writer, encode_response(response, has_body=has_body, keeps_alive=keeps_alive))
+            if not keeps_alive:
+                return
+            # Requests that came together must not keep the loop from others.
+            await asyncio.sleep(0)
+
+    async def _respond(self, request: HttpRequest) -> HttpResponse:
+        try:
+            async with asyncio.timeout(HANDLER_TIMEOUT):
+                return await self._handler(request)
+        except TimeoutError:
+            _log.warning("%s: %s %s took too long", self._what, request.method, request.path)
+            return text_response("this takes too long\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        except Exception:  # noqa: BLE001 - one request must not cost the connection
+            _log.exception("%s: %s %s failed", self._what, request.method, request.path)
+            return text_response("internal error; the log says more\n", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:
+    """The head of the next request, without the empty line; None if the client has closed the connection.
+
+    Raises:
+        TimeoutError: If it does not come in time.
+        RequestError: If it is too long.
+    """
+    async with asyncio.timeout(idle):
+        first = await reader.read(1)
+    if not first:
+        return None
+    try:
+        async with asyncio.timeout(HEAD_TIMEOUT):
+            rest = await reader.readuntil(_END_OF_HEAD)
+    except asyncio.LimitOverrunError:
+        raise RequestError(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {MAX_HEAD} bytes"
+        ) from None
+    return first + rest.removesuffix(_END_OF_HEAD)
+
+
+async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send data; raises TimeoutError if the client does not read it in time."""
+    async with asyncio.timeout(WRITE_TIMEOUT):
+        writer.write(data)
+        await writer.drain()
+
+
+def _refusal(status: HTTPStatus, message: str) -> bytes:
+    headers = (("Allow", "GET, HEAD"),) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
+    body = f"{message}\n".encode()
+    return encode_response(HttpResponse(status, body, headers=headers), has_body=True, keeps_alive=False)
+
+
+async def _listen(bind: BindAddress, what: str) -> list[socket.socket]:
+    """Sockets that listen on an address, all on one port.
+
+    Raises:
+        ConfigError: If there is no such address, or it is in use.
+    """
+    try:
+        if not bind.host:
+            return [_listen_everywhere(bind.port)]
+        found = await asyncio.get_running_loop().getaddrinfo(
+            bind.host, bind.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise _unavailable(bind, what, error) from None
+    listeners: list[socket.socket] = []
+    port, problem = bind.port, OSError(errno.EADDRNOTAVAIL, "no such address")
+    # A name such as localhost has an address of IPv4 and one of IPv6, and perhaps the machine has only one of them.
+    for family, address in dict.fromkeys((each[0], each[4][0]) for each in found):
+        try:
+            listeners.append(socket.create_server((str(address), port), family=family))
+        except OSError as error:
+            problem = error
+            if bind.port and error.errno == errno.EADDRINUSE:
+                break
+        else:
+            port = listeners[-1].getsockname()[1]
+    else:
+        if listeners:
+            return listeners
+    for listener in listeners:
+        listener.close()
+    raise _unavailable(bind, what, problem)
+
+
+def _listen_everywhere(port: int) -> socket.socket:
+    """Listen on all interfaces with one socket, so that a free port is the same for IPv4 and IPv6."""
+    if socket.has_dualstack_ipv6():
+        try:
+            return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+        except OSError as error:
+            # A container without IPv6 may still know the family.
+            if error.errno == errno.EADDRINUSE:
+                raise
+    return socket.create_server(("", port))
+
+
+def _unavailable(bind: BindAddress, what: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"{what}: cannot listen on {bind}: {error.strerror or error}; choose another address, ':0' for any free "
+        "port, or '0' for off"
+    )

@@ -1,0 +1,76 @@
+"""``/metrics``: the exposition of a registry of prometheus-client."""
+
+from __future__ import annotations
+
+import gzip
+from functools import partial
+from http import HTTPStatus
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from masthead._controller.daemon_threads import BusyError, ThreadSlot
+from masthead._controller.http_requests import HttpResponse, text_response
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prometheus_client import CollectorRegistry
+
+    from masthead._controller.http_requests import HttpRequest
+
+__all__ = ["MetricsPage"]
+
+_WORTH_COMPRESSING: Final = 1024
+_FAST: Final = 1
+"""The level of compression: metrics shrink to a tenth, and higher levels take several times as long for little more."""
+
+
+class MetricsPage:
+    """Answers scrapes, in Prometheus' text format or in OpenMetrics as the client asks.
+
+    The exposition is made in a thread: thousands of time series take longer than the loop may be held.
+
+    Args:
+        registry: The registry; None if no metrics are recorded.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        self._registry = registry
+        self._thread = ThreadSlot()
+
+    async def respond(self, request: HttpRequest) -> HttpResponse:
+        """Answer a scrape; the parameter ``name[]`` selects metrics."""
+        if self._registry is None:
+            return text_response(_why_not(), HTTPStatus.NOT_FOUND)
+        accepted = request.headers.get("accept", "")
+        names = request.query.get("name[]", ())
+        try:
+            body, content_type = await self._thread.run(partial(_expose, self._registry, accepted, names))
+            if len(body) < _WORTH_COMPRESSING or not _accepts_gzip(request):
+                return HttpResponse(HTTPStatus.OK, body, content_type)
+            compressed = await self._thread.run(partial(gzip.compress, body, _FAST, mtime=0))
+        except BusyError:
+            return text_response("an earlier scrape has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        headers = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+        return HttpResponse(HTTPStatus.OK, compressed, content_type, headers)
+
+
+def _expose(registry: CollectorRegistry, accepted: str, names: Sequence[str]) -> tuple[bytes, str]:
+    from prometheus_client import exposition
+
+    encode, content_type = exposition.choose_encoder(accepted)
+    return encode(registry.restricted_registry(names) if names else registry), content_type
+
+
+def _accepts_gzip(request: HttpRequest) -> bool:
+    for each in request.headers.get("accept-encoding", "").split(","):
+        coding, _, weight = each.partition(";")
+        if coding.strip().lower() == "gzip":
+            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False
+
+
+def _why_not() -> str:
+    if find_spec("prometheus_client") is None:
+        return "metrics need prometheus-client: pip install 'masthead[metrics]'\n"
+    return "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()\n"

@@ -1,0 +1,113 @@
+"""The stacks of asyncio tasks and of threads, like pprof's goroutine profile: equal stacks are shown once, with a count."""
+
+from __future__ import annotations
+
+import asyncio
+import linecache
+import sys
+import threading
+import traceback
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+
+__all__ = ["StackFrame", "TaskStack", "format_task_stacks", "format_thread_stacks", "task_stacks"]
+
+MAX_TASKS: Final = 2_000
+_MAX_FRAMES: Final = 50
+_MAX_GROUPS: Final = 200
+
+
+class StackFrame(NamedTuple):
+    """A line of a stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+class TaskStack(NamedTuple):
+    """Where a task waits.
+
+    Attributes:
+        name: The name of the task.
+        frames: From the task's coroutine to the innermost one.
+        awaits: The type of what that awaits.
+    """
+
+    name: str
+    frames: tuple[StackFrame, ...]
+    awaits: str
+
+
+def task_stacks(tasks: Iterable[asyncio.Task[object]] | None = None) -> list[TaskStack]:
+    """Note where tasks wait, at most `MAX_TASKS` of them; reads no files.
+
+    Args:
+        tasks: The tasks; those of the running loop if None.
+    """
+    found = asyncio.all_tasks() if tasks is None else tasks
+    return [_task_stack(task) for task in islice(found, MAX_TASKS)]
+
+
+def _task_stack(task: asyncio.Task[object]) -> TaskStack:
+    frames: list[StackFrame] = []
+    awaited: object = task.get_coro()
+    # A suspended coroutine knows only its own frame; the next one is what it awaits.
+    while awaited is not None and len(frames) < _MAX_FRAMES:
+        frame = _first(awaited, "cr_frame", "gi_frame", "ag_frame")
+        if frame is None:
+            break
+        frames.append(_stack_frame(frame))
+        awaited = _first(awaited, "cr_await", "gi_yieldfrom", "ag_await")
+    return TaskStack(task.get_name(), tuple(frames), "" if awaited is None else type(awaited).__name__)
+
+
+def _first(of: object, *names: str) -> object:
+    """The first attribute of several that there is; None if there is none."""
+    return next((getattr(of, name) for name in names if hasattr(of, name)), None)
+
+
+def _stack_frame(frame: object) -> StackFrame:
+    code = getattr(frame, "f_code", None)
+    return StackFrame(
+        getattr(code, "co_filename", "?"),
+        getattr(frame, "f_lineno", 0) or 0,
+        getattr(code, "co_qualname", "?"),
+    )
+
+
+def format_task_stacks(stacks: list[TaskStack]) -> str:
+    """Format the stacks of tasks, those of the most tasks first; reads source files."""
+    groups = Counter((each.frames, each.awaits) for each in stacks)
+    names: dict[tuple[tuple[StackFrame, ...], str], list[str]] = {}
+    for each in stacks:
+        names.setdefault((each.frames, each.awaits), []).append(each.name)
+    parts = [f"{len(stacks)} tasks{' or more' if len(stacks) >= MAX_TASKS else ''}\n"]
+    for (frames, awaits), count in groups.most_common(_MAX_GROUPS):
+        shown = ", ".join(names[frames, awaits][:5]) + (", …" if count > 5 else "")
+        lines = "".join(_frame_lines(each) for each in frames)
+        parts.append(f"{count} waiting here: {shown}\n{lines}  awaiting {awaits or 'nothing'}\n")
+    if len(groups) > _MAX_GROUPS:
+        parts.append(f"{len(groups) - _MAX_GROUPS} more stacks\n")
+    return "\n".join(parts)
+
+
+def _frame_lines(frame: StackFrame) -> str:
+    source = linecache.getline(frame.file, frame.line).strip()
+    return f"  {frame.file}:{frame.line} in {frame.function}\n" + (f"    {source}\n" if source else "")
+
+
+def format_thread_stacks() -> str:
+    """Format the stacks of all threads of the process; reads source files."""
+    names = {each.ident: f"{each.name}{' (daemon)' if each.daemon else ''}" for each in threading.enumerate()}
+    frames: dict[int, FrameType] = sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    parts = [f"{len(frames)} threads\n"]
+    for ident, frame in frames.items():
+        lines = "".join(traceback.format_stack(frame, limit=-_MAX_FRAMES))
+        parts.append(f"{names.get(ident, 'unknown to Python')} {ident}\n{lines}")
+    return "\n".join(parts)
