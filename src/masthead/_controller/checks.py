@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "CheckGroup", "CheckResult"]
 
-Check: TypeAlias = "Callable[[], Awaitable[None] | None]"
+Check: TypeAlias = "Callable[[], object]"
 """A check: healthy if it returns, unhealthy if it raises. A plain function runs in a thread, a coroutine on the loop."""
 
 _log: Final = logging.getLogger("masthead.controller")
