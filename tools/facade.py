@@ -96,6 +96,7 @@ MIRRORS: Final = (
     Mirror("masthead._cache.informer.informer", ("SharedInformer",)),
     Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
+    Mirror("masthead._controller.context", ("Context",)),
 )
 """Every class with a blocking namesake that is made here."""
 _CLIENTSET: Final = {
@@ -107,6 +108,7 @@ _CLIENTSET: Final = {
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
+    "Context": "ContextFacade[AsyncContext[T]]",
     "Registration": "RegistrationFacade[AsyncRegistration]",
     "SharedInformer": "InformerFacade[T]",
     "InformerGroups": "FactoryFacade",
@@ -128,7 +130,10 @@ _NAMES: Final[Mapping[str, Reference]] = {
         "client_of",
         "source_of",
     )
-} | {"wrap_informer": Reference("masthead._sync.wrap", "wrap_informer")}
+} | {
+    "ContextFacade": Reference("masthead._sync.context_facade", "ContextFacade"),
+    "wrap_informer": Reference("masthead._sync.wrap", "wrap_informer"),
+}
 _BASE: Final = Reference("masthead._client.base", "BaseResource")
 _STAND_INS: Final[Mapping[str, Reference]] = {"WriteBase": _BASE, "SubresourceBase": _BASE}
 _NARROWS: Final = (
@@ -141,6 +146,11 @@ _LEFT_OUT: Final = frozenset(
         "RestClient.call",
         "RestClient.open",
         "ReadVerbs.list_watch",
+        # Written by hand: the client has a portal of the manager, and a function of the caller is called.
+        "Context.client",
+        "Context.begin_finalize",
+        "Context.end_finalize",
+        "Context.finalize",
         # For what starts and stops informers on their event loop: factories, and the blocking façade.
         "Registration.end",
         "Registration.is_alive",

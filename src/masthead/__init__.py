@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from masthead._controller.log_formatters import TextFormatter as TextFormatter
     from masthead._controller.logs import ReconcileFilter as ReconcileFilter
     from masthead._controller.logs import setup_logging as setup_logging
-    from masthead._controller.manager import Manager as Manager
     from masthead._controller.options import RunOptions as RunOptions
     from masthead._controller.options import RunOverrides as RunOverrides
     from masthead._controller.requests import Request as Request
@@ -90,6 +89,7 @@ if TYPE_CHECKING:
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead._sync.context import Context as Context
     from masthead._sync.discovery import DiscoveryClient as DiscoveryClient
     from masthead._sync.dynamic import DynamicResource as DynamicResource
     from masthead._sync.event_recorder import EventRecorder as EventRecorder
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from masthead._sync.informer import SharedInformer as SharedInformer
     from masthead._sync.informers import Informers as Informers
     from masthead._sync.logs import LogStream as LogStream
+    from masthead._sync.manager import Manager as Manager
     from masthead._sync.metadata import MetadataResource as MetadataResource
     from masthead._sync.registration import Registration as Registration
     from masthead._sync.resource import ResourceClient as ResourceClient
@@ -171,7 +172,7 @@ _HOMES = {
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "Config": "masthead._config.model",
-    "Manager": "masthead._controller.manager",
+    "Manager": "masthead._sync.manager",
     "ManagerRuntime": "masthead._controller.runtime",
     "Controller": "masthead._controller.controller",
     "Request": "masthead._controller.requests",
@@ -216,6 +217,7 @@ _HOMES = {
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",
     "Client": "masthead._sync.client",
+    "Context": "masthead._sync.context",
     "retry_on": "masthead._sync.conflicts",
     "retry_on_conflict": "masthead._sync.conflicts",
     "DiscoveryClient": "masthead._sync.discovery",

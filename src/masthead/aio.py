@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
     from masthead._controller.declarations import Watches as Watches
-    from masthead._controller.manager import Manager as Manager
     from masthead._controller.probe_server import ProbeServer as ProbeServer
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     from masthead._schema.managed_fields_upgrade import (
         upgrade_managed_fields_patch as upgrade_managed_fields_patch,
     )
+    from masthead._sync.manager import Manager as Manager
     from masthead._workqueue.queue import WorkQueue as WorkQueue
     from masthead.errors import AlreadyExistsError as AlreadyExistsError
     from masthead.errors import ApplyConflictError as ApplyConflictError
@@ -151,7 +151,7 @@ _HOMES = {
     "Watch": "masthead._client.watch",
     "WorkQueue": "masthead._workqueue.queue",
     "Config": "masthead._config.model",
-    "Manager": "masthead._controller.manager",
+    "Manager": "masthead._sync.manager",
     "ManagerRuntime": "masthead._controller.runtime",
     "Controller": "masthead._controller.controller",
     "Request": "masthead._controller.requests",

@@ -50,9 +50,8 @@ class Context(Generic[T]):
 
     ::
 
-        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
-            await ctx.apply(deployment_for(site))
-            await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
+        await ctx.apply(deployment_for(site))
+        await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
     It belongs to one reconcile. Reads come from the caches and wait for the writes that this reconcile has made.
     """
@@ -133,7 +132,7 @@ class Context(Generic[T]):
         """
         await self._flight.wait_visible()
         where = self.request.namespace if namespace is None else namespace
-        return cast("K | None", self._reader.get(kind, name, where))
+        return self._reader.get(kind, name, where)
 
     async def list(
         self,
@@ -156,7 +155,7 @@ class Context(Generic[T]):
         """
         await self._flight.wait_visible()
         where = (self.request.namespace if namespace is None else namespace) or None
-        return cast("ListOf[K]", self._reader.list(kind, namespace=where, label_selector=label_selector))
+        return self._reader.list(kind, namespace=where, label_selector=label_selector)
 
     async def owned(self, kind: type[K] | KindLike) -> Sequence[K]:
         """List the objects of a kind that the reconciled object owns, from the cache.

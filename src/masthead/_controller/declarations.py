@@ -252,7 +252,8 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
         InvalidValueError: If it is neither.
     """
     if isinstance(watches, Mapping):
-        return [Watches[Any](kind, mapper).spec for kind, mapper in watches.items()]
+        mappers = cast("Mapping[Any, Mapper]", watches)
+        return [Watches[Any](kind, mapper).spec for kind, mapper in mappers.items()]
     found: list[WatchSpec] = []
     for each in _items("watches", watches):
         if not isinstance(each, Watches):
@@ -326,9 +327,9 @@ class ReconcileFunction:
 
 
 def _function_of(given: object) -> Callable[..., object]:
-    method = getattr(given, "reconcile", None)
+    method: Callable[..., object] | None = getattr(given, "reconcile", None)
     if callable(method):
-        return cast("Callable[..., object]", method)
+        return method
     if isinstance(given, type) or not callable(given):
         raise InvalidValueError(
             f"{_title(given)} is no reconciler: give a function, or a class with a method reconcile(self, ctx, obj)",

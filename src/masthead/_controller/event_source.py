@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._cache.informer.handlers import EventHandler
 from masthead._controller.declarations import positional_count
@@ -195,7 +195,7 @@ def requests_of(found: object) -> Iterator[Request]:
     elif isinstance(found, str):
         yield Request.parse(found)
     elif isinstance(found, Iterable):
-        for each in found:
+        for each in cast("Iterable[object]", found):
             yield from requests_of(each)
     else:
         raise InvalidValueError(

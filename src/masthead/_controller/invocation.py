@@ -97,8 +97,9 @@ class Invocation:
         arguments = (obj,) if self._declared.takes_object else ()
         if not self._declared.is_async:
             return await self._threads.call(self._function, context, arguments, limit)
+        deadline = asyncio.timeout(limit)
         try:
-            async with asyncio.timeout(limit) as deadline:
+            async with deadline:
                 return await cast("Awaitable[object]", self._function(context, *arguments))
         except TimeoutError:
             if not deadline.expired():

@@ -20,11 +20,10 @@ from masthead._controller.runtime import ManagerRuntime
 from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
 from masthead._meta.object import Object
-from masthead._module import set_module
 from masthead.errors import InvalidValueError, ManagerStateError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Unpack
 
@@ -45,7 +44,6 @@ T = TypeVar("T", bound=Object)
 F = TypeVar("F", bound="Callable[..., object] | type")
 
 
-@set_module("masthead")
 class Manager:
     """Runs controllers: starts the caches, then the controllers, and stops them gracefully.
 
@@ -340,7 +338,7 @@ class Manager:
         *,
         clock: Callable[[], datetime] = utc_now,
         **overrides: Unpack[RunOverrides],
-    ) -> AsyncIterator[ManagerRuntime]:
+    ) -> AsyncGenerator[ManagerRuntime]:
         """Run while a block is executed, in the running event loop.
 
         Args:
@@ -371,7 +369,7 @@ class Manager:
     @contextmanager
     def running_in_thread(
         self, config: Config | None = None, **overrides: Unpack[RunOverrides]
-    ) -> Iterator[ManagerRuntime]:
+    ) -> Generator[ManagerRuntime]:
         """Run while a block is executed, with an event loop in a thread of its own; for blocking programs and tests.
 
         Args:

@@ -96,6 +96,7 @@ class ReconcileLoop:
         self._ids = itertools.count(1)
         self._run_id = secrets.token_hex(4)
         self._is_started = False
+        self._clock = asyncio.get_running_loop().time
 
     # Its life.
 
@@ -255,7 +256,7 @@ class ReconcileLoop:
         flight = Flight(
             request,
             f"{self._run_id}-{next(self._ids):x}",
-            asyncio.get_running_loop().time(),
+            self._clock(),
             self.reader,
             self._services.client.rest,
             attempt=self.queue.num_requeues(request),
@@ -294,7 +295,7 @@ class ReconcileLoop:
                 write_observer.reset(observing)
 
     def _end(self, flight: Flight, outcome: Outcome) -> None:
-        duration = asyncio.get_running_loop().time() - flight.started
+        duration = self._clock() - flight.started
         self.metrics.end(flight.request, flight.id, outcome.label, duration, is_terminal=outcome.is_terminal)
         if not self._is_cancelled(outcome):
             self._follow_up(flight, outcome)
@@ -385,7 +386,8 @@ class ReconcileLoop:
         if error is None:
             self._log.debug("reconciled %s", flight.request)
             return
-        expected = isinstance(error, MastheadError) or self._is_cancelled(outcome)
+        # A traceback tells something about a bug, and that only now and then.
+        expected = isinstance(error, MastheadError) or self._is_cancelled(outcome) or flight.attempt % 10
         level = logging.INFO if isinstance(error, TemporaryError) else logging.ERROR
         self._log.log(
             level,
@@ -412,7 +414,7 @@ class ReconcileLoop:
 
     def describe(self) -> Mapping[str, object]:
         """What it is doing, for the debug page."""
-        now = asyncio.get_running_loop().time()
+        now = self._clock()
         return {
             "workers": self.controller.workers,
             "queue": len(self.queue),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from masthead._module import set_module
 from masthead.errors import InvalidValueError
@@ -75,7 +75,7 @@ class Result:
             raise InvalidValueError(
                 f"requeue_after is {after!r}; it must be a number of seconds, 0 or more", value=after
             )
-        if self.priority is not None and not isinstance(self.priority, int):
+        if self.priority is not None and not isinstance(cast("object", self.priority), int):
             raise InvalidValueError(
                 f"priority is {self.priority!r}; it must be an integer", value=self.priority
             )

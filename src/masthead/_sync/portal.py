@@ -71,8 +71,20 @@ class Portal:
     Threads: all methods may be called from any thread but the loop's own.
     """
 
-    def __init__(self) -> None:
-        self._loop = _LoopThread()
+    def __init__(self, loop: _LoopThread | None = None) -> None:
+        self._loop = loop if loop is not None else _LoopThread()
+
+    @classmethod
+    def attached(cls) -> Portal:
+        """A portal to the running event loop, for threads that the loop's owner starts.
+
+        Its loop is not its own: `close` does nothing. `revoke` ends its calls.
+        """
+        return cls(_ForeignLoop())
+
+    def revoke(self) -> None:
+        """End the calls of an attached portal, and refuse further ones; on the loop only."""
+        self._loop.revoke()
 
     def at_close(self, close: Callable[[], Awaitable[object]]) -> None:
         """Register a callback that runs on the loop when the portal closes; last registered, first called."""
@@ -229,6 +241,10 @@ class _LoopThread:
         self.begin_stop()
         self.wait(None)
 
+    def revoke(self) -> None:
+        """Only a loop that is not its own can be revoked."""
+        raise RuntimeError("a client's own event loop is closed, not revoked")
+
     def begin_stop(self) -> None:
         with self._gate:
             was_running, self.is_closed = self.is_running, True
@@ -276,6 +292,30 @@ class _LoopThread:
                 await self.closers.pop()()
             except Exception:  # noqa: BLE001 - what they may raise is theirs, and must not keep the thread alive
                 _log.exception("a resource of the client could not be closed; the others were")
+
+
+class _ForeignLoop(_LoopThread):
+    """The running event loop, which belongs to somebody else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pid, self._thread = os.getpid(), threading.current_thread()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_running(self) -> bool:
+        return False  # not its own, and so never to be closed
+
+    def close(self) -> None:
+        pass
+
+    def begin_stop(self) -> None:
+        pass
+
+    def revoke(self) -> None:
+        self.is_closed = True
+        for task in self._tasks:
+            task.cancel()
 
 
 async def _end_all_others() -> None:

@@ -1,0 +1,62 @@
+"""The parts of the blocking context that are not generated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from masthead._sync.client import Client
+from masthead._sync.facade import Facade
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._client.client import Client as AsyncClient
+    from masthead._controller.context import Context as AsyncContext
+    from masthead._sync.portal import Portal
+
+__all__ = ["ContextFacade"]
+
+AsyncT = TypeVar("AsyncT", bound="AsyncContext[Any]")
+
+
+def client_of_loop(portal: Portal, client: AsyncClient) -> Client:
+    """A blocking client over an async one whose event loop runs already."""
+    made = Client.__new__(Client)  # its constructor would make another async client
+    made._portal, made._async = portal, client  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+class ContextFacade(Facade[AsyncT]):
+    """The base of the blocking context."""
+
+    @property
+    def client(self) -> Client:
+        """The client of the cluster. The controller knows the writes that are made with it, and waits for them."""
+        return client_of_loop(self._portal, self._async.client)
+
+    def finalize(self, finalizer: str, cleanup: Callable[[], object]) -> bool:
+        """Guard the reconciled object with a finalizer, and clean up when it is deleted.
+
+        ::
+
+            if ctx.finalize("example.com/bucket", lambda: delete_bucket(site)):
+                return  # the object is being deleted, and all is cleaned up
+
+        Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
+        until it returns without an error; then the finalizer is removed.
+
+        Args:
+            finalizer: Its name, such as ``example.com/bucket``.
+            cleanup: What to do before the object may go.
+
+        Returns:
+            Whether the object is being deleted or gone, so that there is nothing more to reconcile.
+
+        Raises:
+            NameFormatError: If the finalizer is not a qualified name.
+            StatusError: If the server refuses a write.
+            Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
+        """
+        if self._portal.call(self._async.begin_finalize(finalizer)):
+            cleanup()
+        return self._portal.call(self._async.end_finalize(finalizer))

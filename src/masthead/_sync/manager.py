@@ -1,0 +1,94 @@
+"""The manager of programs: its reconcilers may be coroutine functions, or plain functions that run in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead._controller.manager import Manager as AsyncManager
+from masthead._module import set_module
+from masthead._sync.context import Context
+from masthead._sync.portal import Portal
+from masthead.errors import DeadlineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from masthead._controller.context import Context as AsyncContext
+
+__all__ = ["Manager", "ReconcilerThreads"]
+
+_log: Final = logging.getLogger("masthead.controller")
+_THREADS: Final = 1_000
+"""More than any number of workers; a thread is started only if a worker needs one."""
+
+
+class ReconcilerThreads:
+    """Runs plain reconcilers in threads, with a context and a client that block.
+
+    It lasts for one term of leadership: `revoke` makes every further call of the threads fail, so that work that is no
+    longer wanted ends soon. A thread cannot be interrupted otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._portal = Portal.attached()
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="masthead-reconcile")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.revoke()
+        # All calls have returned: workers wait for them.
+        self._executor.shutdown(wait=False)
+
+    def revoke(self) -> None:
+        """Refuse all further calls of the threads to the client."""
+        self._portal.revoke()
+
+    async def call(
+        self,
+        function: Callable[..., object],
+        context: AsyncContext[Any],
+        arguments: tuple[object, ...],
+        limit: float | None,
+    ) -> object:
+        """Call a function with a blocking context and further arguments, and return what it returns.
+
+        Raises:
+            DeadlineError: If it took longer than `limit` seconds, once it has returned.
+            asyncio.CancelledError: If the caller is cancelled, once it has returned.
+            Exception: Whatever the function raises.
+        """
+        blocking: Context[Any] = Context(self._portal, context)
+        copied = contextvars.copy_context()
+        future = asyncio.get_running_loop().run_in_executor(
+            self._executor, lambda: copied.run(function, blocking, *arguments)
+        )
+        try:
+            done, _ = await asyncio.wait({future}, timeout=limit)
+            if not done:
+                _log.error(
+                    "the reconcile of %s takes longer than %g s; a thread cannot be cancelled, so the object stays in "
+                    "flight until it returns",
+                    context.request,
+                    limit,
+                )
+                await asyncio.wait({future})
+                raise DeadlineError(f"the reconcile of {context.request} took longer than {limit:g} s")
+        except asyncio.CancelledError:
+            # Nobody else may work on the object while the thread still does.
+            await asyncio.wait({future})
+            raise
+        return future.result()
+
+
+@set_module("masthead")
+class Manager(AsyncManager):
+    __doc__ = AsyncManager.__doc__
+
+    _THREADS = ReconcilerThreads
