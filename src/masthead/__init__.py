@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from masthead._controller.logs import setup_logging as setup_logging
     from masthead._controller.options import RunOptions as RunOptions
     from masthead._controller.options import RunOverrides as RunOverrides
+    from masthead._controller.permissions import Permission as Permission
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
@@ -175,6 +176,7 @@ _HOMES = {
     "Manager": "masthead._sync.manager",
     "ManagerRuntime": "masthead._controller.runtime",
     "Controller": "masthead._controller.controller",
+    "Permission": "masthead._controller.permissions",
     "Request": "masthead._controller.requests",
     "Result": "masthead._controller.requests",
     "Owns": "masthead._controller.declarations",

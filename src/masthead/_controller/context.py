@@ -65,6 +65,7 @@ class Context(Generic[T]):
         log: logging.Logger | logging.LoggerAdapter[logging.Logger],
         *,
         field_manager: str,
+        finalizer: str,
         cleaned: set[tuple[str, str]],
     ) -> None:
         self._services = services
@@ -74,6 +75,7 @@ class Context(Generic[T]):
         self._latest = obj
         self._log = log
         self._field_manager = field_manager
+        self._finalizer = finalizer
         self._cleaned = cleaned
 
     @property
@@ -343,26 +345,32 @@ class Context(Generic[T]):
         return False
 
     async def finalize(
-        self, finalizer: str, cleanup: Callable[[], Awaitable[object]] | Callable[[], object]
+        self,
+        cleanup: Callable[[], Awaitable[object]] | Callable[[], object],
+        *,
+        finalizer: str = "",
     ) -> bool:
         """Guard the reconciled object with a finalizer, and clean up when it is deleted.
 
         ::
 
-            if await ctx.finalize("example.com/bucket", lambda: delete_bucket(site)):
-                return  # the object is being deleted, and all is cleaned up
+            @app.controller(Website, finalizer="example.com/bucket")
+            async def reconcile(ctx, site: Website) -> None:
+                if await ctx.finalize(lambda: delete_bucket(site)):
+                    return  # the object is being deleted, and all is cleaned up
 
         Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
         until it returns without an error; then the finalizer is removed.
 
         Args:
-            finalizer: Its name, such as ``example.com/bucket``.
             cleanup: What to do before the object may go; a coroutine function or a plain one, which must not block.
+            finalizer: Its name, if it is not the one that the controller has declared.
 
         Returns:
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
+            InvalidValueError: If neither the call nor the controller names a finalizer.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
@@ -373,13 +381,13 @@ class Context(Generic[T]):
                 await cast("Awaitable[object]", made)
         return await self.end_finalize(finalizer)
 
-    async def begin_finalize(self, finalizer: str) -> bool:
+    async def begin_finalize(self, finalizer: str = "") -> bool:
         """The first half of `finalize`: add the finalizer, unless the object is being deleted.
 
         Returns:
             Whether to clean up now.
         """
-        check_qualified_name(finalizer)
+        finalizer = self._finalizer_of(finalizer)
         current = self._latest
         if current is None:
             return False
@@ -388,12 +396,13 @@ class Context(Generic[T]):
             return False
         return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
 
-    async def end_finalize(self, finalizer: str) -> bool:
+    async def end_finalize(self, finalizer: str = "") -> bool:
         """The second half of `finalize`, after the cleanup: remove the finalizer if the object is being deleted.
 
         Returns:
             Whether the object is being deleted or gone.
         """
+        finalizer = self._finalizer_of(finalizer)
         current = self._latest
         if current is None or current.metadata.deletion_timestamp is None:
             return current is None
@@ -405,6 +414,15 @@ class Context(Generic[T]):
         return True
 
     # Inside.
+
+    def _finalizer_of(self, given: str) -> str:
+        if given:
+            check_qualified_name(given)
+        elif not self._finalizer:
+            raise InvalidValueError(
+                "name the finalizer in the declaration of the controller: finalizer='example.com/bucket'"
+            )
+        return given or self._finalizer
 
     async def _change_finalizers(self, change: Callable[[Object], Mapping[str, object] | None]) -> None:
         current: Object | None = self._latest

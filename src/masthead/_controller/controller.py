@@ -15,7 +15,9 @@ from masthead._controller.declarations import (
     read_specs,
     watched_specs,
 )
+from masthead._controller.permissions import checked_permissions
 from masthead._controller.predicates import predicate_of
+from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import InvalidValueError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
+    from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
     from masthead._sansio.rate_limiters import QueueRateLimiter
@@ -81,9 +84,12 @@ class Controller(Generic[T]):
             function cannot be cancelled: the timeout is logged and counted, and its object stays in flight.
         rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
         field_manager: Who owns the fields that it applies; the name by default.
+        finalizer: The finalizer of `Context.finalize`, such as ``example.com/bucket``.
+        permissions: What it does beside what the other arguments imply, for ``masthead manifests``.
 
     Raises:
         InvalidValueError: If an argument is invalid.
+        NameFormatError: If the finalizer is not a qualified name.
         SelectorError: If a selector is invalid.
         UnknownKindError: If a class does not say where it is served.
     """
@@ -107,6 +113,8 @@ class Controller(Generic[T]):
         timeout: float | None = DEFAULT_TIMEOUT,
         rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
         field_manager: str = "",
+        finalizer: str = "",
+        permissions: Iterable[Permission] = (),
     ) -> None:
         self._function = ReconcileFunction.of(function)
         selection = checked(Selection(label_selector=label_selector, field_selector=field_selector))
@@ -134,6 +142,10 @@ class Controller(Generic[T]):
         self._timeout = None if timeout is None else _seconds("timeout", timeout, positive=True)
         self._rate_limiter = rate_limiter
         self._field_manager = field_manager or self._name
+        if finalizer:
+            check_qualified_name(finalizer)
+        self._finalizer = finalizer
+        self._permissions = checked_permissions(permissions)
 
     @property
     def name(self) -> str:
@@ -179,6 +191,16 @@ class Controller(Generic[T]):
     def field_manager(self) -> str:
         """Who owns the fields that it applies."""
         return self._field_manager
+
+    @property
+    def finalizer(self) -> str:
+        """The finalizer of `Context.finalize`; empty if it has none."""
+        return self._finalizer
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """What it does beside what the rest implies."""
+        return self._permissions
 
     def make_rate_limiter(self) -> QueueRateLimiter[Request] | None:
         """A new rate limiter of failed reconciles; None for the queue's default."""

@@ -16,6 +16,7 @@ from masthead._client.client import Client
 from masthead._controller.background import Source, Timer
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.options import RunOptions
+from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime
 from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
     from masthead._controller.options import RunOverrides
+    from masthead._controller.permissions import Permission
     from masthead._controller.predicates import PredicateLike
     from masthead._controller.requests import Request
     from masthead._controller.services import ThreadRunner
@@ -68,6 +70,7 @@ class Manager:
         options: How it runs; the environment and the arguments of `run` take precedence.
         client_options: Further arguments of the client, such as ``rate``.
         metrics: Where to count; by default Prometheus, if that is installed and ``metrics_bind`` is not ``0``.
+        permissions: What sources and timers do, for ``masthead manifests``.
 
     Raises:
         InvalidValueError: If an argument is invalid.
@@ -86,6 +89,7 @@ class Manager:
         options: RunOptions | None = None,
         client_options: Mapping[str, object] | None = None,
         metrics: Metrics | None = None,
+        permissions: Iterable[Permission] = (),
     ) -> None:
         base = options or RunOptions()
         if namespaces is not None:
@@ -100,6 +104,7 @@ class Manager:
         self._options = base
         self._client_options = dict(client_options or {})
         self._metrics = metrics
+        self._permissions = checked_permissions(permissions)
         self._controllers: list[Controller[Any]] = []
         self._sources: list[Source] = []
         self._timers: list[Timer] = []
@@ -140,6 +145,11 @@ class Manager:
         return self._sharding
 
     @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """What sources and timers do."""
+        return self._permissions
+
+    @property
     def health_checks(self) -> Mapping[str, Callable[[], object]]:
         """The program's own checks for ``/healthz``."""
         return self._health_checks
@@ -167,6 +177,8 @@ class Manager:
         timeout: float | None = DEFAULT_TIMEOUT,
         rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
         field_manager: str = "",
+        finalizer: str = "",
+        permissions: Iterable[Permission] = (),
     ) -> Callable[[F], F]:
         """Register a controller; a decorator of its reconciler, which it returns as it is.
 
@@ -174,6 +186,7 @@ class Manager:
 
         Raises:
             InvalidValueError: If an argument is invalid, or there is a controller of that name.
+            NameFormatError: If the finalizer is not a qualified name.
             SelectorError: If a selector is invalid.
             UnknownKindError: If a class does not say where it is served.
         """
@@ -197,6 +210,8 @@ class Manager:
                     timeout=timeout,
                     rate_limiter=rate_limiter,
                     field_manager=field_manager,
+                    finalizer=finalizer,
+                    permissions=permissions,
                 )
             )
             return function

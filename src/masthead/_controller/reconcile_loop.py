@@ -286,6 +286,7 @@ class ReconcileLoop:
                     obj,
                     ReconcileLogger(self._log, fields),
                     field_manager=self.controller.field_manager,
+                    finalizer=self.controller.finalizer,
                     cleaned=self._cleaned,
                 )
                 outcome = await invocation.call(context, obj)
