@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
+    from masthead._leaderelection.leadership import FencingToken as FencingToken
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.object import Object as Object
@@ -97,6 +98,8 @@ if TYPE_CHECKING:
     from masthead._sync.factory import SharedInformerFactory as SharedInformerFactory
     from masthead._sync.informer import SharedInformer as SharedInformer
     from masthead._sync.informers import Informers as Informers
+    from masthead._sync.leader_election import LeaderElector as LeaderElector
+    from masthead._sync.leader_election import Leadership as Leadership
     from masthead._sync.logs import LogStream as LogStream
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.metadata import MetadataResource as MetadataResource
@@ -117,6 +120,7 @@ if TYPE_CHECKING:
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import InformerStateError as InformerStateError
+    from masthead.errors import LeadershipLostError as LeadershipLostError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
@@ -194,6 +198,7 @@ _HOMES = {
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "InformerStateError": "masthead.errors",
+    "LeadershipLostError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
@@ -201,6 +206,7 @@ _HOMES = {
     "QueueShutDownError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
+    "FencingToken": "masthead._leaderelection.leadership",
     "GroupVersionKind": "masthead._meta.gvk",
     "GroupVersionResource": "masthead._meta.gvk",
     "Object": "masthead._meta.object",
@@ -228,6 +234,8 @@ _HOMES = {
     "SharedInformerFactory": "masthead._sync.factory",
     "SharedInformer": "masthead._sync.informer",
     "Informers": "masthead._sync.informers",
+    "LeaderElector": "masthead._sync.leader_election",
+    "Leadership": "masthead._sync.leader_election",
     "LogStream": "masthead._sync.logs",
     "RestMapper": "masthead._sync.rest_mapper",
     "MetadataResource": "masthead._sync.metadata",

@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
     from masthead._discovery.client import DiscoveryClient as DiscoveryClient
     from masthead._discovery.rest_mapper import RestMapper as RestMapper
+    from masthead._leaderelection.elector import LeaderElector as LeaderElector
+    from masthead._leaderelection.leadership import FencingToken as FencingToken
+    from masthead._leaderelection.leadership import Leadership as Leadership
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
     from masthead._meta.object import Object as Object
@@ -94,6 +97,7 @@ if TYPE_CHECKING:
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import InformerStateError as InformerStateError
+    from masthead.errors import LeadershipLostError as LeadershipLostError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
     from masthead.errors import NotFoundError as NotFoundError
@@ -142,6 +146,8 @@ _HOMES = {
     "upgrade_managed_fields": "masthead._schema.managed_fields_upgrade",
     "upgrade_managed_fields_patch": "masthead._schema.managed_fields_upgrade",
     "validate": "masthead._client.validation",
+    "LeaderElector": "masthead._leaderelection.elector",
+    "Leadership": "masthead._leaderelection.leadership",
     "LogStream": "masthead._client.logs",
     "MetadataResource": "masthead._client.metadata",
     "ResourceClient": "masthead._client.resource",
@@ -174,6 +180,7 @@ _HOMES = {
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "InformerStateError": "masthead.errors",
+    "LeadershipLostError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
     "NotFoundError": "masthead.errors",
@@ -181,6 +188,7 @@ _HOMES = {
     "QueueShutDownError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
+    "FencingToken": "masthead._leaderelection.leadership",
     "GroupVersionKind": "masthead._meta.gvk",
     "GroupVersionResource": "masthead._meta.gvk",
     "Object": "masthead._meta.object",

@@ -29,6 +29,7 @@
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
+     ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
      │   ├─ TerminalError            ... not before something changes
@@ -59,6 +60,7 @@ from masthead._errors.base import (
     IndexConflictError,
     InformerStateError,
     InvalidValueError,
+    LeadershipLostError,
     ManagerStateError,
     ManifestError,
     MastheadError,
@@ -138,6 +140,7 @@ __all__ = [
     "InvalidError",
     "InvalidValueError",
     "ManagerStateError",
+    "LeadershipLostError",
     "ManifestError",
     "MastheadError",
     "MethodNotAllowedError",

@@ -29,6 +29,7 @@ __all__ = [
     "Gauge",
     "Histogram",
     "INFORMER_METRICS",
+    "LEADER_ELECTION_METRICS",
     "Metric",
     "Metrics",
     "NO_METRICS",
@@ -280,6 +281,25 @@ WORKQUEUE_RETRIES: Final = Metric(
     _QUEUE,
 )
 
+LEADER_ELECTION_MASTER_STATUS: Final = Metric(
+    "leader_election_master_status",
+    "gauge",
+    "Whether this process leads: 1, or 0. The name is the one of the lease.",
+    ("name",),
+)
+LEADER_ELECTION_SLOWPATH: Final = Metric(
+    "leader_election_slowpath_total",
+    "counter",
+    "Number of renewals for which the lease had to be read first.",
+    ("name",),
+)
+LEADER_ELECTION_OVERDUE: Final = Metric(
+    "leader_election_overdue",
+    "gauge",
+    "Whether work still runs though its lease has expired: 1, or 0. Another process may lead meanwhile.",
+    ("name",),
+)
+
 INFORMER_METRICS: Final = (
     REFLECTOR_LISTS,
     REFLECTOR_LIST_DURATION,
@@ -329,12 +349,20 @@ REST_CLIENT_METRICS: Final = (REST_CLIENT_REQUESTS, REST_CLIENT_REQUEST_DURATION
 RECORDER_METRICS: Final = (EVENTS_SENT, EVENTS_FAILED, EVENTS_DROPPED, EVENTS_FILTERED, EVENTS_PENDING)
 """The metrics of event recorders."""
 
+LEADER_ELECTION_METRICS: Final = (
+    LEADER_ELECTION_MASTER_STATUS,
+    LEADER_ELECTION_SLOWPATH,
+    LEADER_ELECTION_OVERDUE,
+)
+"""The metrics of leader election."""
+
 ALL: Final = (
     *INFORMER_METRICS,
     *CONTROLLER_METRICS,
     *WORKQUEUE_METRICS,
     *REST_CLIENT_METRICS,
     *RECORDER_METRICS,
+    *LEADER_ELECTION_METRICS,
 )
 """All metrics."""
 

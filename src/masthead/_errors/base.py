@@ -212,6 +212,10 @@ class ManagerStateError(MastheadError, RuntimeError):
     """The operation is possible only before a manager runs, or only while it runs."""
 
 
+class LeadershipLostError(MastheadError):
+    """The leadership of an election is over, and its work must stop."""
+
+
 class ManifestError(MastheadError):
     """Manifests could not be read, applied or deleted.
 

@@ -1,0 +1,140 @@
+"""Tries to acquire, to renew and to release a lease: the I/O of `masthead._sansio.leases`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import TYPE_CHECKING, Final
+
+from masthead._leaderelection.failures import Failures
+from masthead._sansio.leases import Election, Read, TryOutcome, TryResult
+from masthead.errors import ClosedError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from masthead._leaderelection.lease_lock import LeaseLock
+    from masthead._leaderelection.own_clock import OwnClock
+    from masthead._sansio.leases import Step
+    from masthead.metrics import Counter
+
+__all__ = ["Candidate"]
+
+_log: Final = logging.getLogger("masthead.leaderelection")
+
+
+class Candidate:
+    """One elector at one lease.
+
+    Args:
+        election: Decides.
+        lock: Performs what it decides.
+        clock: The own clock.
+        wall_clock: For the times that the lease shows.
+        slowpath: Counts renewals that had to read the lease.
+        on_new_leader: Called with the identity of each new holder.
+    """
+
+    def __init__(
+        self,
+        election: Election,
+        lock: LeaseLock,
+        clock: OwnClock,
+        *,
+        wall_clock: Callable[[], datetime],
+        slowpath: Counter,
+        on_new_leader: Callable[[str], object],
+    ) -> None:
+        self.election: Final = election
+        self.lock: Final = lock
+        self.clock: Final = clock
+        self.failures: Final = Failures(lock, election.timing.retry_period)
+        self._wall_clock = wall_clock
+        self._slowpath = slowpath
+        self._on_new_leader = on_new_leader
+        self._reported_leader = ""
+        self._reported_reason = ""
+        self._warned_of_identity = False
+
+    async def attempt(self) -> TryResult:
+        """Try once to acquire or to renew the lease.
+
+        Raises:
+            ClosedError: If the client is closed.
+        """
+        is_renewal = self.election.transitions is not None
+        result = await self._perform(self.election.begin(self.clock.now(), self._wall_clock(), random.random))
+        if is_renewal and result.was_read and result.outcome is TryOutcome.HELD:
+            self._slowpath.inc()
+        if result.outcome is not TryOutcome.FAILED:
+            self.failures.note_success()
+        self._report(result)
+        return result
+
+    async def release(self) -> TryResult:
+        """Release the lease, if it is ours. The work has ended.
+
+        Raises:
+            ClosedError: If the client is closed.
+        """
+        return await self._perform(
+            self.election.begin_release(self.clock.now(), self._wall_clock(), random.random)
+        )
+
+    async def release_quietly(self) -> None:
+        """Release the lease, if it is ours; a failure is logged."""
+        deadline = self.election.timing.renew_deadline
+        try:
+            async with asyncio.timeout(deadline):
+                result = await self.release()
+        except (ClosedError, TimeoutError) as error:
+            reason = str(error) or f"no response in {deadline:g} s"
+            _log.warning("lease %s: not released, so that it has to expire: %s", self.lock, reason)
+            return
+        is_released = result.outcome is TryOutcome.RELEASED
+        text = "lease %s: %s" if is_released else "lease %s: not released, so that it has to expire: %s"
+        _log.log(logging.INFO if is_released else logging.WARNING, text, self.lock, result.reason)
+
+    def delay(self) -> float:
+        """Seconds until the next try."""
+        usual = self.election.next_try(random.random)
+        if self.election.transitions is not None:
+            return usual
+        return self.failures.delay(usual, self.clock.now(), random.random)
+
+    async def _perform(self, step: Step) -> TryResult:
+        while not isinstance(step, TryResult):
+            # Before anything can be sent: the lease is valid for its duration from here.
+            sent = self.clock.now()
+            try:
+                lease = await self.lock.perform(step)
+            except ClosedError:
+                raise
+            except MastheadError as error:
+                self.failures.note(step, error)
+                step = self.election.failed(str(error))
+            else:
+                if lease is None or isinstance(step, Read):
+                    step = self.election.read(lease, self.clock.now())
+                else:
+                    step = self.election.written(lease, sent, self.clock.now())
+        return step
+
+    def _report(self, result: TryResult) -> None:
+        """Log what has changed, and call back about a new leader."""
+        holder = self.election.holder
+        if holder and holder != self._reported_leader:
+            self._reported_leader = holder
+            self._on_new_leader(holder)
+            if holder != self.election.identity:
+                _log.info("lease %s: %s", self.lock, result.reason or f"{holder} holds it")
+        if self.election.is_impersonated and not self._warned_of_identity:
+            _log.error(
+                "lease %s: held by our own identity %s, but not by us: another process uses it, or did so before a "
+                "restart. Identities must be unique; we wait until the lease expires.",
+                self.lock,
+                self.election.identity,
+            )
+        self._warned_of_identity = self.election.is_impersonated

@@ -1,0 +1,141 @@
+"""What the work of a leader is given: whether it may still act, and its fencing token."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from masthead._module import set_module
+from masthead.errors import LeadershipLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._leaderelection.own_clock import OwnClock
+
+__all__ = ["FencingToken", "Leadership", "LeadershipView", "TermState"]
+
+
+@set_module("masthead")
+@dataclass(frozen=True, slots=True)
+class FencingToken:
+    """The number of a term, for systems that refuse what an earlier leader sends.
+
+    Store the highest number that has been seen with what is written, and refuse writes with a lower one: then a leader
+    that was paused and does not know yet that its time is over cannot do harm.
+
+    Attributes:
+        transitions: The ``leaseTransitions`` of the term: more than in every earlier term of the lease.
+        lease_uid: The UID of the lease when the term began. Numbers of different leases do not compare.
+    """
+
+    transitions: int
+    lease_uid: str
+
+    def is_older_than(self, other: FencingToken) -> bool:
+        """Whether it is of an earlier term."""
+        return self.transitions < other.transitions
+
+    def __str__(self) -> str:
+        return str(self.transitions)
+
+
+class TermState:
+    """What is known of a term; both façades' `Leadership` read it.
+
+    Attributes:
+        title: Identity and lease, for messages.
+        token: The fencing token.
+        until: Until when the work may act, by the own clock.
+        reason: Why it is over; empty while it is not.
+
+    Threads: may be read from any thread; changed on the event loop.
+    """
+
+    def __init__(self, title: str, token: FencingToken, clock: OwnClock, until: float) -> None:
+        self.title = title
+        self.token = token
+        self.until = until
+        self.reason = ""
+        self.on_revoked: list[Callable[[], object]] = []
+        self._clock = clock
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until it is over without a renewal; 0 if it is over."""
+        return 0.0 if self.reason else max(0.0, self.until - self._clock.now())
+
+    def revoke(self, reason: str) -> None:
+        """End it, once."""
+        if not self.reason:
+            self.reason = reason
+            for call in list(self.on_revoked):
+                call()
+
+
+class LeadershipView:
+    """The leadership of one term, for its work."""
+
+    def __init__(self, state: TermState) -> None:
+        self._state = state
+
+    @property
+    def token(self) -> FencingToken:
+        """The fencing token of the term."""
+        return self._state.token
+
+    @property
+    def until(self) -> float:
+        """Until when the work may act without a renewal, in seconds of the event loop's clock."""
+        return self._state.until
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the work must not act any more, unless the lease is renewed; 0 if it must not."""
+        return self._state.remaining
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the work may act now, by the own clock."""
+        return self._state.remaining > 0
+
+    def check(self) -> None:
+        """Check that the work may act. Call it before each step that must not be done by two.
+
+        Raises:
+            LeadershipLostError: If it may not.
+        """
+        if not self.is_valid:
+            reason = self._state.reason or "the lease was not renewed in time"
+            raise LeadershipLostError(
+                f"{self._state.title}: {reason}; stop, and leave the rest to the leader"
+            )
+
+    def __repr__(self) -> str:
+        left = f"valid for {self.remaining:.1f} s" if self.is_valid else "over"
+        return f"<{type(self).__name__} {self._state.title}, term {self.token}, {left}>"
+
+
+@set_module("masthead.aio")
+class Leadership(LeadershipView):
+    """The leadership of one term, for its work.
+
+    Threads: may be read from any thread.
+    """
+
+    async def wait_lost(self) -> None:
+        """Wait until the leadership is lost. The work is cancelled at that moment anyway."""
+        if self._state.reason:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        self._state.on_revoked.append(wake)
+        try:
+            await future
+        finally:
+            self._state.on_revoked.remove(wake)
