@@ -471,6 +471,11 @@ class PrometheusMetrics:
         self._lock = threading.Lock()
         self._families: dict[Metric, MetricWrapperBase] = {}
 
+    @property
+    def registry(self) -> CollectorRegistry:
+        """The registry."""
+        return self._registry
+
     def counter(self, metric: Metric, **labels: str) -> Counter:
         """Return the counter of a metric with these labels.
 

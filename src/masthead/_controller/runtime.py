@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._controller.background import run_source, run_timer
 from masthead._controller.cache_reader import informer_of
+from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import Services, utc_now
+from masthead._controller.watchdog import Watchdog
+from masthead._leaderelection.elector import LeaderElector
 from masthead._module import set_module
+from masthead._record.recorder import EventRecorder
 from masthead._sansio.backoff import Backoff
-from masthead.errors import ClosedError, ConfigError
+from masthead.errors import ClosedError, ConfigError, ManagerStateError
 from masthead.metrics import NO_METRICS, PrometheusMetrics
 
 if TYPE_CHECKING:
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["ManagerRuntime"]
 
 _log: Final = logging.getLogger("masthead.controller")
+_CANCEL_TIMEOUT: Final = 5.0
+"""Seconds that cancelled reconciles have to end when the process is asked to stop."""
 
 
 @set_module("masthead")
@@ -64,11 +72,16 @@ class ManagerRuntime:
         self._factory = SharedInformerFactory(
             client, namespace=options.namespaces or None, metrics=self._metrics
         )
+        self._recorder = EventRecorder(
+            client, manager.name, instance=options.identity or None, clock=clock, metrics=self._metrics
+        )
+        self._elector = self._make_elector() if options.leader_election else None
+        self._probes = self._make_probes()
         self._loops: dict[str, ReconcileLoop] = {}
         self._stopping = asyncio.Event()
-        self._is_hasty = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
+        self._is_leading = False
         self._stack = contextlib.AsyncExitStack()
 
     # What it is doing.
@@ -94,9 +107,19 @@ class ManagerRuntime:
         return self._loops
 
     @property
+    def elector(self) -> LeaderElector | None:
+        """The leader election; None if there is none."""
+        return self._elector
+
+    @property
+    def probes(self) -> ProbeServer:
+        """The HTTP endpoints, with their ports."""
+        return self._probes
+
+    @property
     def is_leading(self) -> bool:
-        """Whether its controllers run."""
-        return bool(self._loops)
+        """Whether its controllers run: always, if there is no leader election."""
+        return self._is_leading
 
     @property
     def is_idle(self) -> bool:
@@ -167,20 +190,51 @@ class ManagerRuntime:
         for controller in self._manager.controllers:
             for spec in controller.specs:
                 informer_of(self._factory, spec)
+        await self._stack.enter_async_context(self._recorder)
         self._stack.push_async_callback(self._factory.shutdown)
         await self._factory.start()
+        await self._stack.enter_async_context(self._probes)
+        if not _is_virtual(asyncio.get_running_loop()):
+            self._stack.enter_context(Watchdog(self._running_reconciles))
         self._main = asyncio.get_running_loop().create_task(
             self._lead_or_follow(), name=f"masthead manager {self._manager.name}"
         )
 
     async def _lead_or_follow(self) -> None:
-        await self._lead()
+        """Run the controllers: at once, or in each term as the leader; until asked to stop."""
+        if self._elector is None:
+            await self._lead()
+            return
+        campaign = self._spawn(self._elector.run(lambda _: self._lead()))
+        stopping = self._spawn(self._stop_following(campaign))
+        try:
+            await asyncio.wait({campaign})
+        finally:
+            # Cancelled itself, it must not leave the lease behind.
+            campaign.cancel()
+            stopping.cancel()
+            await _ended([campaign, stopping])
+        if not campaign.cancelled():
+            campaign.result()
+
+    async def _stop_following(self, campaign: asyncio.Task[None]) -> None:
+        """End the campaign of a manager that is asked to stop while another replica leads."""
+        await self._stopping.wait()
+        if not self._is_leading:
+            campaign.cancel()
 
     async def _lead(self) -> None:
         """Run the controllers, sources and timers until asked to stop; if cancelled, end at once."""
+        self._is_leading = True
+        try:
+            await self._run_controllers()
+        finally:
+            self._is_leading = False
+
+    async def _run_controllers(self) -> None:
         async with self._threads() as threads:
             services = self._services(threads)
-            tasks = [self._spawn(self._run_timer(each, services)) for each in self._manager.timers]
+            tasks = [self._spawn(run_timer(each, services)) for each in self._manager.timers]
             tasks += [self._spawn(self._run_controller(each, services)) for each in self._manager.controllers]
             try:
                 await self._stopping.wait()
@@ -190,7 +244,7 @@ class ManagerRuntime:
                 for task in tasks:
                     task.cancel()
                 threads.revoke()
-                await _ended(tasks)
+                await self._wait_ended(tasks)
                 self._loops.clear()
 
     async def _drain(self) -> None:
@@ -198,10 +252,11 @@ class ManagerRuntime:
         timeout = self._options.graceful_timeout
         results = await asyncio.gather(*(each.drain(timeout) for each in self._loops.values()))
         if not all(results):
-            busy = ", ".join(
-                f"{name} {request}" for name, each in self._loops.items() for request in each.flights
+            _log.warning(
+                "reconciles are cancelled that took longer than %g s to finish: %s",
+                timeout,
+                self._running_reconciles(),
             )
-            _log.warning("reconciles were cancelled that took longer than %g s to finish: %s", timeout, busy)
 
     async def _run_controller(self, controller: Controller[Any], services: Services) -> None:
         """Run a controller until cancelled. One that cannot be started does not keep others from running."""
@@ -233,8 +288,76 @@ class ManagerRuntime:
                 await _ended(sources)
                 await loop.stop()
 
-    async def _run_timer(self, timer: Any, services: Services) -> None:  # noqa: ANN401
-        await run_timer(timer, services)
+    async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Wait until cancelled tasks have ended; not forever, if the process is to end."""
+        # Who has lost the lease must not campaign again while work of the last term is running.
+        limit = _CANCEL_TIMEOUT if self._stopping.is_set() else None
+        _, busy = await asyncio.wait(tasks, timeout=limit) if tasks else (set(), set())
+        if busy:
+            _log.error(
+                "reconciles go on although they were cancelled, and are abandoned: %s",
+                self._running_reconciles(),
+            )
+
+    def _running_reconciles(self) -> str:
+        found = [
+            f"{name} {request}" for name, each in list(self._loops.items()) for request in list(each.flights)
+        ]
+        return ", ".join(found) or "none"
+
+    def _make_elector(self) -> LeaderElector:
+        options = self._options
+        if not options.leader_election_id:
+            raise ManagerStateError(
+                "leader election needs the name of a Lease: Manager(leader_election='my-operator')"
+            )
+        return LeaderElector(
+            self._client,
+            options.leader_election_id,
+            options.leader_election_namespace or None,
+            identity=options.identity or None,
+            lease_duration=options.lease_duration,
+            renew_deadline=options.renew_deadline,
+            retry_period=options.retry_period,
+            clock=self._clock,
+            metrics=self._metrics,
+            recorder=lambda lease, reason, message: self._recorder.record(lease, "Normal", reason, message),
+        )
+
+    def _make_probes(self) -> ProbeServer:
+        health: dict[str, Callable[[], object]] = {"ping": _ping, **self._manager.health_checks}
+        if self._elector is not None:
+            health["leader-election"] = self._elector.health_check
+        ready = {
+            "informers": self._check_synced,
+            "controllers": self._check_started,
+            **self._manager.ready_checks,
+        }
+        options, metrics = self._options, self._metrics
+        return ProbeServer(
+            health,
+            ready,
+            metrics_registry=metrics.registry if isinstance(metrics, PrometheusMetrics) else None,
+            debug=self.describe,
+            probe_bind=options.probe_bind,
+            metrics_bind=options.metrics_bind,
+            debug_bind=options.debug_bind,
+        )
+
+    async def _check_synced(self) -> None:
+        late = [
+            f"{name} ({each.last_error or 'no full state has come yet'})"
+            for name, each in self._factory.health.items()
+            if not each.is_synced
+        ]
+        if late:
+            raise ManagerStateError(f"not synced: {', '.join(late)}")
+
+    async def _check_started(self) -> None:
+        # A replica that does not lead is ready to.
+        late = [name for name, each in self._loops.items() if not each.is_started]
+        if late:
+            raise ManagerStateError(f"not started: {', '.join(late)}")
 
     def _spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine)
@@ -243,15 +366,20 @@ class ManagerRuntime:
         return Services(
             self._client,
             self._factory,
-            _NoRecorder(),
+            self._recorder,
             threads,
             metrics=self._metrics,
             clock=self._clock,
         )
 
 
-class _NoRecorder:
-    def record(self, *_: object, **__: object) -> None: ...
+def _is_virtual(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether the loop's time is not that of the machine, which a watchdog would measure."""
+    return abs(loop.time() - time.monotonic()) > 1.0
+
+
+async def _ping() -> None:
+    """The event loop runs: that is all."""
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -264,6 +392,12 @@ def _default_metrics(options: RunOptions) -> Metrics:
     if options.metrics_bind == "0":
         return NO_METRICS
     try:
-        return PrometheusMetrics()
+        return _prometheus()
     except ConfigError:
         return NO_METRICS
+
+
+@functools.cache
+def _prometheus() -> PrometheusMetrics:
+    """The metrics in the global registry, where the program's own are; it takes each name only once."""
+    return PrometheusMetrics()

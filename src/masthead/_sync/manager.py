@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
 from masthead._sync.context import Context
+from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
 from masthead.errors import DeadlineError
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Manager", "ReconcilerThreads"]
 
 _log: Final = logging.getLogger("masthead.controller")
-_THREADS: Final = 1_000
-"""More than any number of workers; a thread is started only if a worker needs one."""
 
 
 class ReconcilerThreads:
@@ -36,15 +34,14 @@ class ReconcilerThreads:
 
     def __init__(self) -> None:
         self._portal = Portal.attached()
-        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="masthead-reconcile")
+        self._executor = DaemonPool("masthead-reconcile")
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         self.revoke()
-        # All calls have returned: workers wait for them.
-        self._executor.shutdown(wait=False)
+        self._executor.shutdown()
 
     def revoke(self) -> None:
         """Refuse all further calls of the threads to the client."""
