@@ -16,7 +16,6 @@ from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import Services, utc_now
 from masthead._controller.watchdog import Watchdog
-from masthead._leaderelection.elector import LeaderElector
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
 from masthead._sansio.backoff import Backoff
@@ -107,7 +106,7 @@ class ManagerRuntime:
         return self._loops
 
     @property
-    def elector(self) -> LeaderElector | None:
+    def elector(self) -> Any:  # noqa: ANN401
         """The leader election; None if there is none."""
         return self._elector
 
@@ -305,24 +304,13 @@ class ManagerRuntime:
         ]
         return ", ".join(found) or "none"
 
-    def _make_elector(self) -> LeaderElector:
+    def _make_elector(self) -> Any:  # noqa: ANN401
         options = self._options
         if not options.leader_election_id:
             raise ManagerStateError(
                 "leader election needs the name of a Lease: Manager(leader_election='my-operator')"
             )
-        return LeaderElector(
-            self._client,
-            options.leader_election_id,
-            options.leader_election_namespace or None,
-            identity=options.identity or None,
-            lease_duration=options.lease_duration,
-            renew_deadline=options.renew_deadline,
-            retry_period=options.retry_period,
-            clock=self._clock,
-            metrics=self._metrics,
-            recorder=lambda lease, reason, message: self._recorder.record(lease, "Normal", reason, message),
-        )
+        raise ManagerStateError("leader election is not there yet")
 
     def _make_probes(self) -> ProbeServer:
         health: dict[str, Callable[[], object]] = {"ping": _ping, **self._manager.health_checks}

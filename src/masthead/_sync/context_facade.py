@@ -34,25 +34,28 @@ class ContextFacade(Facade[AsyncT]):
         """The client of the cluster. The controller knows the writes that are made with it, and waits for them."""
         return client_of_loop(self._portal, self._async.client)
 
-    def finalize(self, finalizer: str, cleanup: Callable[[], object]) -> bool:
+    def finalize(self, cleanup: Callable[[], object], *, finalizer: str = "") -> bool:
         """Guard the reconciled object with a finalizer, and clean up when it is deleted.
 
         ::
 
-            if ctx.finalize("example.com/bucket", lambda: delete_bucket(site)):
-                return  # the object is being deleted, and all is cleaned up
+            @app.controller(Website, finalizer="example.com/bucket")
+            def reconcile(ctx, site: Website) -> None:
+                if ctx.finalize(lambda: delete_bucket(site)):
+                    return  # the object is being deleted, and all is cleaned up
 
         Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
         until it returns without an error; then the finalizer is removed.
 
         Args:
-            finalizer: Its name, such as ``example.com/bucket``.
             cleanup: What to do before the object may go.
+            finalizer: Its name, if it is not the one that the controller has declared.
 
         Returns:
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
+            InvalidValueError: If neither the call nor the controller names a finalizer.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
