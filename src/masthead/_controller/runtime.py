@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOptions
     from masthead._controller.services import ThreadRunner
+    from masthead._leaderelection.elector import LeaderElector
     from masthead.metrics import Metrics
 
 __all__ = ["ManagerRuntime"]
@@ -106,7 +107,7 @@ class ManagerRuntime:
         return self._loops
 
     @property
-    def elector(self) -> Any:  # noqa: ANN401
+    def elector(self) -> LeaderElector | None:
         """The leader election; None if there is none."""
         return self._elector
 
@@ -291,7 +292,9 @@ class ManagerRuntime:
         """Wait until cancelled tasks have ended; not forever, if the process is to end."""
         # Who has lost the lease must not campaign again while work of the last term is running.
         limit = _CANCEL_TIMEOUT if self._stopping.is_set() else None
-        _, busy = await asyncio.wait(tasks, timeout=limit) if tasks else (set(), set())
+        if not tasks:
+            return
+        _, busy = await asyncio.wait(tasks, timeout=limit)
         if busy:
             _log.error(
                 "reconciles go on although they were cancelled, and are abandoned: %s",
@@ -304,13 +307,26 @@ class ManagerRuntime:
         ]
         return ", ".join(found) or "none"
 
-    def _make_elector(self) -> Any:  # noqa: ANN401
+    def _make_elector(self) -> LeaderElector:
         options = self._options
         if not options.leader_election_id:
             raise ManagerStateError(
                 "leader election needs the name of a Lease: Manager(leader_election='my-operator')"
             )
-        raise ManagerStateError("leader election is not there yet")
+        from masthead._leaderelection.elector import LeaderElector
+
+        return LeaderElector(
+            self._client,
+            options.leader_election_id,
+            options.leader_election_namespace or None,
+            identity=options.identity or None,
+            lease_duration=options.lease_duration,
+            renew_deadline=options.renew_deadline,
+            retry_period=options.retry_period,
+            clock=self._clock,
+            metrics=self._metrics,
+            recorder=lambda lease, reason, message: self._recorder.record(lease, "Normal", reason, message),
+        )
 
     def _make_probes(self) -> ProbeServer:
         health: dict[str, Callable[[], object]] = {"ping": _ping, **self._manager.health_checks}

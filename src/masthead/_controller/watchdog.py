@@ -66,7 +66,7 @@ class Watchdog:
                 return
             if self._answered.wait(self._limit) or self._stopped.is_set():
                 continue
-            frame = sys._current_frames().get(loop_thread)  # noqa: SLF001 - there is no other way to it
+            frame = sys._current_frames().get(loop_thread)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
             stack = "".join(traceback.format_stack(frame, _SHOWN)) if frame is not None else ""
             _log.error(
                 "the event loop is blocked for more than %g s, while these are running: %s. Use `await`, or a plain "
