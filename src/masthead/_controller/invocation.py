@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from masthead._controller.requests import Result
-from masthead.errors import DeadlineError, InvalidValueError, TerminalError
+from masthead.errors import DeadlineError, ReconcileError, TerminalError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
     from masthead._controller.services import ThreadRunner
     from masthead._meta.object import Object
 
-__all__ = ["Invocation", "Outcome"]
+__all__ = ["Invocation", "Outcome", "ReconcilePanicError", "ReconcileTimeoutError"]
 
 ResultLabel: TypeAlias = Literal["success", "error", "requeue", "requeue_after"]
 _NOTHING: Final = Result()
+
+
+class ReconcilePanicError(ReconcileError):
+    """A reconciler called ``sys.exit``, was cancelled from within, or returned no valid result."""
+
+
+class ReconcileTimeoutError(ReconcileError, DeadlineError):
+    """A reconcile took longer than its timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,16 @@ class Outcome:
     def is_terminal(self) -> bool:
         """Whether repeating it would not help."""
         return isinstance(self.error, TerminalError)
+
+    @property
+    def is_panic(self) -> bool:
+        """Whether the reconciler did what it must not do, such as to return something else than a Result."""
+        return isinstance(self.error, ReconcilePanicError)
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether it took too long."""
+        return isinstance(self.error, ReconcileTimeoutError)
 
 
 class Invocation:
@@ -86,9 +104,9 @@ class Invocation:
             if task is not None and task.cancelling():
                 raise
             # The reconciler awaited something that others have cancelled.
-            return Outcome(error=InvalidValueError(f"the reconcile was cancelled from within: {error}"))
+            return Outcome(error=ReconcilePanicError(f"the reconcile was cancelled from within: {error}"))
         except SystemExit as error:
-            return Outcome(error=InvalidValueError(f"the reconcile called sys.exit({error.code!r})"))
+            return Outcome(error=ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})"))
         except Exception as error:  # noqa: BLE001 - the reconciler is the user's
             return Outcome(error=error)
 
@@ -104,7 +122,7 @@ class Invocation:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            raise DeadlineError(
+            raise ReconcileTimeoutError(
                 f"the reconcile of {context.request} took longer than {limit:g} s, and was cancelled"
             ) from None
 
@@ -113,13 +131,12 @@ def _checked(returned: object) -> Result:
     """What a reconciler has returned.
 
     Raises:
-        InvalidValueError: If it is neither None nor a Result.
+        ReconcilePanicError: If it is neither None nor a Result.
     """
     if returned is None:
         return _NOTHING
     if isinstance(returned, Result):
         return returned
-    raise InvalidValueError(
-        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)",
-        value=returned,
+    raise ReconcilePanicError(
+        f"the reconcile returned {returned!r}; return None, or masthead.Result(requeue_after=seconds)"
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from masthead import metrics as names
 
 if TYPE_CHECKING:
-    from masthead._controller.requests import Request
+    from masthead._controller.flight import Flight
+    from masthead._controller.invocation import Outcome
     from masthead.metrics import Metrics
 
 __all__ = ["LoopMetrics"]
@@ -34,6 +35,8 @@ class LoopMetrics:
         }
         self._errors = metrics.counter(names.RECONCILE_ERRORS, controller=controller)
         self._terminal_errors = metrics.counter(names.TERMINAL_RECONCILE_ERRORS, controller=controller)
+        self._panics = metrics.counter(names.RECONCILE_PANICS, controller=controller)
+        self._timeouts = metrics.counter(names.RECONCILE_TIMEOUTS, controller=controller)
         self._times = metrics.histogram(names.RECONCILE_TIME, controller=controller)
         self._active = metrics.gauge(names.ACTIVE_WORKERS, controller=controller)
         metrics.gauge(names.MAX_CONCURRENT_RECONCILES, controller=controller).set(workers)
@@ -45,8 +48,9 @@ class LoopMetrics:
         self._running += 1
         self._active.set(self._running)
 
-    def end(self, request: Request, id_: str, result: str, duration: float, *, is_terminal: bool) -> None:
+    def end(self, flight: Flight, outcome: Outcome, duration: float) -> None:
         """A reconcile has ended."""
+        result = outcome.label
         self._running -= 1
         self._active.set(self._running)
         self.counts[result] += 1
@@ -54,9 +58,13 @@ class LoopMetrics:
         self._times.observe(duration)
         if result == "error":
             self._errors.inc()
-            if is_terminal:
+            if outcome.is_terminal:
                 self._terminal_errors.inc()
-        slow = (duration, request.key, id_)
+            if outcome.is_panic:
+                self._panics.inc()
+            if outcome.is_timeout:
+                self._timeouts.inc()
+        slow = (duration, flight.request.key, flight.id)
         if len(self._slowest) < _SLOWEST:
             heapq.heappush(self._slowest, slow)
         elif duration > self._slowest[0][0]:

@@ -87,6 +87,7 @@ class ReconcileLoop:
         self._invocation: Invocation | None = None
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
+        self._failures: dict[Request, int] = {}
         self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
         self._cleaned: set[tuple[str, str]] = set()
         self._workers: list[asyncio.Task[None]] = []
@@ -259,7 +260,7 @@ class ReconcileLoop:
             self._clock(),
             self.reader,
             self._services.client.rest,
-            attempt=self.queue.num_requeues(request),
+            attempt=self._failures.get(request, 0),
             reasons=tuple(self._reasons.pop(request, ())),
         )
         self.flights[request] = flight
@@ -297,7 +298,7 @@ class ReconcileLoop:
 
     def _end(self, flight: Flight, outcome: Outcome) -> None:
         duration = self._clock() - flight.started
-        self.metrics.end(flight.request, flight.id, outcome.label, duration, is_terminal=outcome.is_terminal)
+        self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):
             self._follow_up(flight, outcome)
         if self._is_started and flight.writes and not flight.is_visible:
@@ -313,17 +314,20 @@ class ReconcileLoop:
     def _follow_up(self, flight: Flight, outcome: Outcome) -> None:
         """Enqueue what a reconcile asks for, or what its failure does."""
         request, error = flight.request, outcome.error
+        if error is None:
+            self._failures.pop(request, None)
+            self.queue.forget(request)
+            self._requeue(request, outcome.result)
+            return
+        self._failures[request] = flight.attempt + 1
         if isinstance(error, TemporaryError):
             self._note(request, f"retry after {error}")
             self.queue.add_after(request, error.delay)
         elif isinstance(error, TerminalError):
             self.queue.forget(request)
-        elif error is not None:
+        else:
             self._note(request, f"retry after {type(error).__name__}: {error}")
             self.queue.add_rate_limited(request)
-        else:
-            self.queue.forget(request)
-            self._requeue(request, outcome.result)
 
     def _requeue(self, request: Request, result: Result) -> None:
         if result.requeue_after is not None:

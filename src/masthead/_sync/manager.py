@@ -7,12 +7,12 @@ import contextvars
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
 from masthead._sync.context import Context
 from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
-from masthead.errors import DeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class ReconcilerThreads:
         """Call a function with a blocking context and further arguments, and return what it returns.
 
         Raises:
-            DeadlineError: If it took longer than `limit` seconds, once it has returned.
+            ReconcileTimeoutError: If it took longer than `limit` seconds, once it has returned.
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
             Exception: Whatever the function raises.
         """
@@ -76,7 +76,9 @@ class ReconcilerThreads:
                     limit,
                 )
                 await asyncio.wait({future})
-                raise DeadlineError(f"the reconcile of {context.request} took longer than {limit:g} s")
+                raise ReconcileTimeoutError(
+                    f"the reconcile of {context.request} took longer than {limit:g} s"
+                )
         except asyncio.CancelledError:
             # Nobody else may work on the object while the thread still does.
             await asyncio.wait({future})
