@@ -14,6 +14,8 @@
 | `buffer` | the notifications that a handler has not processed yet |
 | `resync` | the resync schedule of handlers |
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
+| `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
+| `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |
 
 Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns
 numbers in [0, 1). So each decision can be tested with plain values, and its driver, on an event loop or a thread, adds

@@ -1,0 +1,371 @@
+"""Shards of a collection: which objects are whose.
+
+Every object has a hash, FNV-1a with 64 bits of its uid or of its namespace, as the API server's shard selectors have it.
+The hashes are divided into *slots*, equal ranges of adjacent hashes. A replica owns slots; `assign` says which ones.
+
+* `ShardRanges`: ranges of hashes, as a shard selector.
+* `ShardSet`: slots.
+* `assign`: rendezvous hashing of slots over members, with equal shares.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from masthead._module import set_module
+from masthead.errors import InvalidValueError, SelectorError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from masthead._meta.object import Object
+
+__all__ = ["MAX_SLOTS", "ShardKey", "ShardRanges", "ShardSet", "assign", "check_slots", "hash_value"]
+
+ShardKey: TypeAlias = Literal["uid", "namespace"]
+"""What is hashed of an object."""
+
+MAX_SLOTS: Final = 1024
+"""The most slots: a shard selector has a range for up to half of them, in a URL."""
+_END: Final = 1 << 64
+_MASK: Final = _END - 1
+_FNV_OFFSET: Final = 0xCBF29CE484222325
+_FNV_PRIME: Final = 0x100000001B3
+_RANGE: Final = re.compile(
+    r"\s*shardRange\(\s*object\.metadata\.(uid|namespace)\s*,"
+    r"\s*(['\"])(0x[0-9a-f]{16,17})\2\s*,\s*(['\"])(0x[0-9a-f]{16,17})\4\s*\)\s*"
+)
+
+
+def hash_value(value: str) -> int:
+    """The hash of a uid or namespace."""
+    number = _FNV_OFFSET
+    for byte in value.encode():
+        number = ((number ^ byte) * _FNV_PRIME) & _MASK
+    return number
+
+
+_hash_namespace: Final = lru_cache(4096)(hash_value)
+
+
+@set_module("masthead")
+class ShardRanges:
+    """Ranges of hashes: which objects a shard selector selects.
+
+    Args:
+        ranges: The first hash of each range, and the one behind its last. They may overlap.
+        by: What is hashed of an object.
+
+    Attributes:
+        by: What is hashed of an object.
+        ranges: Sorted; those that overlap or are adjacent are one.
+
+    Raises:
+        InvalidValueError: If a range is empty or not one of hashes.
+    """
+
+    __slots__ = ("_ends", "_starts", "by", "ranges")
+
+    def __init__(self, ranges: Iterable[tuple[int, int]], *, by: ShardKey = "uid") -> None:
+        self.by: ShardKey = check_key(by)
+        self.ranges = _union(ranges)
+        self._starts = [start for start, _ in self.ranges]
+        self._ends = [end for _, end in self.ranges]
+
+    @classmethod
+    def parse(cls, selector: str) -> ShardRanges:
+        """Read a shard selector.
+
+        Raises:
+            SelectorError: If it is invalid.
+        """
+        found: list[tuple[int, int]] = []
+        keys: set[str] = set()
+        for part in selector.split("||"):
+            match = _RANGE.fullmatch(part)
+            if match is None:
+                raise SelectorError(
+                    f"{part.strip()!r} is not a range of hashes; write shardRange(object.metadata.uid, START, END), several "
+                    "joined by ||, each bound as '0x' and 16 hexadecimal digits, the last as '0x10000000000000000'",
+                    value=selector,
+                )
+            key, _, start, _, end = match.groups()
+            keys.add(key)
+            found.append((int(start, 16), int(end, 16)))
+        if len(keys) > 1:
+            raise SelectorError(
+                "all ranges of a shard selector must be of uids, or all of namespaces", value=selector
+            )
+        try:
+            return cls(found, by="uid" if "uid" in keys else "namespace")
+        except InvalidValueError as error:
+            raise SelectorError(f"{selector!r}: {error}", value=selector) from None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether they are all hashes."""
+        return self.ranges == ((0, _END),)
+
+    def has_hash(self, number: int) -> bool:
+        """Whether a hash is in one of the ranges."""
+        index = bisect_right(self._starts, number) - 1
+        return index >= 0 and number < self._ends[index]
+
+    def selects(self, obj: Object) -> bool:
+        """Whether an object is selected."""
+        metadata = obj.metadata
+        return self.has_hash(
+            hash_value(metadata.uid) if self.by == "uid" else _hash_namespace(metadata.namespace)
+        )
+
+    def __str__(self) -> str:
+        """The shard selector; without ranges, that of a single hash, because there is no selector of nothing."""
+        path = f"object.metadata.{self.by}"
+        ranges = self.ranges or ((0, 1),)
+        return " || ".join(f"shardRange({path}, '0x{start:016x}', '0x{end:016x}')" for start, end in ranges)
+
+    def __repr__(self) -> str:
+        return f"<ShardRanges {self}>" if self.ranges else f"<ShardRanges of no {self.by}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShardRanges):
+            return NotImplemented
+        return (self.by, self.ranges) == (other.by, other.ranges)
+
+    def __hash__(self) -> int:
+        return hash((self.by, self.ranges))
+
+
+@set_module("masthead")
+class ShardSet:
+    """Some of the slots that a collection is divided into: the share of a replica.
+
+    Args:
+        slots: The numbers of the slots.
+        total: How many slots there are.
+        by: What is hashed of an object.
+
+    Attributes:
+        total: How many slots there are.
+        by: What is hashed of an object.
+
+    Raises:
+        InvalidValueError: If there is no such slot, or `total` is not a number of slots.
+    """
+
+    __slots__ = ("_ranges", "_slots", "by", "total")
+
+    def __init__(self, slots: Iterable[int] = (), *, total: int = 64, by: ShardKey = "uid") -> None:
+        self.total = check_slots(total)
+        self.by: ShardKey = check_key(by)
+        self._slots = frozenset(slots)
+        for each in self._slots:
+            if not 0 <= each < total:
+                raise InvalidValueError(f"there is no slot {each} among {total}", value=each)
+        self._ranges: ShardRanges | None = None
+
+    @classmethod
+    def everything(cls, *, total: int = 64, by: ShardKey = "uid") -> ShardSet:
+        """All slots."""
+        return cls(range(total), total=total, by=by)
+
+    @property
+    def slots(self) -> frozenset[int]:
+        """The numbers of the slots."""
+        return self._slots
+
+    @property
+    def ranges(self) -> ShardRanges:
+        """The ranges of hashes in the slots."""
+        if self._ranges is None:
+            bounds = (
+                (first_hash(slot, self.total), first_hash(slot + 1, self.total)) for slot in self._slots
+            )
+            self._ranges = ShardRanges(bounds, by=self.by)
+        return self._ranges
+
+    def owns(self, value: str) -> bool:
+        """Whether an object with this uid, or this namespace if `by` says so, belongs to it."""
+        number = hash_value(value) if self.by == "uid" else _hash_namespace(value)
+        return (number * self.total) >> 64 in self._slots
+
+    def owns_object(self, obj: Object) -> bool:
+        """Whether an object belongs to it."""
+        return self.owns(obj.metadata.uid if self.by == "uid" else obj.metadata.namespace)
+
+    def selector(self) -> str | None:
+        """The shard selector; None if everything belongs to it. Without slots, it selects hardly anything."""
+        return None if len(self._slots) == self.total else str(self.ranges)
+
+    def __and__(self, other: ShardSet) -> ShardSet:
+        return self._with(self._slots & self._slots_of(other))
+
+    def __or__(self, other: ShardSet) -> ShardSet:
+        return self._with(self._slots | self._slots_of(other))
+
+    def __sub__(self, other: ShardSet) -> ShardSet:
+        return self._with(self._slots - self._slots_of(other))
+
+    def __contains__(self, slot: int) -> bool:
+        return slot in self._slots
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._slots))
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ShardSet):
+            return NotImplemented
+        return (self._slots, self.total, self.by) == (other._slots, other.total, other.by)
+
+    def __hash__(self) -> int:
+        return hash((self._slots, self.total, self.by))
+
+    def __repr__(self) -> str:
+        return (
+            f"<ShardSet {write_slots(self._slots) or 'of nothing'}; {len(self)} of {self.total} by {self.by}>"
+        )
+
+    def _with(self, slots: Iterable[int]) -> ShardSet:
+        return ShardSet(slots, total=self.total, by=self.by)
+
+    def _slots_of(self, other: ShardSet) -> frozenset[int]:
+        if (other.total, other.by) != (self.total, self.by):
+            raise InvalidValueError(f"{other!r} does not divide the same collection as {self!r}", value=other)
+        return other.slots
+
+
+def first_hash(slot: int, total: int) -> int:
+    """The first hash of a slot; the range of the slot ends where the next one begins."""
+    return -((-slot << 64) // total)
+
+
+def assign(members: Collection[str], total: int, owners: Mapping[int, str] | None = None) -> dict[int, str]:
+    """Assign slots to members: to each the same number, or one more, and as few of them to a new owner as possible.
+
+    For every slot, a hash ranks the members: rendezvous hashing. Those with the highest rank get the slots, until they have
+    their number. What a member owns it keeps, up to its number, those of its highest ranks first. So slots move only from
+    members that have too many, or are gone, to those that have too few.
+
+    The result depends on the arguments alone, not on their order.
+
+    Args:
+        members: The names of the members.
+        total: How many slots there are.
+        owners: Who owns a slot now; an owner that is not a member counts as none.
+
+    Returns:
+        The member of each slot; nothing if there are no members.
+    """
+    owned: dict[str, list[int]] = {member: [] for member in members}
+    for slot, owner in (owners or {}).items():
+        if owner in owned:
+            owned[owner].append(slot)
+    if not owned:
+        return {}
+    room = _quotas(owned, total)
+    assigned: dict[int, str] = {}
+    for member, slots in owned.items():
+        for slot in sorted(slots, key=lambda slot: (-_rank(member, slot), slot))[: room[member]]:
+            assigned[slot] = member
+        room[member] -= min(len(slots), room[member])
+    _fill(assigned, room, total)
+    return assigned
+
+
+def _quotas(owned: Mapping[str, Collection[int]], total: int) -> dict[str, int]:
+    """How many slots each member gets. Those that have the most get the ones that are left over."""
+    least, left_over = divmod(total, len(owned))
+    order = sorted(owned, key=lambda member: (-len(owned[member]), member))
+    return {member: least + (index < left_over) for index, member in enumerate(order)}
+
+
+def _fill(assigned: dict[int, str], room: dict[str, int], total: int) -> None:
+    """Assign the other slots to members that have room, the highest ranks first."""
+    takers = [member for member, count in room.items() if count]
+    pairs = [
+        (-_rank(member, slot), slot, member)
+        for slot in range(total)
+        if slot not in assigned
+        for member in takers
+    ]
+    for _, slot, member in sorted(pairs):
+        if slot not in assigned and room[member]:
+            assigned[slot] = member
+            room[member] -= 1
+
+
+@lru_cache(65_536)
+def _rank(member: str, slot: int) -> int:
+    return int.from_bytes(blake2b(f"{slot}/{member}".encode(), digest_size=8).digest(), "big")
+
+
+def write_slots(slots: Iterable[int]) -> str:
+    """Slots as text, such as ``0-3,7``; empty for none."""
+    parts: list[str] = []
+    ordered = sorted(slots)
+    start = 0
+    for index, slot in enumerate(ordered):
+        if index + 1 == len(ordered) or ordered[index + 1] != slot + 1:
+            parts.append(f"{ordered[start]}-{slot}" if start != index else str(slot))
+            start = index + 1
+    return ",".join(parts)
+
+
+def read_slots(text: str, total: int) -> frozenset[int]:
+    """Slots from text.
+
+    Raises:
+        ValueError: If it is something else, or there is no such slot.
+    """
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, dash, last = part.partition("-")
+        start, end = int(first), int(last if dash else first)
+        if not 0 <= start <= end < total:
+            raise ValueError(f"there are no slots {part} among {total}")
+        found.update(range(start, end + 1))
+    return frozenset(found)
+
+
+def check_slots(total: int) -> int:
+    """Check a number of slots.
+
+    Raises:
+        InvalidValueError: If it is not one.
+    """
+    if type(total) is not int or not 1 <= total <= MAX_SLOTS:
+        raise InvalidValueError(
+            f"a collection can be divided into 1 to {MAX_SLOTS} slots, not {total!r}; 64 suit up to 16 replicas",
+            value=total,
+        )
+    return total
+
+
+def check_key(by: ShardKey) -> ShardKey:
+    """Check what is to be hashed.
+
+    Raises:
+        InvalidValueError: If it is neither uid nor namespace.
+    """
+    if by not in {"uid", "namespace"}:
+        raise InvalidValueError(f"objects are sharded by uid or by namespace, not by {by!r}", value=by)
+    return by
+
+
+def _union(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if not 0 <= start < end <= _END:
+            raise InvalidValueError(f"0x{start:x} to 0x{end:x} is not a range of hashes", value=(start, end))
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)
