@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from masthead._meta.unstructured import Unstructured
 from masthead._sansio.sharding import (
     MAX_SLOTS,
+    ShardKey,
     ShardRanges,
     ShardSet,
     assign,
@@ -56,13 +57,13 @@ def test_the_ranges_of_the_slots_contain_every_hash_exactly_once(total: int, num
 @given(totals, st.data())
 def test_a_set_owns_what_its_selector_selects(total: int, data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.integers(0, total - 1)))
-    by = data.draw(st.sampled_from(["uid", "namespace"]))
+    by: ShardKey = data.draw(st.sampled_from(["uid", "namespace"]))
     shards = ShardSet(chosen, total=total, by=by)
     selected = ShardRanges.parse(str(shards.ranges)) if chosen else ShardRanges((), by=by)
 
     for value in data.draw(st.lists(st.text("abc-019", max_size=10), min_size=5, max_size=5)):
         obj = Unstructured.new(
-            "a", api_version="v1", kind="Any", namespace=value if by == "namespace" else None
+            "a", api_version="v1", kind="Any", namespace=value if by == "namespace" else ""
         )
         obj.metadata.uid = value
         assert shards.owns(value) == shards.owns_object(obj) == selected.selects(obj)
