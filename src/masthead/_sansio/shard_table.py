@@ -113,7 +113,7 @@ class ShardTable:
         if not 1 <= found.total <= MAX_SLOTS:
             raise ValueError(f"it has {found.total} slots")
         owners = {token: read_slots(each.slots, found.total) for token, each in found.owners.items()}
-        if len(frozenset().union(*owners.values())) != sum(map(len, owners.values())):
+        if len(_NOTHING.union(*owners.values())) != sum(map(len, owners.values())):
             raise ValueError("it assigns a slot twice")
         seconds = {token: each.seconds for token, each in found.owners.items()}
         return cls(found.total, found.by, owners, seconds, found.writes)
