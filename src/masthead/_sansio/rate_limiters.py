@@ -8,7 +8,7 @@ from __future__ import annotations
 import random as _random
 from collections import OrderedDict
 from collections.abc import Hashable
-from math import log2
+from math import inf, log2
 from typing import Final, Generic, Protocol, TypeVar
 
 from masthead._module import set_module
@@ -104,7 +104,7 @@ class ItemExponentialRateLimiter(Generic[K]):
         random: Returns numbers in [0, 1).
 
     Raises:
-        InvalidValueError: If `base` is not positive, `cap` is less than `base`, `jitter` is negative, or `max_tracked` is
+        InvalidValueError: If `base` is not positive, `cap` is infinite or less than `base`, `jitter` is negative, or `max_tracked` is
             less than 1.
     """
 
@@ -117,9 +117,9 @@ class ItemExponentialRateLimiter(Generic[K]):
         max_tracked: int = MAX_TRACKED,
         random: Random = _random.random,
     ) -> None:
-        if not (0 < base <= cap and jitter >= 0):
+        if not (0 < base <= cap < inf and jitter >= 0):
             raise InvalidValueError(
-                f"a rate limiter needs 0 < base <= cap and jitter >= 0, not {base=}, {cap=}, {jitter=}"
+                f"a rate limiter needs 0 < base <= cap < inf and jitter >= 0, not {base=}, {cap=}, {jitter=}"
             )
         self._base, self._cap, self._jitter, self._random = base, cap, jitter, random
         self._most_doublings = log2(cap / base) + 1  # beyond, the power might overflow

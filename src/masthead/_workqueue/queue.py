@@ -217,6 +217,11 @@ class WorkQueue(WorkQueueBase[K]):
             self._clock = _clock_of(loop)
             self._state.rebase(self._clock() - before)
             self._loop, self._thread = loop, threading.get_ident()
+            # Whatever waited on a loop that is closed now waits no more.
+            self._waiters.clear()
+            self._drainers.clear()
+            self._has_waiters = self._is_wake_scheduled = False
+            self._timer = None
         return loop
 
     def _on_loop(self, call: Callable[[], None]) -> None:
