@@ -2,5 +2,8 @@
 
 | module | contents |
 |---|---|
+| `targets` | the manager that ``package.module:app`` or ``app.py`` names |
+| `reload` | starts a program again when its source files change |
+| `run` | ``masthead run`` |
 | `main` | the entry point, which dispatches to the subcommands |
 """

@@ -16,6 +16,7 @@ _USAGE: Final = """usage: masthead COMMAND [options]
 
 commands:
   generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
+  run         run the manager of an operator; its options: masthead run --help
   serve       run an API server without a cluster; its options: masthead serve --help
 
 options:
@@ -58,4 +59,14 @@ def _generate(arguments: Sequence[str]) -> int:
     return generate(arguments, name="masthead generate")
 
 
-_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"generate": _generate, "serve": _serve}
+def _run(arguments: Sequence[str]) -> int:
+    from masthead._cli.run import main as run
+
+    return run(arguments)
+
+
+_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
+    "generate": _generate,
+    "run": _run,
+    "serve": _serve,
+}

@@ -35,7 +35,7 @@ _COLORS: Final = {
 }
 _DIM: Final = "\x1b[2m"
 _RESET: Final = "\x1b[0m"
-_SHORT_ID: Final = 8
+_SHORT_ID: Final = 18
 
 
 @set_module("masthead")
@@ -81,7 +81,7 @@ class TextFormatter(logging.Formatter):
 
     ::
 
-        15:04:05.123 INFO  website default/web 5f0c2a9e  created the Deployment  replicas=3
+        15:04:05.123 INFO    website default/web 5f0c2a9e-1  created the Deployment  replicas=3
 
     Further lines of a message and tracebacks are indented, and control characters are removed, so that no message passes
     for another line.

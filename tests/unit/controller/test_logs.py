@@ -355,7 +355,7 @@ def test_text_is_short_and_readable() -> None:
     time, _, rest = stream.getvalue().partition(" ")
     assert len(time) == len("15:04:05.123")
     assert rest == (
-        'INFO    website default/web 5f0c2a9e  created the Deployment  replicas=3  why="no such one"  of=web\n'
+        'INFO    website default/web 5f0c2a9e-1  created the Deployment  replicas=3  why="no such one"  of=web\n'
     )
 
 

@@ -1,0 +1,185 @@
+"""``masthead run --reload``: a parent process that starts the program again when its source files change."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from masthead._controller.signals import stop_on_signals
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["changed_files", "reload_forever", "scan"]
+
+_POLL: Final = 0.25
+"""Seconds between two looks at the files."""
+_GRACE: Final = 30.0
+"""Seconds that the program has to stop."""
+_MAX_FILES: Final = 20_000
+_SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+FileStates: TypeAlias = "dict[str, tuple[int, int]]"
+"""Modification time and size of each file."""
+
+
+def scan(folders: Iterable[Path]) -> FileStates:
+    """Note the state of all Python files below some folders; hidden folders and virtual environments are skipped."""
+    found: FileStates = {}
+    for folder in folders:
+        for entry in _python_files(folder):
+            try:
+                state = entry.stat()
+            except OSError:
+                continue  # removed meanwhile
+            found[entry.path] = state.st_mtime_ns, state.st_size
+            if len(found) >= _MAX_FILES:
+                return found
+    return found
+
+
+def _python_files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    pending = [str(folder)]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue  # removed meanwhile, or not for us
+        if any(each.name == "pyvenv.cfg" for each in entries):
+            continue
+        for each in entries:
+            if each.name.startswith(".") or each.name in _SKIPPED:
+                continue
+            if each.is_dir(follow_symlinks=False):
+                pending.append(each.path)
+            elif each.name.endswith(".py"):
+                yield each
+
+
+def changed_files(before: FileStates, after: FileStates) -> list[str]:
+    """The files that were added, changed or removed."""
+    return sorted({path for path, _ in before.items() ^ after.items()})
+
+
+def reload_forever(arguments: Sequence[str], folders: Sequence[Path]) -> int:
+    """Run ``masthead run`` with these arguments, again whenever a file changes; return the exit code.
+
+    A program that fails, as with a syntax error, is started again when a file changes. SIGINT and SIGTERM stop it, and then
+    this process.
+
+    Args:
+        arguments: The arguments, without ``--reload``.
+        folders: The folders to watch.
+    """
+    return asyncio.run(_Reloader(arguments, folders).run())
+
+
+class _Reloader:
+    """Starts the program, and looks at the files."""
+
+    def __init__(self, arguments: Sequence[str], folders: Sequence[Path]) -> None:
+        self._command = [sys.executable, "-m", "masthead", "run", *arguments]
+        self._folders = folders
+        self._child: asyncio.subprocess.Process | None = None
+        self._stop = asyncio.Event()
+
+    async def run(self) -> int:
+        # Noted before the start: a file that changes while it is imported counts.
+        files = scan(self._folders)
+        with stop_on_signals(lambda _: self._stop.set(), kill=self._kill):
+            _say(f"watching {len(files)} files in {', '.join(map(str, self._folders))}")
+            while True:
+                self._child = await self._start()
+                try:
+                    code, files = await self._until_changed(self._child, files)
+                finally:
+                    await self._stop_child(self._child)
+                if code is not None:
+                    return code
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        # Python recognises a changed file by its size and the second of its time; without compiled files, by its content.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        return await asyncio.create_subprocess_exec(*self._command, env=environment)
+
+    async def _until_changed(
+        self, child: asyncio.subprocess.Process, files: FileStates
+    ) -> tuple[int | None, FileStates]:
+        """Wait for a change; the exit code is None if the program is to be started again."""
+        loop = asyncio.get_running_loop()
+        ended = loop.create_task(child.wait())
+        stopped = loop.create_task(self._stop.wait())
+        watching = loop.create_task(self._wait_for_change(files))
+        tasks: set[asyncio.Task[object]] = {ended, stopped, watching}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done() and not stopped.done():
+                code = ended.result()
+                if code == 0:
+                    return 0, files
+                _say(f"the program has ended with code {code}; waiting for a change")
+                await asyncio.wait({stopped, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if stopped.done():
+                await self._stop_child(child)
+                return max(0, child.returncode or 0), files
+            return None, watching.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _wait_for_change(self, before: FileStates) -> FileStates:
+        while True:
+            await asyncio.sleep(_POLL)
+            after = scan(self._folders)
+            if after == before:
+                continue
+            # An editor or a checkout writes several files: wait until it has finished.
+            while True:
+                await asyncio.sleep(_POLL)
+                latest = scan(self._folders)
+                if latest == after:
+                    break
+                after = latest
+            changed = changed_files(before, after)
+            if changed:
+                more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+                _say(f"{_shown(changed[0])}{more} changed: restarting")
+                return after
+            before = after
+
+    async def _stop_child(self, child: asyncio.subprocess.Process) -> None:
+        """Stop the program gracefully; it counts SIGTERM and the SIGINT of a terminal as one request."""
+        if child.returncode is not None:
+            return
+        try:
+            child.terminate()
+            async with asyncio.timeout(_GRACE):
+                await child.wait()
+        except ProcessLookupError:
+            await child.wait()
+        except TimeoutError:
+            _say(f"the program has not stopped after {_GRACE:g} s, and is killed")
+            child.kill()
+            await child.wait()
+
+    def _kill(self, number: signal.Signals) -> None:
+        if self._child is not None and self._child.returncode is None:
+            self._child.kill()
+        os._exit(128 + number)
+
+
+def _shown(path: str) -> str:
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"masthead run: {text}\n")
+    sys.stderr.flush()

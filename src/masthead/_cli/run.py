@@ -1,0 +1,197 @@
+"""``masthead run``: imports a manager and runs it until the process is asked to stop."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.targets import (
+    BrokenTargetError,
+    TargetError,
+    load_manager,
+    parse_target,
+    source_folders,
+)
+from masthead._controller.logs import setup_logging
+from masthead._controller.options import ENVIRONMENT, RunOptions, parse_namespaces
+from masthead.errors import ConfigError, InvalidValueError, ManagerStateError, MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._cli.targets import Target
+    from masthead._controller.options import RunOverrides
+
+__all__ = ["main"]
+
+_log: Final = logging.getLogger("masthead.run")
+_FAILED: Final = 1
+_BAD_ARGUMENTS: Final = 2
+_INTERRUPTED: Final = 130
+
+
+def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
+    """Run a manager; return the exit code of the process.
+
+    0 after a graceful stop, 1 if the program or the manager fails, 2 if an argument, an environment variable or the
+    configuration is invalid.
+
+    Args:
+        arguments: The arguments after ``run``.
+        name: The name of the command in messages.
+    """
+    chosen = _parser(name).parse_args(arguments)
+    try:
+        overrides = _overrides(chosen)
+        target = parse_target(chosen.target)
+        if chosen.reload:
+            return _reload(arguments, target, chosen.reload_dir)
+        return _run(target, overrides)
+    except (TargetError, ConfigError, InvalidValueError, ManagerStateError) as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return _BAD_ARGUMENTS
+    except MastheadError as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return _FAILED
+    except BrokenTargetError as error:
+        _log.critical("%s", error, exc_info=error.__cause__)
+        return _FAILED
+    except KeyboardInterrupt:  # before the manager handles signals
+        return _INTERRUPTED
+    except Exception:  # noqa: BLE001 - logged as everything else
+        _log.critical("the manager failed", exc_info=True)
+        return _FAILED
+
+
+def _run(target: Target, overrides: RunOverrides) -> int:
+    # Before the import, so that what the program logs meanwhile is formatted too.
+    given = RunOptions.from_environment(os.environ).overridden(**overrides)
+    setup_logging(given.log_format, given.log_level or "INFO")
+    logging.captureWarnings(capture=True)
+    manager = load_manager(target)
+    options = RunOptions.from_environment(os.environ, manager.options).overridden(**overrides)
+    if (options.log_format, options.log_level) != (given.log_format, given.log_level):
+        setup_logging(options.log_format, options.log_level or "INFO")
+    manager.run(**overrides)
+    return 0
+
+
+def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -> int:
+    from masthead._cli.reload import reload_forever
+
+    # The same arguments in the same order; what follows --reload-dir is a folder.
+    rest: list[str] = []
+    remaining = iter(arguments)
+    for each in remaining:
+        if each == "--reload-dir":
+            next(remaining)
+        elif each != "--reload" and not each.startswith("--reload-dir="):
+            rest.append(each)
+    sys.path.insert(0, str(Path.cwd()))
+    return reload_forever(rest, [*source_folders(target), *(each.resolve() for each in folders)])
+
+
+def _overrides(chosen: argparse.Namespace) -> RunOverrides:
+    """What the arguments say, and nothing about those that are not given.
+
+    Raises:
+        InvalidValueError: If an argument is invalid.
+    """
+    given: dict[str, object] = {
+        name: value for name, _ in ENVIRONMENT.values() if (value := getattr(chosen, name, None)) is not None
+    }
+    if chosen.namespace:
+        given["namespaces"] = parse_namespaces(",".join(chosen.namespace))
+    if chosen.all_namespaces:
+        given["namespaces"] = ()
+    if chosen.verbose:
+        given["log_level"] = "DEBUG"
+    overrides: RunOverrides = given  # type: ignore[assignment]
+    RunOptions().overridden(**overrides)
+    return overrides
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=name,
+        description="Run the manager of an operator until SIGTERM or SIGINT.",
+        epilog="Options can also be set by environment variables, such as MASTHEAD_METRICS_BIND; arguments take precedence, "
+        "and what neither says is as the code says.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="MODULE:APP", help="package.module:app, package.module, or app.py")
+    _add_development(parser)
+    _add_cluster(parser)
+    _add_servers(parser)
+    _add_replicas(parser)
+    return parser
+
+
+def _add_development(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("logging and development")
+    group.add_argument(
+        "--log-format",
+        choices=["text", "json"],
+        help="how log lines look (text on a terminal, otherwise json)",
+    )
+    group.add_argument("--log-level", metavar="LEVEL", help="DEBUG, INFO, WARNING or ERROR (INFO)")
+    group.add_argument("-v", "--verbose", action="store_true", help="the same as --log-level DEBUG")
+    group.add_argument("--reload", action="store_true", help="start again when a source file changes")
+    group.add_argument(
+        "--reload-dir",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FOLDER",
+        help="a further folder to watch (can be repeated)",
+    )
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("cluster")
+    group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig (found as kubectl does)")
+    group.add_argument("--context", help="the context of the kubeconfig (its current one)")
+    group.add_argument(
+        "-n",
+        "--namespace",
+        action="append",
+        metavar="NAME",
+        help="a namespace to watch (can be repeated; several are separated by commas)",
+    )
+    group.add_argument("-A", "--all-namespaces", action="store_true", help="watch all namespaces")
+
+
+def _add_servers(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "HTTP endpoints", "addresses such as :8080 or 127.0.0.1:8080; 0 for off"
+    )
+    group.add_argument("--metrics-bind", metavar="ADDRESS", help="the address of /metrics (:8080)")
+    group.add_argument("--probe-bind", metavar="ADDRESS", help="the address of /healthz and /readyz (:8081)")
+    group.add_argument("--debug-bind", metavar="ADDRESS", help="the address of /debug (0)")
+
+
+def _add_replicas(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("replicas")
+    flag = argparse.BooleanOptionalAction
+    group.add_argument(
+        "--leader-elect",
+        dest="leader_election",
+        action=flag,
+        help="whether only the leader's controllers run",
+    )
+    group.add_argument("--leader-election-id", metavar="NAME", help="the name of the Lease")
+    group.add_argument("--leader-election-namespace", metavar="NAME", help="the namespace of the Lease")
+    group.add_argument("--sharding", action=flag, help="whether replicas share the objects")
+    group.add_argument(
+        "--identity", metavar="NAME", help="the name of this replica (host name and a random part)"
+    )
+    group.add_argument(
+        "--graceful-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="the time that reconciles have to finish when the process is asked to stop (25)",
+    )

@@ -1,0 +1,199 @@
+"""Finds the manager that a command is about: ``app.py``, ``package.module`` or ``package.module:name``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from types import ModuleType, TracebackType
+
+    from masthead._controller.manager import Manager
+
+__all__ = ["BrokenTargetError", "Target", "TargetError", "load_manager", "parse_target", "source_folders"]
+
+_DEFAULT_NAME: Final = "app"
+
+
+class TargetError(Exception):
+    """There is no such manager; the message says what to write instead."""
+
+
+class BrokenTargetError(Exception):
+    """The module raised when it was imported. The cause is its error, whose traceback begins in the user's code."""
+
+
+class Target(NamedTuple):
+    """What was asked for.
+
+    Attributes:
+        text: As it was written.
+        file: The file; None if it is a module by name.
+        module: The name of the module.
+        name: The name of the manager in it; empty if it was not given.
+        root: The folder from which the module can be imported; None if the module is on the path.
+    """
+
+    text: str
+    file: Path | None
+    module: str
+    name: str
+    root: Path | None
+
+
+def parse_target(text: str) -> Target:
+    """Parse a target.
+
+    Raises:
+        TargetError: If it is neither a file nor the name of a module.
+    """
+    where, name = text, ""
+    head, colon, tail = text.rpartition(":")
+    # The colon of "C:\app.py" belongs to the file.
+    if colon and all(part.isidentifier() for part in tail.split(".")) and len(head) > 1:
+        where, name = head, tail
+    if where.endswith(".py") or "/" in where or os.sep in where:
+        return _parse_file(text, Path(where), name)
+    if not all(part.isidentifier() for part in where.split(".")):
+        raise TargetError(f"{text!r} is not a module or a file; write package.module:app or app.py")
+    return Target(text, None, where, name, None)
+
+
+def _parse_file(text: str, file: Path, name: str) -> Target:
+    if file.is_dir():
+        raise TargetError(f"{file} is a folder; name the file in it that has the manager")
+    if not file.is_file():
+        raise TargetError(f"there is no file {file}")
+    file = file.resolve()
+    # A file of a package is imported by its full name, so that its relative imports work.
+    parts, root = [] if file.name == "__init__.py" else [file.stem], file.parent
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    return Target(text, file, ".".join(parts), name, root)
+
+
+def source_folders(target: Target) -> list[Path]:
+    """The folders whose files a program consists of: where it is imported from, without importing it."""
+    found = [target.root or Path.cwd()]
+    if target.file is None:
+        try:
+            spec = importlib.util.find_spec(target.module.partition(".")[0])
+        except (ImportError, ValueError):
+            spec = None
+        locations = list(spec.submodule_search_locations or ()) if spec is not None else []
+        if spec is not None and spec.origin and not locations:
+            locations = [str(Path(spec.origin).parent)]
+        found += [Path(each).resolve() for each in locations]
+    # A folder within another one is watched with it.
+    unique = list(dict.fromkeys(found))
+    return [
+        each for each in unique if not any(each.is_relative_to(other) for other in unique if other != each)
+    ]
+
+
+def load_manager(target: Target) -> Manager:
+    """Import the module of a target, and return the manager in it.
+
+    Raises:
+        TargetError: If there is no such module, or no such manager in it.
+        BrokenTargetError: If the module raises when it is imported.
+    """
+    sys.path.insert(0, str(target.root or Path.cwd()))
+    try:
+        module = _import(target)
+    except ModuleNotFoundError as error:
+        # Not one that the user's module misses.
+        if error.name is not None and f"{target.module}.".startswith(f"{error.name}."):
+            raise TargetError(
+                f"there is no module {error.name!r} in {Path.cwd()} or on the Python path"
+            ) from None
+        raise _broken(target, error) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _broken(target, error) from error
+    return _find_manager(module, target)
+
+
+def _import(target: Target) -> ModuleType:
+    name = target.module
+    if target.file is None or "." in name:
+        return importlib.import_module(name)
+    if name in sys.stdlib_module_names or name in sys.modules:
+        # An operator is often called operator.py, as a module of the standard library is.
+        name = f"masthead_run_{name}"
+    spec = importlib.util.spec_from_file_location(name, target.file)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{target.file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _broken(target: Target, error: BaseException) -> BrokenTargetError:
+    """The error of an import, without our frames and those of the import machinery."""
+    traceback = error.__traceback__
+    while traceback is not None and _is_machinery(traceback):
+        traceback = traceback.tb_next
+    error.__traceback__ = traceback
+    if isinstance(error, SystemExit):
+        return BrokenTargetError(
+            f"{target.text} exits when it is imported; put what runs it under `if __name__ == '__main__':`"
+        )
+    return BrokenTargetError(f"{target.text} cannot be imported: {type(error).__name__}: {error}")
+
+
+def _is_machinery(traceback: TracebackType) -> bool:
+    file = traceback.tb_frame.f_code.co_filename
+    return file == __file__ or file.startswith("<frozen importlib") or "importlib" in Path(file).parts
+
+
+def _find_manager(module: ModuleType, target: Target) -> Manager:
+    from masthead._controller.manager import Manager
+
+    if target.name:
+        found = _attribute(module, target)
+        if not isinstance(found, Manager):
+            kind = type(found).__name__
+            raise TargetError(f"{target.text} is not a Manager but a {kind}{_suggestion(module)}")
+        return found
+    default: object = vars(module).get(_DEFAULT_NAME)
+    if isinstance(default, Manager):
+        return default
+    managers = _managers(module)
+    if len({id(each) for each in managers.values()}) == 1:
+        return next(iter(managers.values()))
+    if managers:
+        raise TargetError(f"{target.text} has several managers{_suggestion(module)}")
+    raise TargetError(f"{target.text} has no manager; write `app = masthead.Manager()` there")
+
+
+def _attribute(module: ModuleType, target: Target) -> object:
+    found: object = module
+    for part in target.name.split("."):
+        try:
+            found = cast("object", getattr(found, part))
+        except AttributeError:
+            raise TargetError(
+                f"{target.text.removesuffix(f':{target.name}')} has no attribute {target.name!r}{_suggestion(module)}"
+            ) from None
+    return found
+
+
+def _managers(module: ModuleType) -> dict[str, Manager]:
+    from masthead._controller.manager import Manager
+
+    return {name: value for name, value in vars(module).items() if isinstance(value, Manager)}
+
+
+def _suggestion(module: ModuleType) -> str:
+    names = sorted(_managers(module))
+    if not names:
+        return "; there is no Manager in it"
+    return f"; write {' or '.join(f':{name}' for name in names)}"
