@@ -50,6 +50,7 @@ ASYNC_ONLY = {
 }
 # What the generated classes stand on: it has no namesake, and nothing public of its own.
 BASES = {
+    "ContextFacade",
     "EndingFacade",
     "Facade",
     "FactoryFacade",

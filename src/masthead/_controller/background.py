@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from masthead._client.client import Client
     from masthead._controller.controller import Controller
     from masthead._controller.reconcile_loop import ReconcileLoop
-    from masthead._controller.services import Services
+    from masthead._controller.services import ControllerServices
 
-__all__ = ["Source", "Timer", "run_source", "run_timer"]
+__all__ = ["SourceSpec", "TimerSpec", "run_source", "run_timer"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceSpec:
     """A source of external events.
 
     Attributes:
@@ -56,7 +56,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Timer:
+class TimerSpec:
     """A function that is called periodically.
 
     Attributes:
@@ -93,7 +93,7 @@ def _arguments(function: Callable[..., object], client: Client) -> tuple[object,
     return (client,) if positional_count(function) else ()
 
 
-async def run_source(source: Source, services: Services, loop: ReconcileLoop) -> None:
+async def run_source(source: SourceSpec, services: ControllerServices, loop: ReconcileLoop) -> None:
     """Enqueue what a source yields, until it ends or the task is cancelled; after an error, start it again."""
     backoff = Backoff()
     while True:
@@ -112,7 +112,7 @@ async def run_source(source: Source, services: Services, loop: ReconcileLoop) ->
             return
 
 
-async def run_timer(timer: Timer, services: Services) -> None:
+async def run_timer(timer: TimerSpec, services: ControllerServices) -> None:
     """Call a function periodically, until the task is cancelled."""
     while True:
         await asyncio.sleep(timer.seconds)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import KindLike
     from masthead._controller.flight import Flight
     from masthead._controller.requests import Request
-    from masthead._controller.services import Services
+    from masthead._controller.services import ControllerServices
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
@@ -58,7 +58,7 @@ class Context(Generic[T]):
 
     def __init__(
         self,
-        services: Services,
+        services: ControllerServices,
         reader: CacheReader,
         flight: Flight,
         obj: T | None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import WatchSpec
     from masthead._meta.gvk import GroupVersionResource
 
-__all__ = ["EventSource", "Sink", "requests_of"]
+__all__ = ["EnqueueHandler", "Sink", "requests_of"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
@@ -35,12 +35,12 @@ class Sink(Protocol):
         """Reconcile an object; a change that is the echo of an own write does not count."""
         ...
 
-    def mapping_failed(self, source: EventSource, key: str, error: Exception) -> None:
+    def mapping_failed(self, source: EnqueueHandler, key: str, error: Exception) -> None:
         """A mapper has raised for an object."""
         ...
 
 
-class EventSource(EventHandler[Object]):
+class EnqueueHandler(EventHandler[Object]):
     """Receives the events of one informer, and enqueues the requests that they lead to.
 
     Args:

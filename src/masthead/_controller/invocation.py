@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._controller.services import ThreadRunner
     from masthead._meta.object import Object
 
-__all__ = ["Invocation", "Outcome", "ReconcilePanicError", "ReconcileTimeoutError"]
+__all__ = ["Invocation", "ReconcileOutcome", "ReconcilePanicError", "ReconcileTimeoutError"]
 
 ResultLabel: TypeAlias = Literal["success", "error", "requeue", "requeue_after"]
 _NOTHING: Final = Result()
@@ -32,7 +32,7 @@ class ReconcileTimeoutError(ReconcileError, DeadlineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReconcileOutcome:
     """How a reconcile has ended.
 
     Attributes:
@@ -90,7 +90,7 @@ class Invocation:
         """Whether it is called for objects that are gone."""
         return self._declared.takes_missing
 
-    async def call(self, context: Context[Any], obj: Object | None) -> Outcome:
+    async def call(self, context: Context[Any], obj: Object | None) -> ReconcileOutcome:
         """Reconcile an object. Whatever the reconciler raises is the outcome's error.
 
         Raises:
@@ -98,17 +98,21 @@ class Invocation:
         """
         try:
             returned = await self._call_in_time(context, obj)
-            return Outcome(_checked(returned))
+            return ReconcileOutcome(_checked(returned))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
             # The reconciler awaited something that others have cancelled.
-            return Outcome(error=ReconcilePanicError(f"the reconcile was cancelled from within: {error}"))
+            return ReconcileOutcome(
+                error=ReconcilePanicError(f"the reconcile was cancelled from within: {error}")
+            )
         except SystemExit as error:
-            return Outcome(error=ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})"))
+            return ReconcileOutcome(
+                error=ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})")
+            )
         except Exception as error:  # noqa: BLE001 - the reconciler is the user's
-            return Outcome(error=error)
+            return ReconcileOutcome(error=error)
 
     async def _call_in_time(self, context: Context[Any], obj: Object | None) -> object:
         limit = self._controller.timeout

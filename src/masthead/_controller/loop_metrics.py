@@ -10,7 +10,7 @@ from masthead import metrics as names
 
 if TYPE_CHECKING:
     from masthead._controller.flight import Flight
-    from masthead._controller.invocation import Outcome
+    from masthead._controller.invocation import ReconcileOutcome
     from masthead.metrics import Metrics
 
 __all__ = ["LoopMetrics"]
@@ -48,7 +48,7 @@ class LoopMetrics:
         self._running += 1
         self._active.set(self._running)
 
-    def end(self, flight: Flight, outcome: Outcome, duration: float) -> None:
+    def end(self, flight: Flight, outcome: ReconcileOutcome, duration: float) -> None:
         """A reconcile has ended."""
         result = outcome.label
         self._running -= 1

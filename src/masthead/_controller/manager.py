@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 
 from masthead._client.client import Client
-from masthead._controller.background import Source, Timer
+from masthead._controller.background import SourceSpec, TimerSpec
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
@@ -106,8 +106,8 @@ class Manager:
         self._metrics = metrics
         self._permissions = checked_permissions(permissions)
         self._controllers: list[Controller[Any]] = []
-        self._sources: list[Source] = []
-        self._timers: list[Timer] = []
+        self._sources: list[SourceSpec] = []
+        self._timers: list[TimerSpec] = []
         self._health_checks: dict[str, Callable[[], object]] = {}
         self._ready_checks: dict[str, Callable[[], object]] = {}
         self._runtimes: list[ManagerRuntime] = []
@@ -130,12 +130,12 @@ class Manager:
         return tuple(self._controllers)
 
     @property
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[SourceSpec]:
         """The sources of external events."""
         return tuple(self._sources)
 
     @property
-    def timers(self) -> Sequence[Timer]:
+    def timers(self) -> Sequence[TimerSpec]:
         """The functions that are called periodically."""
         return tuple(self._timers)
 
@@ -263,7 +263,7 @@ class Manager:
         """
 
         def register(given: F) -> F:
-            self._sources.append(Source(cast("Callable[..., Any]", given), self._named(controller)))
+            self._sources.append(SourceSpec(cast("Callable[..., Any]", given), self._named(controller)))
             return given
 
         return register if function is None else register(function)
@@ -286,7 +286,7 @@ class Manager:
         """
 
         def register(given: F) -> F:
-            self._timers.append(Timer(cast("Callable[..., object]", given), seconds))
+            self._timers.append(TimerSpec(cast("Callable[..., object]", given), seconds))
             return given
 
         return register

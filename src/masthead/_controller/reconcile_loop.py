@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.context import Context
-from masthead._controller.event_source import EventSource, OwnerKind
+from masthead._controller.event_source import EnqueueHandler, OwnerKind
 from masthead._controller.flight import Flight
-from masthead._controller.invocation import Invocation, Outcome
+from masthead._controller.invocation import Invocation, ReconcileOutcome
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.requests import Request, Result
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
-    from masthead._controller.services import Services
+    from masthead._controller.services import ControllerServices
     from masthead._meta.object import Object
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
 
@@ -72,7 +72,7 @@ class ReconcileLoop:
         flights: The reconciles in flight, by request.
     """
 
-    def __init__(self, controller: Controller[Any], services: Services) -> None:
+    def __init__(self, controller: Controller[Any], services: ControllerServices) -> None:
         self.controller: Final = controller
         self._services = services
         self._log = logging.getLogger(f"masthead.controller.{controller.name}")
@@ -115,7 +115,7 @@ class ReconcileLoop:
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
             if spec.role == "reads":
                 continue
-            source = EventSource(self.controller.name, spec, owner, self.reader, self)
+            source = EnqueueHandler(self.controller.name, spec, owner, self.reader, self)
             resync = self.controller.resync if spec.role == "for" else 0.0
             name = f"{self.controller.name} {spec.role}"
             self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
@@ -202,7 +202,7 @@ class ReconcileLoop:
         self._note(request, reason)
         self.queue.add(request, priority=priority)
 
-    def mapping_failed(self, source: EventSource, key: str, error: Exception) -> None:
+    def mapping_failed(self, source: EnqueueHandler, key: str, error: Exception) -> None:
         """Log the error of a mapper, and call it again later with the object as it is then."""
         failed = (id(source), key)
         attempt = self._failed_mappings.get(failed, 0)
@@ -243,13 +243,13 @@ class ReconcileLoop:
             except QueueShutDownError:
                 return
             flight = self._begin(request)
-            outcome = Outcome(error=asyncio.CancelledError())
+            outcome = ReconcileOutcome(error=asyncio.CancelledError())
             try:
                 outcome = await self._reconcile(flight)
             except Exception as error:  # noqa: BLE001 - see below
                 # A defect of the loop itself must not end the worker.
                 self._log.exception("controller %s: %s", self.controller.name, request)
-                outcome = Outcome(error=error)
+                outcome = ReconcileOutcome(error=error)
             finally:
                 self._end(flight, outcome)
 
@@ -267,14 +267,14 @@ class ReconcileLoop:
         self.metrics.begin()
         return flight
 
-    async def _reconcile(self, flight: Flight) -> Outcome:
+    async def _reconcile(self, flight: Flight) -> ReconcileOutcome:
         invocation = self._invocation
         if invocation is None:
             raise ClosedError(f"controller {self.controller.name} is not started")
         request = flight.request
         obj = self._informers[0].indexer.get_by_key(request.key)
         if obj is None and not invocation.takes_missing:
-            return Outcome()
+            return ReconcileOutcome()
         with reconcile_fields(
             controller=self.controller.name, object=request.key, reconcile_id=flight.id
         ) as fields:
@@ -296,7 +296,7 @@ class ReconcileLoop:
             finally:
                 write_observer.reset(observing)
 
-    def _end(self, flight: Flight, outcome: Outcome) -> None:
+    def _end(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         duration = self._clock() - flight.started
         self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):
@@ -308,10 +308,10 @@ class ReconcileLoop:
         else:
             self._complete(flight)
 
-    def _is_cancelled(self, outcome: Outcome) -> bool:
+    def _is_cancelled(self, outcome: ReconcileOutcome) -> bool:
         return isinstance(outcome.error, asyncio.CancelledError)
 
-    def _follow_up(self, flight: Flight, outcome: Outcome) -> None:
+    def _follow_up(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         """Enqueue what a reconcile asks for, or what its failure does."""
         request, error = flight.request, outcome.error
         if error is None:
@@ -386,7 +386,7 @@ class ReconcileLoop:
             known.append(reason)
             del known[:-_REASONS]
 
-    def _log_outcome(self, flight: Flight, outcome: Outcome) -> None:
+    def _log_outcome(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         error = outcome.error
         if error is None:
             self._log.debug("reconciled %s", flight.request)

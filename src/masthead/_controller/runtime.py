@@ -14,7 +14,7 @@ from masthead._controller.background import run_source, run_timer
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
-from masthead._controller.services import Services, utc_now
+from masthead._controller.services import ControllerServices, utc_now
 from masthead._controller.watchdog import Watchdog
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
@@ -258,7 +258,7 @@ class ManagerRuntime:
                 self._running_reconciles(),
             )
 
-    async def _run_controller(self, controller: Controller[Any], services: Services) -> None:
+    async def _run_controller(self, controller: Controller[Any], services: ControllerServices) -> None:
         """Run a controller until cancelled. One that cannot be started does not keep others from running."""
         backoff = Backoff(first=1.0, cap=60.0)
         while True:
@@ -366,8 +366,8 @@ class ManagerRuntime:
     def _spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine)
 
-    def _services(self, threads: ThreadRunner) -> Services:
-        return Services(
+    def _services(self, threads: ThreadRunner) -> ControllerServices:
+        return ControllerServices(
             self._client,
             self._factory,
             self._recorder,

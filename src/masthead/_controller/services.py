@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
-__all__ = ["NoThreads", "Recorder", "Services", "ThreadRunner", "utc_now"]
+__all__ = ["NoThreads", "Recorder", "ControllerServices", "ThreadRunner", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -109,7 +109,7 @@ class NoThreads:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class ControllerServices:
     """What the controllers of a running manager share.
 
     Attributes:

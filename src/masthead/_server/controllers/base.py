@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
-__all__ = ["Controller", "ObservedWrite"]
+__all__ = ["ServerController", "ObservedWrite"]
 
 
 class ObservedWrite(NamedTuple):
@@ -22,7 +22,7 @@ class ObservedWrite(NamedTuple):
     record: Record
 
 
-class Controller(Protocol):
+class ServerController(Protocol):
     """Brings objects to the state that their spec and metadata call for.
 
     Everything runs in the server's own thread. The `ControllerManager` calls `observe` for each write, and

@@ -27,41 +27,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from masthead._server.cluster import ClusterState
-    from masthead._server.controllers.base import Controller
+    from masthead._server.controllers.base import ServerController
     from masthead._server.resources.resource import ServedResource
     from masthead._server.storage import Record
 
-    Key: TypeAlias = tuple[Controller, ObjectRef]
+    Key: TypeAlias = tuple[ServerController, ObjectRef]
 
 __all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "WORKLOAD_CONTROLLERS", "ControllerManager"]
 
 
 # Imported when they are to run, because few servers have workloads.
-def _replica_sets(client: ObjectClient) -> Controller:
+def _replica_sets(client: ObjectClient) -> ServerController:
     from masthead._server.controllers.workloads.replicas import replica_set_controller
 
     return replica_set_controller(client)
 
 
-def _replication_controllers(client: ObjectClient) -> Controller:
+def _replication_controllers(client: ObjectClient) -> ServerController:
     from masthead._server.controllers.workloads.replicas import replication_controller
 
     return replication_controller(client)
 
 
-def _deployments(client: ObjectClient) -> Controller:
+def _deployments(client: ObjectClient) -> ServerController:
     from masthead._server.controllers.workloads.deployments import DeploymentController
 
     return DeploymentController(client)
 
 
-def _stateful_sets(client: ObjectClient) -> Controller:
+def _stateful_sets(client: ObjectClient) -> ServerController:
     from masthead._server.controllers.workloads.statefulsets import StatefulSetController
 
     return StatefulSetController(client)
 
 
-CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
+CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "namespaces": NamespaceController,
     "garbage": GarbageCollector,
     "pods": PodController,
@@ -76,7 +76,9 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {
     "statefulsets": _stateful_sets,
 }
 """Every controller by its name, in the order in which they observe a write."""
-ALWAYS: Final[Mapping[str, Callable[[ObjectClient], Controller]]] = {"definitions": DefinitionController}
+ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
+    "definitions": DefinitionController
+}
 """The controllers that kube-apiserver runs itself, and that cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset(
     {"replicasets", "replicationcontrollers", "deployments", "statefulsets"}
@@ -105,16 +107,16 @@ class ControllerManager:
         self._client = ObjectClient(cluster)
         of_server = ObjectClient(cluster, CLUSTER_MANAGER)
         chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
-        self.controllers: dict[str, Controller] = {
+        self.controllers: dict[str, ServerController] = {
             **{name: make(of_server) for name, make in ALWAYS.items()},
             **{name: make(self._client) for name, make in chosen.items()},
         }
         """Those that run, by name."""
-        self._observers: dict[str, list[Controller]] = {}
+        self._observers: dict[str, list[ServerController]] = {}
         """The controllers that observe each table; filled as tables are written."""
         self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
 
-    def add(self, name: str, controller: Controller) -> None:
+    def add(self, name: str, controller: ServerController) -> None:
         """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
         self.controllers[name] = controller
 
