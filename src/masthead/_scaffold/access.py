@@ -1,0 +1,48 @@
+"""The service account of an operator, and the roles that are bound to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._controller.rules import CLUSTER, grants_of, rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead._controller.rules import Rule
+    from masthead._scaffold.settings import Deploy
+
+__all__ = ["access_objects"]
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+
+
+def access_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
+    """The service account, and for each namespace, or for all, a role and its binding."""
+    yield {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": deploy.metadata(deploy.namespace),
+    }
+    rules = rules_of(grants_of(deploy.manager, deploy.options, deploy.namespace))
+    for namespace, found in rules.items():
+        yield from _role(deploy, namespace, found)
+
+
+def _role(deploy: Deploy, namespace: str, rules: Sequence[Rule]) -> Iterator[dict[str, object]]:
+    is_cluster = namespace == CLUSTER
+    kind = "ClusterRole" if is_cluster else "Role"
+    metadata = deploy.metadata(None if is_cluster else namespace)
+    yield {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": [each.to_dict() for each in rules],
+    }
+    yield {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": deploy.name},
+        "subjects": [{"kind": "ServiceAccount", "name": deploy.name, "namespace": deploy.namespace}],
+    }

@@ -1,0 +1,20 @@
+"""The Dockerfile of an operator."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["DOCKERFILE"]
+
+DOCKERFILE: Final = """\
+FROM python:3.13-slim AS build
+COPY . /src
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir /src
+
+FROM python:3.13-slim
+COPY --from=build /venv /venv
+USER 65532:65532
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1
+ENTRYPOINT ["masthead"]
+"""
+"""Builds the project of the current folder; the arguments of the container name the manager."""

@@ -1,0 +1,37 @@
+"""All manifests of an operator, by file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta import yaml
+from masthead._scaffold.access import access_objects
+from masthead._scaffold.workload import namespace_object, workload_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from masthead._scaffold.settings import Deploy
+
+__all__ = ["manifests_of", "to_text"]
+
+_SEPARATOR: Final = "---\n"
+
+
+def manifests_of(deploy: Deploy) -> dict[str, list[Mapping[str, object]]]:
+    """The objects by file, in the order in which they have to be applied; the same every time.
+
+    Raises:
+        MastheadError: If a class of the operator has no definition.
+    """
+    made: dict[str, list[Mapping[str, object]]] = {
+        "namespace.yaml": [] if deploy.has_namespace else [namespace_object(deploy)],
+        "rbac.yaml": [*access_objects(deploy)],
+        "deployment.yaml": [*workload_objects(deploy)],
+    }
+    return {name: objects for name, objects in made.items() if objects}
+
+
+def to_text(objects: Iterable[Mapping[str, object]]) -> str:
+    """Objects as one stream of YAML."""
+    return _SEPARATOR.join(yaml.dump(each) for each in objects)

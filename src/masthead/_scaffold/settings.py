@@ -1,0 +1,85 @@
+"""What the manifests of an operator are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from masthead._meta import names
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from masthead._controller.manager import Manager
+    from masthead._controller.options import RunOptions
+
+__all__ = ["Deploy"]
+
+_NAME_LABEL = "app.kubernetes.io/name"
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """An operator, and where and how it is deployed.
+
+    Attributes:
+        manager: The manager.
+        options: How it runs.
+        target: What ``masthead run`` runs: ``website.main:app``.
+        image: The image.
+        namespace: The namespace that it runs in.
+        has_namespace: Whether the namespace exists already.
+        replicas: The number of pods; None for two if they elect a leader or share the work, else one.
+
+    Raises:
+        ConfigError: If the name of the manager or of the namespace is invalid.
+    """
+
+    manager: Manager
+    options: RunOptions
+    target: str
+    image: str
+    namespace: str
+    has_namespace: bool = True
+    replicas: int | None = None
+
+    def __post_init__(self) -> None:
+        if problem := names.problem_with_dns1123_label(self.name):
+            raise ConfigError(
+                f"the name of the manager, {names.quote(self.name)}, {problem}; write Manager(name='website-operator')"
+            )
+        if problem := names.problem_with_dns1123_label(self.namespace):
+            raise ConfigError(f"the namespace {names.quote(self.namespace)} {problem}")
+        if self.is_single and self.count > 1:
+            raise ConfigError(
+                f"{self.count} replicas would do the same work at the same time; elect a leader, "
+                f"Manager(leader_election='{self.name}'), or share the work, Manager(sharding='{self.name}')"
+            )
+
+    @property
+    def name(self) -> str:
+        """The name of everything that is made."""
+        return self.manager.name
+
+    @property
+    def is_single(self) -> bool:
+        """Whether two replicas must not run at once."""
+        return not (self.options.leader_election or self.options.sharding)
+
+    @property
+    def count(self) -> int:
+        """The number of replicas."""
+        return self.replicas if self.replicas is not None else 1 if self.is_single else 2
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """The labels of its pods."""
+        return {_NAME_LABEL: self.name}
+
+    def metadata(self, namespace: str | None = None) -> dict[str, object]:
+        """The metadata of an object.
+
+        Args:
+            namespace: Its namespace; None for a cluster-scoped object.
+        """
+        where = {} if namespace is None else {"namespace": namespace}
+        return {"name": self.name, **where, "labels": self.selector}

@@ -1,0 +1,98 @@
+"""The Deployment of an operator, and its namespace."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from masthead._controller.bind_address import parse_bind_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead._scaffold.settings import Deploy
+
+__all__ = ["workload_objects"]
+
+_POD_SECURITY: Final = "pod-security.kubernetes.io/enforce"
+_SPARE: Final = 5
+"""Seconds between the end of the graceful stop and the moment when the kubelet kills the pod."""
+
+
+def namespace_object(deploy: Deploy) -> dict[str, object]:
+    """The namespace, in which only restricted pods may run."""
+    labels = {**deploy.selector, _POD_SECURITY: "restricted"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": deploy.namespace, "labels": labels}}
+
+
+def workload_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
+    """The Deployment."""
+    yield {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": deploy.metadata(deploy.namespace),
+        "spec": {
+            "replicas": deploy.count,
+            # Two must not work at once: the old one stops before the new one starts.
+            **({"strategy": {"type": "Recreate"}} if deploy.is_single else {}),
+            "selector": {"matchLabels": deploy.selector},
+            "template": {"metadata": {"labels": deploy.selector}, "spec": _pod(deploy)},
+        },
+    }
+
+
+def _pod(deploy: Deploy) -> dict[str, object]:
+    return {
+        "serviceAccountName": deploy.name,
+        "terminationGracePeriodSeconds": math.ceil(deploy.options.graceful_timeout) + _SPARE,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [_container(deploy)],
+    }
+
+
+def _container(deploy: Deploy) -> dict[str, object]:
+    options = deploy.options
+    ports = {"metrics": _port(options.metrics_bind), "probes": _port(options.probe_bind)}
+    if ports["metrics"] == ports["probes"]:
+        del ports["metrics"]
+    listed = [{"name": name, "containerPort": port} for name, port in ports.items() if port]
+    return {
+        "name": "manager",
+        "image": deploy.image,
+        "args": ["run", deploy.target],
+        "env": _environment(deploy),
+        **({"ports": listed} if listed else {}),
+        **(_probes() if ports["probes"] else {}),
+        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+
+
+def _environment(deploy: Deploy) -> list[dict[str, object]]:
+    """What the pod tells its process; an option that the code says itself needs no variable."""
+    found: list[dict[str, object]] = [
+        {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}
+    ]
+    if deploy.options.namespaces != deploy.manager.options.namespaces:
+        found.append({"name": "MASTHEAD_NAMESPACE", "value": ",".join(deploy.options.namespaces) or "*"})
+    return found
+
+
+def _probes() -> dict[str, object]:
+    def probe(path: str) -> dict[str, object]:
+        return {"httpGet": {"path": path, "port": "probes"}}
+
+    return {
+        "livenessProbe": {**probe("/healthz"), "initialDelaySeconds": 15, "periodSeconds": 20},
+        "readinessProbe": probe("/readyz"),
+    }
+
+
+def _port(address: str) -> int:
+    parsed = parse_bind_address(address)
+    # A port that is chosen when the process starts cannot be named here.
+    return parsed.port if parsed is not None else 0
