@@ -136,7 +136,10 @@ def _key(namespace: str, name: str) -> str:
 
 def _is_removed(call: Call, found: _Metadata) -> bool:
     """Whether the object is gone: its last finalizer was removed, or it was deleted at once."""
-    if found.deletion_timestamp is None or found.finalizers:
+    if found.deletion_timestamp is None:
+        # Some kinds, such as Service, answer with the object as it was.
+        return call.method == "DELETE"
+    if found.finalizers:
         return False
     return call.method != "POST" and not found.deletion_grace_period_seconds
 
