@@ -5,12 +5,14 @@ Each request of the package itself has its place in here; what a program does be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from masthead._meta import fields
 from masthead._meta.unstructured import Unstructured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from masthead._controller.controller import Controller
     from masthead._controller.declarations import WatchSpec
@@ -30,6 +32,7 @@ _EVENTS: Final = "events.k8s.io"
 _EVENTS_OF_CLUSTER_SCOPED: Final = "default"
 """The namespace of events about objects that are in none."""
 _LEASES: Final = "coordination.k8s.io"
+_NAME: Final = "metadata.name"
 _BUILTIN_TYPES: Final = "masthead.api."
 
 
@@ -194,15 +197,26 @@ def _of_lease(namespace: str, name: str) -> Iterator[Grant]:
 def _grants(
     spec: WatchSpec, options: RunOptions, verbs: Iterable[str], subresource: str = ""
 ) -> Iterator[Grant]:
-    resource = spec.resource
+    resource, name = spec.resource, _only_name(spec)
     for namespace in _namespaces(spec, options):
         for verb in verbs:
-            yield Grant(namespace, resource.group, _joined(resource.resource, subresource), verb)
+            yield Grant(namespace, resource.group, _joined(resource.resource, subresource), verb, name)
 
 
 def _namespaces(spec: WatchSpec, options: RunOptions) -> tuple[str, ...]:
     given = options.namespaces if spec.namespace is None else spec.namespace
     return given if given and _is_namespaced(spec) else (CLUSTER,)
+
+
+def _only_name(spec: WatchSpec) -> str:
+    """The name that a field selector asks for; empty for all. RBAC knows that a list with it reads that object only."""
+    given = spec.field_selector
+    if given is None:
+        return ""
+    if isinstance(given, Mapping):
+        return given.get(_NAME, "")
+    selector = fields.parse(given) if isinstance(given, str) else given
+    return next((each.value for each in selector.requirements if (each.key, each.operator) == (_NAME, "=")), "")
 
 
 def _is_namespaced(spec: WatchSpec) -> bool:

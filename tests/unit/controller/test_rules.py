@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import masthead
 from masthead import Manager, Permission
 from masthead._controller.rules import Grant, Rule, grants_of, is_granted, rules_of
+from masthead._meta import fields
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod, Secret, Service
 
@@ -94,6 +95,25 @@ def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
     found = rules(app)
     assert found["vault"] == (Rule(("",), ("secrets",), ("get", "list", "watch")),)
     assert found[""] == (Rule(("",), ("configmaps",), ("get", "list", "watch")),)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["metadata.name=tls", "metadata.name==tls,type=Opaque", {"metadata.name": "tls"}, fields.one("metadata.name", "tls")],
+)
+def test_who_selects_one_name_may_read_only_that(selector: Any) -> None:
+    app = Manager()
+    app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
+
+    assert rules(app)[""][0] == Rule(("",), ("secrets",), ("get", "list", "watch"), ("tls",))
+
+
+@pytest.mark.parametrize("selector", ["metadata.name!=tls", {"type": "Opaque"}])
+def test_another_selector_of_fields_limits_nothing(selector: Any) -> None:
+    app = Manager()
+    app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
+
+    assert rules(app)[""][0] == Rule(("",), ("secrets",), ("get", "list", "watch"))
 
 
 def test_what_is_granted_for_the_cluster_is_not_granted_again_for_a_namespace() -> None:
