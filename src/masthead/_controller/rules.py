@@ -216,7 +216,9 @@ def _only_name(spec: WatchSpec) -> str:
     if isinstance(given, Mapping):
         return given.get(_NAME, "")
     selector = fields.parse(given) if isinstance(given, str) else given
-    return next((each.value for each in selector.requirements if (each.key, each.operator) == (_NAME, "=")), "")
+    return next(
+        (each.value for each in selector.requirements if (each.key, each.operator) == (_NAME, "=")), ""
+    )
 
 
 def _is_namespaced(spec: WatchSpec) -> bool:

@@ -99,7 +99,12 @@ def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
 
 @pytest.mark.parametrize(
     "selector",
-    ["metadata.name=tls", "metadata.name==tls,type=Opaque", {"metadata.name": "tls"}, fields.one("metadata.name", "tls")],
+    [
+        "metadata.name=tls",
+        "metadata.name==tls,type=Opaque",
+        {"metadata.name": "tls"},
+        fields.one("metadata.name", "tls"),
+    ],
 )
 def test_who_selects_one_name_may_read_only_that(selector: Any) -> None:
     app = Manager()
