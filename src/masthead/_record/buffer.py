@@ -10,6 +10,7 @@ has it. So it may be called from a signal handler or a finalizer, in the middle 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from masthead._sansio.event_writes import EventWrite
 
 __all__ = ["EventBuffer", "EventCounts"]
+
+_log: Final = logging.getLogger("masthead.record")
 
 _SHARE: Final = 64
 """How many occurrences one call of ``record`` correlates at most, its own and those of other threads."""
@@ -86,6 +89,8 @@ class EventBuffer:
         self._is_closed = False
         self._last_nanos = 0
         self._offset = int(random() * 1000)
+        self._has_dropped = False
+        self._drops = threading.RLock()  # reentrant: a signal handler may drop while a thread does
         self.counts: EventCounts = EventCounts()
 
     def __len__(self) -> int:
@@ -103,8 +108,7 @@ class EventBuffer:
     def offer(self, occurrence: Occurrence) -> bool:
         """Take an occurrence; return False if it is dropped."""
         if self._is_closed or len(self._inbox) >= self._limit:
-            self.counts.dropped += 1
-            self._metrics.dropped()
+            self._drop(occurrence)
             return False
         self._inbox.append(occurrence)
         self._share()
@@ -225,7 +229,11 @@ class EventBuffer:
         inbox, done = self._inbox, 0
         while inbox and (limit is None or done < limit):
             done += 1
-            is_any |= self._observe_one(inbox.popleft(), now)
+            try:
+                is_any |= self._observe_one(inbox.popleft(), now)
+            except Exception:  # noqa: BLE001 - of a defect here, another caller of record must not hear
+                self.counts.failed += 1
+                _log.exception("an Event could not be correlated, and is lost")
         if is_any:
             self._wake()
         return len(inbox)
@@ -244,10 +252,24 @@ class EventBuffer:
             return seen.evicted is not None
         if not self._queue.add(seen.record):
             self._correlator.gave_up(seen.record, now)
-            counts.dropped += 1
-            self._metrics.dropped()
+            self._drop(occurrence)
             return False
         return True
+
+    def _drop(self, occurrence: Occurrence) -> None:
+        with self._drops:
+            is_first, self._has_dropped = not self._has_dropped, True
+            self.counts.dropped += 1
+        self._metrics.dropped()
+        if is_first:
+            regarding = occurrence.regarding
+            _log.warning(
+                "an Event about %s %s/%s is dropped, because %s; further ones are counted and not logged",
+                regarding.kind,
+                regarding.namespace,
+                regarding.name,
+                "the recorder is closed" if self._is_closed else f"{len(self)} wait already",
+            )
 
     def _name(self, occurrence: Occurrence) -> str:
         # Python's clock has microseconds: the rest tells recorders apart, and no two Events of one recorder are equal.

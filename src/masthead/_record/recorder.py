@@ -160,6 +160,7 @@ class EventRecorder:
         )
         self._sender, self._task = sender, self._spawn(sender.run())
         self._buffer.open(monotonic, sender.wake)
+        await asyncio.sleep(0)  # a task that is cancelled before its first step would have no last words
 
     async def flush(self, timeout: float = _CLOSE_TIMEOUT) -> bool:
         """Wait until everything recorded so far is written or given up, the counts of series included.
@@ -199,7 +200,7 @@ class EventRecorder:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._source.component}>"
+        return f"<EventRecorder of {self._source.component}>"
 
 
 @set_module("masthead.record")

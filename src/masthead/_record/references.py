@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from datetime import datetime
+from typing import Final, Protocol, TypeAlias, cast
 
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.event_correlation import Occurrence, Reference, truncated
-from masthead.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from masthead.errors import InvalidValueError, TimeError
 
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
 
@@ -73,18 +71,21 @@ def occurrence_of(
 
     Raises:
         InvalidValueError: If one of them is invalid.
+        TimeError: If the time has no time zone.
     """
     if type not in _TYPES:
         raise InvalidValueError(f'the type of an Event is "Normal" or "Warning", not {type!r}', value=type)
-    _check_reason(reason)
     if not isinstance(cast("object", message), str):
         raise InvalidValueError(
             f"the message of an Event must be a string, and this is of type {_type_name(message)}",
             value=message,
         )
+    if not isinstance(cast("object", at), datetime) or at.utcoffset() is None:
+        raise TimeError(f"the recorder's clock must return the time with its time zone, not {at!r}", value=at)
+    reason = _checked_reason(reason)
     return Occurrence(
         reference_to(obj),
-        type,
+        str.__str__(type),
         reason,
         truncated(_encodable(message)),
         _checked_action(action) or reason,
@@ -201,10 +202,10 @@ def _from_reference(obj: HasReference) -> Reference:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return str.__str__(value) if isinstance(value, str) else ""
 
 
-def _check_reason(reason: str) -> None:
+def _checked_reason(reason: str) -> str:
     if not isinstance(cast("object", reason), str) or not _REASON.fullmatch(reason):
         raise InvalidValueError(
             f'the reason of an Event is one word in CamelCase, such as "FailedCreate", not {reason!r}; details belong into '
@@ -217,6 +218,7 @@ def _check_reason(reason: str) -> None:
             "message",
             value=reason,
         )
+    return str.__str__(reason)
 
 
 def _checked_action(action: str) -> str:
@@ -229,8 +231,8 @@ def _checked_action(action: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON cannot hold."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
+    """A plain string, for JSON: no subclass, and no lone surrogates."""
+    return str.__str__(text) if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _type_name(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -62,6 +63,7 @@ class EventSender:
         self._monotonic = monotonic
         self._component = component
         self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
         self._awake = asyncio.Event()
         self._is_woken = False
         self._stop_at: float | None = None
@@ -72,7 +74,7 @@ class EventSender:
 
     def wake(self) -> None:
         """Have the task look again; from any thread."""
-        if self._is_woken:
+        if self._is_woken or os.getpid() != self._pid:  # a forked child shares the sockets that wake the loop
             return
         self._is_woken = True
         with suppress(RuntimeError):  # the loop has ended, and the task with it
@@ -87,7 +89,7 @@ class EventSender:
             await self._serve()
             raise
         finally:
-            self._end()
+            await self._end()
 
     def stop(self, timeout: float) -> None:
         """Accept no more; give what is left one last attempt, for so many seconds. On the loop only."""
@@ -133,10 +135,12 @@ class EventSender:
                 async with asyncio.timeout(seconds):
                     await self._awake.wait()
 
-    def _end(self) -> None:
+    async def _end(self) -> None:
         self._buffer.close()
-        for task in self._sends:
+        sends = list(self._sends)
+        for task in sends:
             task.cancel()
+        await asyncio.gather(*sends, return_exceptions=True)
         for flush in self._flushes:
             flush.done.set()
         if left := self._buffer.abandon():
@@ -154,11 +158,12 @@ class EventSender:
             self._buffer.put_back(write)
             raise
         except Exception as error:  # noqa: BLE001 - a failure of one Event must not end the recorder
-            self._failed(write, error)
+            is_done = self._failed(write, error)
         else:
             self._buffer.succeeded(write, count, verb)
             self._note_reached()
-        self._settle(write)
+            is_done = count >= write.count
+        self._settle(write, is_done=is_done)
         self.wake()
 
     async def _write(self, write: EventWrite) -> tuple[str, int]:
@@ -175,15 +180,17 @@ class EventSender:
                 self._buffer.rename(write)
         return await self._sink.write(write), write.count
 
-    def _failed(self, write: EventWrite, error: Exception) -> None:
+    def _failed(self, write: EventWrite, error: Exception) -> bool:
+        """Decide about a failure; return whether the write is given up."""
         failure = failure_of(error)
         if failure.verdict == "retry":
             if failure.is_ambiguous and write.is_create and not write.record.maybe_written:
                 write.record.maybe_written = write.count
             self._note_out_of_reach(error)
-            if not self._buffer.retry_later(write, failure.after, failure.kind):
-                self._log_once(f"given up: {failure.kind}", write, error, failure)
-            return
+            if self._buffer.retry_later(write, failure.after, failure.kind):
+                return False
+            self._log_once(f"given up: {failure.kind}", write, error, failure)
+            return True
         self._buffer.gave_up(write, failure.kind)
         if failure.verdict == "closed":
             self._stop_at = self._monotonic()
@@ -191,11 +198,12 @@ class EventSender:
             _log.debug("recorder %s: %s", self._component, error)
         else:
             self._log_once(failure.kind, write, error, failure)
+        return True
 
-    def _settle(self, write: EventWrite) -> None:
+    def _settle(self, write: EventWrite, *, is_done: bool) -> None:
         """Tell those who wait for a record that it is written or given up."""
         for flush in self._flushes:
-            if write.serial > flush.serial or not self._buffer.is_waiting(write.record):
+            if (is_done and write.serial > flush.serial) or not self._buffer.is_waiting(write.record):
                 flush.left.discard(write.record)
             if not flush.left:
                 flush.done.set()

@@ -13,7 +13,6 @@ from masthead.errors import (
     AuthError,
     ClosedError,
     ConnectError,
-    ForbiddenError,
     NotFoundError,
     StatusError,
     TransportError,
@@ -159,8 +158,10 @@ class EventSink:
             )
         except NotFoundError:
             return "v1"
-        except ForbiddenError:
-            pass  # then the write tells
+        except StatusError as error:
+            if failure_of(error).verdict == "retry":
+                raise
+            # Then the write tells.
         return "events.k8s.io/v1"
 
     async def _create(self, api: EventApi, write: EventWrite) -> None:

@@ -7,7 +7,7 @@
                                       └───────────────────┘└──gave_up──> gone
 
 An object has at most one write in flight. A temporary failure, such as a lost connection, pauses all writes; after the pause
-a single one, of the next object, finds out whether the server is back. So an outage costs no record more attempts than its
+a single one, of the next object, finds out whether the server is back; so does the very first one. So an outage costs no record more attempts than its
 turn, and an object whose writes always fail does not keep the others waiting.
 
 A record that is in the queue already is not added again: its write has the count of the moment at which it is sent.
@@ -99,7 +99,7 @@ class EventWriteQueue:
         self._queued: set[EventRecord] = set()
         self._in_flight: dict[EventRecord, _Lane] = {}
         self._paused_until = -math.inf
-        self._is_probing = False
+        self._is_probing = True
         self._is_hurrying = False
         self._serial = 0
 
