@@ -73,7 +73,7 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(LEGACY) || { echo "There is no $(LEGACY); name the folder with make codegen LEGACY=..." >&2; exit 1; }
 	$(BIN)/python -m tools.api --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead/api
 	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out src/masthead/_server/wire/protobuf_table.py
-	$(BIN)/python -m tools.definitions --openapi $(SPEC) --out src/masthead/_server/definitions/facts.py
+	$(BIN)/python -m tools.definitions --openapi $(SPEC) --out src/masthead/_schema/builtin/facts.py
 	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
 	$(BIN)/python -m tools.facade --root src
 

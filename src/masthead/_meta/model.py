@@ -108,6 +108,8 @@ def _no_attribute(cls: ApiType, name: str) -> str:
     return shape.unknown_field(cls.api_type, name, shape.fields_by_attribute(cls.api_type))
 
 
+# Here, too, because mypy asks base classes first, and msgspec's own has other defaults.
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 @set_module("masthead.meta")
 class Struct(
     msgspec.Struct,

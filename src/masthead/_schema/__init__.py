@@ -11,5 +11,6 @@ here does I/O, so that client, generator and embedded server share it.
 - `strategic_merge`, `strategic_diff`, `three_way_merge`: strategic merge patches, by the `merge_rules` of a schema.
 - `path_elements`, `field_sets`: sets of fields in the FieldsV1 format. `structured_merge`: the engine of server-side apply.
   `class_definitions`: the schemas of classes that it merges by.
+- `builtin`: the schemas of Kubernetes' own types.
 - `extraction`, `managed_fields_upgrade`: the fields that a manager owns. `field_paths`: paths of objects.
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.gvk import GroupVersion
+from masthead._schema.builtin.definitions import DEFINITIONS, name_of
 from masthead._schema.openapi import custom_object
 from masthead._schema.schema import Schema
 from masthead._schema.structured_merge.type_checking import errors_text, type_errors
 from masthead._schema.structured_merge.types import MergeTypes
 from masthead._server import scheme
-from masthead._server.definitions.builtin import DEFINITIONS, name_of
 from masthead._server.resources.go_decoder import decoder_of
 from masthead._server.resources.go_values import Mismatch
 from masthead._server.resources.unstructured import restore

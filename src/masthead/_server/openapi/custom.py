@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
+from masthead._schema.builtin.definitions import name_of
 from masthead._schema.openapi import custom_list, custom_name, custom_object, custom_object_in_version_2
 from masthead._schema.schema import Definitions, Schema
 from masthead._server import scheme
-from masthead._server.definitions.builtin import name_of
 from masthead._server.openapi.enums import DOCUMENTED
 from masthead._server.openapi.swagger import definition_of
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from masthead._schema.builtin.definitions import DEFINITIONS, module_of
 from masthead._schema.schema import Definitions, Schema
-from masthead._server.definitions.builtin import DEFINITIONS, module_of
 from masthead._server.resources.go_types import fields_of
 
 if TYPE_CHECKING:

@@ -216,7 +216,7 @@ class GoStruct:
     @functools.cached_property
     def _schemas(self) -> Mapping[str, Schema]:
         """The schemas of the fields."""
-        from masthead._server.definitions.builtin import DEFINITIONS, name_of
+        from masthead._schema.builtin.definitions import DEFINITIONS, name_of
 
         try:
             return DEFINITIONS.require(name_of(self._cls)).properties

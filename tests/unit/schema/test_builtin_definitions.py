@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from masthead._schema.builtin.definitions import DEFINITIONS, name_of, schema_of_kind
 from masthead._schema.schema import REF_PREFIX
-from masthead._server.definitions.builtin import DEFINITIONS, name_of, schema_of_kind
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.meta import v1
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec.structs import replace
 
 from masthead._meta.gvk import GroupVersionKind
+from masthead._schema.builtin.facts import FACTS
 from masthead._schema.classes import NO_FACTS, TypeFacts, read_facts, schema_of_class
 from masthead._schema.schema import REF_PREFIX, Definitions, Schema
-from masthead._server.definitions.facts import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,0 @@
-"""The schemas of Kubernetes' own types, by their full names.
-
-From the bottom up: ``facts`` (generated: what the classes do not say), ``builtin`` (the schemas, made when first used).
-"""
