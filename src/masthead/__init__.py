@@ -71,6 +71,11 @@ if TYPE_CHECKING:
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
+    from masthead._customresource.options import ConversionWebhook as ConversionWebhook
+    from masthead._customresource.options import PrinterColumn as PrinterColumn
+    from masthead._customresource.options import ScaleSubresource as ScaleSubresource
+    from masthead._customresource.resource import CustomResource as CustomResource
+    from masthead._customresource.sources import crds as crds
     from masthead._leaderelection.leadership import FencingToken as FencingToken
     from masthead._meta.gvk import GroupVersionKind as GroupVersionKind
     from masthead._meta.gvk import GroupVersionResource as GroupVersionResource
@@ -83,11 +88,13 @@ if TYPE_CHECKING:
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._schema.extraction import extract as extract
+    from masthead._schema.field import Field as Field
     from masthead._schema.managed_fields_upgrade import find_fields_owners as find_fields_owners
     from masthead._schema.managed_fields_upgrade import upgrade_managed_fields as upgrade_managed_fields
     from masthead._schema.managed_fields_upgrade import (
         upgrade_managed_fields_patch as upgrade_managed_fields_patch,
     )
+    from masthead._schema.schema import Rule as Rule
     from masthead._sync.client import Client as Client
     from masthead._sync.conflicts import retry_on as retry_on
     from masthead._sync.conflicts import retry_on_conflict as retry_on_conflict
@@ -116,6 +123,7 @@ if TYPE_CHECKING:
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import CustomResourceError as CustomResourceError
     from masthead.errors import DeadlineError as DeadlineError
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
@@ -190,6 +198,14 @@ _HOMES = {
     "predicates": "masthead",
     "TemporaryError": "masthead.errors",
     "TerminalError": "masthead.errors",
+    "CustomResource": "masthead._customresource.resource",
+    "PrinterColumn": "masthead._customresource.options",
+    "ScaleSubresource": "masthead._customresource.options",
+    "ConversionWebhook": "masthead._customresource.options",
+    "crds": "masthead._customresource.sources",
+    "Field": "masthead._schema.field",
+    "Rule": "masthead._schema.schema",
+    "CustomResourceError": "masthead.errors",
     "AlreadyExistsError": "masthead.errors",
     "ClosedError": "masthead.errors",
     "ApplyConflictError": "masthead.errors",

@@ -12,6 +12,7 @@
      │   ├─ AlreadyControlledError   the object already has a controller
      │   └─ IndexConflictError       an indexer with that name exists already
      ├─ UnknownKindError             unknown kind, resource or class (also a LookupError)
+     ├─ CustomResourceError          a class that no definition can be made from (also a TypeError)
      ├─ GenerateError                a schema from which no types can be generated
      ├─ ConfigError                  a missing or invalid kubeconfig or in-cluster configuration
      ├─ AuthError                    a missing, invalid or unrenewable credential
@@ -53,6 +54,7 @@ from masthead._errors.base import (
     ClosedError,
     ConfigError,
     ConnectError,
+    CustomResourceError,
     DeadlineError,
     DecodeError,
     GenerateError,
@@ -125,6 +127,7 @@ __all__ = [
     "ConfigError",
     "ConflictError",
     "ConnectError",
+    "CustomResourceError",
     "DeadlineError",
     "DecodeError",
     "ExpiredError",

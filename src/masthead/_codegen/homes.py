@@ -12,6 +12,7 @@ from masthead._codegen import identifiers
 from masthead._codegen.definitions import ModuleDef, Reference
 from masthead._codegen.spec import is_class, targets_of
 from masthead._meta import names, v1
+from masthead._schema.well_known import QUANTITY_PATTERN
 from masthead.errors import GenerateError
 
 if TYPE_CHECKING:
@@ -70,16 +71,12 @@ SENSITIVE: Final[Mapping[str, frozenset[str]]] = {
 """Fields that contain secrets in clear text; no schema marks them."""
 
 # The schemas that controller-gen writes for Quantity and Condition.
-_QUANTITY_PATTERN: Final = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
-    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
 _CONDITION_FIELDS: Final = frozenset({"lastTransitionTime", "message", "reason", "status", "type"})
 
 
 def is_quantity(schema: Schema) -> bool:
     """Whether an inline schema is that of a quantity."""
-    return schema.int_or_string and schema.pattern == _QUANTITY_PATTERN
+    return schema.int_or_string and schema.pattern == QUANTITY_PATTERN
 
 
 def is_condition(schema: Schema) -> bool:

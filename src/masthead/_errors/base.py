@@ -92,6 +92,28 @@ class UnknownKindError(MastheadError, LookupError):
     """No class or resource is known for that kind, resource or class."""
 
 
+class CustomResourceError(MastheadError, TypeError):
+    """A class that no CustomResourceDefinition can be made from.
+
+    Attributes:
+        path: The field at fault, such as ``Website.spec.replicas``; the class itself if it is about all of it.
+        problem: The problem with it.
+    """
+
+    def __init__(self, problem: str, *, path: str = "") -> None:
+        super().__init__(": ".join(part for part in (path, problem) if part))
+        self.path = path
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the attributes: the default would pass the whole message as the problem."""
+        return _restore_custom_resource_error, (self.problem, self.path)
+
+
+def _restore_custom_resource_error(problem: str, path: str) -> CustomResourceError:
+    return CustomResourceError(problem, path=path)
+
+
 class GenerateError(MastheadError):
     """A schema from which no types can be generated."""
 

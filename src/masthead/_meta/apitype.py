@@ -33,6 +33,28 @@ class ApiType(msgspec.StructMeta):
     """Whether instances were created by reading an unset field, not set explicitly."""
 
 
+# The following are kept in the class under names with an underscore, which no field has.
+
+
+def implicit_default(cls: ApiType) -> msgspec.Struct | None:
+    """Return what implicit instances of a class start as; None if they start empty."""
+    return cast("msgspec.Struct | None", vars(cls).get("_implicit_default"))
+
+
+def defaults_in(cls: ApiType) -> Mapping[str, object]:
+    """Return the defaults of fields in a class body, by attribute: an `implicit.Factory` for one that a factory makes.
+
+    A field without a default is not among them: it is required.
+    """
+    return cast("Mapping[str, object]", vars(cls).get("_defaults", {}))
+
+
+def rules_of(cls: ApiType) -> tuple[object, ...]:
+    """Return the validation rules of a class and its bases."""
+    bases = reversed(cls.__mro__)
+    return tuple(rule for base in bases for rule in cast("tuple[object, ...]", vars(base).get("_rules", ())))
+
+
 def construct(cls: ApiType, values: Mapping[str, object]) -> object:
     """Create an instance from valid values, without checks."""
     return msgspec.StructMeta.__call__(cls, **values)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
+from datetime import datetime
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -31,7 +33,7 @@ TYPE_FIELDS: Final = frozenset({"api_version", "kind"})
 """The attributes of TypeMeta."""
 
 _EAGER: Final = TYPE_FIELDS | {"metadata"}
-_SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), MicroTime, Quantity})
+_SCALARS: Final = frozenset({str, int, float, bool, bytes, type(None), datetime, MicroTime, Quantity})
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
@@ -90,6 +92,11 @@ def _is_scalar(annotation: object, scope: dict[str, object]) -> bool:
             annotation = eval(annotation, scope)
         except NameError:  # a type that is defined further down
             return False
-    if get_origin(annotation) in {Union, types.UnionType}:
+    origin = get_origin(annotation)
+    if origin in {Union, types.UnionType}:
         return all(_is_scalar(each, scope) for each in get_args(annotation))
-    return get_origin(annotation) is Annotated or cast("Any", annotation) in _SCALARS
+    if origin is Annotated:
+        return _is_scalar(get_args(annotation)[0], scope)
+    if origin is Literal or (isinstance(annotation, type) and issubclass(annotation, enum.Enum)):
+        return True
+    return cast("Any", annotation) in _SCALARS

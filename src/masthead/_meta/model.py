@@ -56,6 +56,7 @@ class StructType(ApiType):
         lazy: tuple[str, ...] = (),
         in_parts: tuple[str, ...] = (),
         plain: bool = False,
+        rules: Iterable[object] = (),
         **config: Any,  # noqa: ANN401 - msgspec's own
     ) -> StructType:
         """Create a type.
@@ -68,6 +69,7 @@ class StructType(ApiType):
             lazy: Fields that are decoded when they are first read.
             in_parts: Lists whose items are decoded one by one, by the class itself.
             plain: Strings and numbers are bare slots: fast to read, and a zero or "" counts as unset.
+            rules: Validation rules in CEL (`masthead.Rule`), whose ``self`` is a value of this type.
             config: The configuration for msgspec.
         """
         declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}
@@ -77,6 +79,9 @@ class StructType(ApiType):
         type.__setattr__(made, "api_type", api_type or made)
         type.__setattr__(made, "module_globals", vars(sys.modules.get(made.__module__, types)))
         type.__setattr__(made, "is_implicit", False)
+        type.__setattr__(made, "_implicit_default", None)
+        type.__setattr__(made, "_defaults", slots.defaults)
+        type.__setattr__(made, "_rules", tuple(rules))
         slots.install(made)
         return made
 
@@ -183,6 +188,9 @@ class Struct(
         def __getattr__(self, name):  # noqa: ANN001, ANN204 - called for what is not there
             if name.startswith("__"):
                 raise AttributeError(name)
+            if name in shape.fields_by_attribute(type(self).api_type):
+                problem = f"{name} of this {type(self).__name__} is not set, although it is required"
+                raise AttributeError(problem, name=name, obj=self)
             raise AttributeError(_no_attribute(type(self), name), name=name, obj=self)
 
         def __setattr__(self, name, value):  # noqa: ANN001, ANN204

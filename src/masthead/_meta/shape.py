@@ -7,6 +7,7 @@ keep unknown fields, accept typed objects inside of plain data, and name the inv
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import re
@@ -33,7 +34,7 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, construct, with_unknown
 from masthead._meta.quantity import Quantity, parse_quantity, parse_text
-from masthead._meta.time import MicroTime, format_micro_time, parse_micro_time
+from masthead._meta.time import MicroTime, Time, format_micro_time, parse_micro_time
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class NullableShape(msgspec.Struct, frozen=True):
         return None if value is None else self.shape.build(value, rules)
 
 
-class Field(msgspec.Struct, frozen=True):
+class StructField(msgspec.Struct, frozen=True):
     """A field of an API type: attribute, wire name, shape, and whether messages hide its value."""
 
     attribute: str
@@ -325,7 +326,7 @@ def check_key(key: object) -> str:
 
 
 @functools.cache
-def fields_of(cls: ApiType) -> Mapping[str, Field]:
+def fields_of(cls: ApiType) -> Mapping[str, StructField]:
     """Return the fields of an API type by wire name."""
     hints = annotations_of(cls)
     wire_names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
@@ -333,7 +334,7 @@ def fields_of(cls: ApiType) -> Mapping[str, Field]:
     nullable: tuple[str, ...] = cast("Any", cls).NULLABLE
     sensitive: tuple[str, ...] = cast("Any", cls).SENSITIVE
     return {
-        wire: Field(
+        wire: StructField(
             attribute,
             wire,
             shape_of(hints[attribute]),
@@ -352,7 +353,7 @@ def _holds_bytes(annotation: object) -> bool:
 
 
 @functools.cache
-def fields_by_attribute(cls: ApiType) -> Mapping[str, Field]:
+def fields_by_attribute(cls: ApiType) -> Mapping[str, StructField]:
     """Return the fields of an API type by attribute."""
     return {field.attribute: field for field in fields_of(cls).values()}
 
@@ -378,20 +379,37 @@ def shape_of(annotation: object) -> Shape:
         return StructShape(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _scalar((arguments[0],), annotation)
+        return _annotated(annotation, arguments[0])
     if origin is list:
         return ListShape(_inner_shape(arguments[0]))
     if origin is dict:
         return MapShape(_inner_shape(arguments[1]))
     if origin in {Union, types.UnionType}:
         return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
-    return _scalar((annotation,), annotation)
+    # A time needs a time zone.
+    return _scalar((annotation,), Time if annotation is datetime else annotation)
+
+
+def _annotated(annotation: object, inner: object) -> Shape:
+    """Return the shape of an annotation with metadata; only msgspec's own says anything about a scalar."""
+    found = shape_of(inner)
+    is_narrowed = any(isinstance(each, msgspec.Meta) for each in get_args(annotation)[1:])
+    if not is_narrowed or not isinstance(found, ScalarShape):
+        return found
+    return msgspec.structs.replace(_scalar((inner,), annotation), exact=())
+
+
+def allows_none(annotation: object) -> bool:
+    """Whether None is a value of an annotation."""
+    if get_origin(annotation) is Annotated:
+        return allows_none(get_args(annotation)[0])
+    return type(None) in get_args(annotation)
 
 
 def _inner_shape(annotation: object) -> Shape:
     """Return the shape of list items or map values, which may be null; fields handle null themselves."""
     shape = shape_of(annotation)
-    return NullableShape(shape) if type(None) in get_args(annotation) else shape
+    return NullableShape(shape) if allows_none(annotation) else shape
 
 
 def _union(members: tuple[object, ...]) -> Shape:
@@ -414,6 +432,9 @@ def _scalar(members: tuple[object, ...], annotation: object) -> ScalarShape:
 def _words(annotation: object) -> str:
     if get_origin(annotation) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(annotation))
+    if isinstance(annotation, enum.EnumType):
+        choices = cast("Iterable[enum.Enum]", annotation)
+        return " or ".join(f'"{choice.value}"' for choice in choices)
     return WORDS.get(annotation, str(annotation))
 
 

@@ -5,6 +5,7 @@ msgspec's C code accesses the slots directly; Python code goes through a descrip
 * a *value* slot returns its default while it is unset;
 * an *implicit* slot (a list, a map, a nested type) creates its value when it is read while unset. The value is marked as
   implicit: it is encoded only if something was put into it;
+* a *required* slot, of a field without a default, returns the empty value of its type, as Go does;
 * a *lazy* slot holds raw bytes until it is first read.
 
 An unset slot holds msgspec's UNSET, which msgspec does not encode.
@@ -12,33 +13,27 @@ An unset slot holds msgspec's UNSET, which msgspec does not encode.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import types
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType, field
 
-from masthead._meta.apitype import ApiType, construct, implicit
-from masthead._meta.shape import ShapeError
+from masthead._meta.annotations import evaluate
+from masthead._meta.implicit import Factory, is_implicit, maker_of
+from masthead._meta.shape import ShapeError, allows_none
 from masthead._module import scoped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import MemberDescriptorType
 
-
-class ImplicitList(list[Any]):
-    """A list that was created by reading an unset field."""
-
-    __slots__ = ()
+    from masthead._meta.apitype import ApiType
 
 
-class ImplicitDict(dict[str, Any]):
-    """A map that was created by reading an unset field."""
-
-    __slots__ = ()
+_ABSENT: Final = msgspec.NODEFAULT
+"""The default of a field in a class body that gives none."""
 
 
 class Slot:
@@ -88,6 +83,26 @@ class ImplicitSlot(Slot):
         return value
 
 
+class RequiredSlot(Slot):
+    """Returns the empty value of its type while unset; lists, maps and nested types are kept."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, member: MemberDescriptorType, make: Callable[[], object]) -> None:
+        super().__init__(member)
+        self.make = make
+
+    def __get__(self, instance: msgspec.Struct | None, owner: type | None = None) -> object:
+        if instance is None:
+            return self
+        value = self.member.__get__(instance)
+        if value is UNSET or value is None:
+            value = self.make()
+            if is_implicit(value):
+                self.member.__set__(instance, value)
+        return value
+
+
 class LazySlot(Slot):
     """Holds raw bytes until it is first read."""
 
@@ -110,9 +125,9 @@ class LazySlot(Slot):
             return value
         if self.make is None:
             return None
-        # Stored, so that assigning to a field of it modifies this object.
         value = self.make()
-        self.member.__set__(instance, value)
+        if is_implicit(value):  # stored, so that assigning to a field of it modifies this object
+            self.member.__set__(instance, value)
         return value
 
     def _decoded(self, instance: msgspec.Struct, raw: Raw) -> object:
@@ -177,8 +192,18 @@ class SlotPlan:
         in_parts: tuple[str, ...],
         plain: bool,
     ) -> None:
-        self.makers: dict[str, Callable[[MemberDescriptorType], Slot]] = {}
-        self.nullable: tuple[str, ...] = namespace.get("NULLABLE", ())
+        self.makers: dict[str, Callable[[MemberDescriptorType, ApiType], Slot]] = {}
+        self.nullable: tuple[str, ...] = (
+            *namespace.get("NULLABLE", ()),
+            *(
+                name
+                for name, given in annotations.items()
+                if is_nullable(given, namespace.get(name, _ABSENT))
+            ),
+        )
+        if self.nullable:
+            namespace["NULLABLE"] = self.nullable
+        self.defaults: dict[str, object] = {}
         for name, annotation in annotations.items():
             on_wire = list[Raw] if name in in_parts else annotation
             self._plan(namespace, name, on_wire, lazy=name in lazy, plain=plain)
@@ -186,29 +211,40 @@ class SlotPlan:
     def _plan(
         self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool
     ) -> None:
-        default, factory, wire_name = _default_in(namespace, name)
-        make = _implicit_factory(factory)
+        given, wire_name = _given_in(namespace, name)
+        if given is not msgspec.NODEFAULT:
+            self.defaults[name] = given
+        make = maker_of(given, name)
         if lazy:
-            self.makers[name] = lambda member: LazySlot(member, name, make)
+            self.makers[name] = lambda member, cls: LazySlot(member, name, make and make(cls))
             annotation = Raw
         elif make is not None:
-            self.makers[name] = lambda member: ImplicitSlot(member, make)
+            slot = RequiredSlot if given is msgspec.NODEFAULT else ImplicitSlot
+            self.makers[name] = lambda member, cls: slot(member, make(cls))
             annotation = Union[scoped(annotation, namespace.get("__module__", "")), None, UnsetType]
-        elif name in self.nullable or (type(default) in {str, int, float, bool} and not plain):
-            self.makers[name] = lambda member: ValueSlot(member, default)
+        elif name in self.nullable or (given is not None and given is not UNSET and not plain):
+            self.makers[name] = lambda member, _: ValueSlot(member, given)
             annotation = Union[scoped(annotation, namespace.get("__module__", "")), None, UnsetType]
         else:
             return
         namespace["__annotations__"][name] = annotation
         namespace[name] = field(default=UNSET, name=wire_name)
 
-    def install(self, cls: type) -> None:
+    def install(self, cls: ApiType) -> None:
         """Install the descriptors on the class that was created from the body."""
         for name, maker in self.makers.items():
             own = cls.__dict__.get(name)
             # A redeclared field keeps its slot in the base class.
             member = own if isinstance(own, types.MemberDescriptorType) else member_of(cls.__mro__[1], name)
-            type.__setattr__(cls, name, maker(member))
+            type.__setattr__(cls, name, maker(member, cls))
+
+
+def is_nullable(annotation: object, default: object) -> bool:
+    """Whether null differs from absent: metadata says so, or the field is required and may be None."""
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return any(getattr(each, "nullable", False) for each in metadata) or (
+        default is _ABSENT and allows_none(annotation)
+    )
 
 
 def is_field(name: str, annotation: object) -> bool:
@@ -220,7 +256,9 @@ def annotations_in(namespace: dict[str, Any]) -> dict[str, Any]:
     """Return the annotations of a class body; on Python 3.14 they are evaluated lazily."""
     if "__annotations__" not in namespace:
         namespace["__annotations__"] = _evaluated_annotations(namespace)
-    return cast("dict[str, Any]", namespace["__annotations__"])
+    found = cast("dict[str, Any]", namespace["__annotations__"])
+    evaluate(found, namespace)
+    return found
 
 
 def _evaluated_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
@@ -233,33 +271,11 @@ def _evaluated_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _default_in(namespace: dict[str, Any], name: str) -> tuple[object, object, str | None]:
-    """Return the default, default factory and wire name of a field in a class body."""
-    factory: object = msgspec.NODEFAULT
-    given, wire_name = namespace.get(name, msgspec.NODEFAULT), None
+def _given_in(namespace: dict[str, Any], name: str) -> tuple[object, str | None]:
+    """Return the default of a field in a class body, or its factory as `Factory`, and its wire name."""
+    given, wire_name = namespace.get(name, _ABSENT), None
     if hasattr(given, "default_factory"):  # what `field` returns; msgspec does not export its type
-        given, factory, wire_name = given.default, given.default_factory, given.name
-    if given is msgspec.NODEFAULT and factory is msgspec.NODEFAULT:
-        raise TypeError(f"{name} needs a default: every field of the API may be left out")
-    if isinstance(given, list | dict) and given:
-        raise TypeError(f"the default of {name} must be empty: what a server fills in belongs into DEFAULTS")
-    if isinstance(given, list | dict):
-        return msgspec.NODEFAULT, list if isinstance(given, list) else dict, wire_name
-    return given, factory, wire_name
-
-
-def _implicit_factory(factory: object) -> Callable[[], object] | None:
-    """Return the factory of implicit values for a default factory."""
-    if factory is list:
-        return ImplicitList
-    if factory is dict:
-        return ImplicitDict
-    if isinstance(factory, ApiType):
-        return functools.partial(_implicit_instance, factory)
-    if factory is not msgspec.NODEFAULT:
-        raise TypeError(f"{factory!r} cannot make a default: use list, dict or a type of the API")
-    return None
-
-
-def _implicit_instance(cls: ApiType) -> object:
-    return construct(implicit(cls), {})
+        wire_name = given.name
+        has_factory = given.default_factory is not msgspec.NODEFAULT
+        given = Factory(given.default_factory) if has_factory else given.default
+    return given, wire_name

@@ -15,9 +15,10 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import astuple
 
 from masthead._meta import shape, wire
-from masthead._meta.apitype import ApiType
+from masthead._meta.apitype import ApiType, implicit_default
+from masthead._meta.implicit import DefaultDict, DefaultList, ImplicitDict, ImplicitList
 from masthead._meta.quantity import Quantity
-from masthead._meta.slots import ImplicitDict, ImplicitList, members
+from masthead._meta.slots import members
 from masthead._meta.time import MicroTime
 from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError
@@ -39,6 +40,7 @@ _RAW_OR_LEAVES: Final = LEAVES | {Raw}
 _EXACT: Final[frozenset[type]] = frozenset({str, int, bool, bytes, Quantity})
 """Types whose every value round-trips through JSON; not all floats do."""
 _IMPLICIT: Final = (ImplicitList, ImplicitDict)
+_DEFAULTS: Final = (DefaultList, DefaultDict)
 
 # Most values contain leaves only. `LEAVES.issuperset(map(type, ...))` checks that in C: 0.3 µs for the fifteen slots of
 # metadata, where a Python loop takes 2 µs and more.
@@ -80,11 +82,13 @@ def _read(instance: msgspec.Struct, name: str) -> object:
 
 
 def is_blank(value: object) -> bool:
-    """Whether a value is implicit and still empty."""
+    """Whether a value is implicit, and nothing was changed in it since it was created."""
     if isinstance(value, _IMPLICIT):
-        return not value
+        return same(value, value.default) if isinstance(value, _DEFAULTS) else not value
     if not is_struct(value) or not cast("ApiType", type(value)).is_implicit:
         return False
+    if (default := implicit_default(cast("ApiType", type(value)))) is not None:
+        return same(value, default)
     return all(
         held is default or held is None or is_blank(held)
         for held, (_, _, default) in zip(values(value), members(type(value)), strict=True)
@@ -292,6 +296,7 @@ def _same_structs(one: msgspec.Struct, other: msgspec.Struct) -> bool:
         if left is right or (type(left) is Raw and type(right) is Raw and bytes(left) == bytes(right)):
             continue
         compare = same if Raw in {type(left), type(right)} else _same
-        if not compare(getattr(one, name), getattr(other, name)):
+        # A required field that has no empty value is no attribute while it is unset.
+        if not compare(getattr(one, name, UNSET), getattr(other, name, UNSET)):
             return False
     return _same(unknown_fields(one), unknown_fields(other))

@@ -12,6 +12,7 @@ import msgspec
 
 from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionKind
+from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,6 +70,7 @@ _WIRE_NAMES: Final = {
 }
 
 
+@set_module("masthead")
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """A validation rule in CEL, of ``x-kubernetes-validations``.
 

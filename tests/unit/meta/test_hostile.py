@@ -341,8 +341,6 @@ def test_a_section_of_a_base_class_can_be_declared_anew() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"__annotations__": {"a": int}}, "a needs a default"),
-        ({"__annotations__": {"a": list[str]}, "a": ["x"]}, "the default of a must be empty"),
         (
             {"__annotations__": {"a": list[str]}, "a": field(default_factory=lambda: ["z"])},
             "cannot make a default",

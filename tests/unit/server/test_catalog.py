@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.unit.server.definitions import definition_of
 
+from masthead._meta.api_versions import precedence
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._server import scheme
 from masthead._server.clock import VirtualClock
@@ -15,7 +16,6 @@ from masthead._server.cluster import ClusterState
 from masthead._server.faults import Faults
 from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.custom.resource import served_versions
-from masthead._server.resources.versions import precedence
 from masthead._server.storage import Storage
 from masthead._server.verbs.rest import Rest
 from masthead._server.verbs.watch import WatchLimits

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from masthead._meta.api_versions import precedence
 from masthead._meta.gvk import GroupVersion, GroupVersionResource
 from masthead._server import scheme
 from masthead._server.resources.builtin.groups import description_of
 from masthead._server.resources.resource import ServedResource
-from masthead._server.resources.versions import precedence
 from masthead._server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:

@@ -1,25 +1,11 @@
-"""The order of API versions, and the hash of a stored version."""
+"""The hash of a stored version."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from typing import Final
 
-__all__ = ["precedence", "storage_version_hash"]
-
-_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
-_STABILITY: Final = {"": 2, "beta": 1, "alpha": 0}
-
-
-def precedence(version: str) -> tuple[int, int, int]:
-    """Return the sort key of a version: stable ones are above beta and alpha, newer ones above older ones."""
-    parsed = _VERSION.fullmatch(version)
-    if parsed is None:
-        return (-1, 0, 0)
-    major, stability, minor = parsed.groups(default="")
-    return (_STABILITY[stability], int(major), int(minor or 0))
+__all__ = ["storage_version_hash"]
 
 
 def storage_version_hash(group: str, version: str, kind: str) -> str:

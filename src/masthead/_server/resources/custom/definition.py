@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
+from masthead._meta.api_versions import precedence
 from masthead._meta.gvk import GroupVersion
 from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
     ESTABLISHED,
@@ -16,7 +17,6 @@ from masthead._server.resources.builtin.apiextensions.customresourcedefinition.c
     TERMINATING,
     is_condition_true,
 )
-from masthead._server.resources.versions import precedence
 from masthead._server.wire.plain import Plain, items, part, text, with_integers
 
 if TYPE_CHECKING:

@@ -1,0 +1,158 @@
+"""The CustomResourceDefinition of one or several versions of a kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from masthead._customresource.checks import check_schema
+from masthead._customresource.json_paths import check_scale, check_selectable, column_type
+from masthead._customresource.options import PrinterColumn
+from masthead._customresource.schemas import schema_of_resource
+from masthead._meta.api_versions import precedence
+from masthead._meta.gvk import GroupVersionKind
+from masthead._meta.registry import registry
+from masthead.errors import CustomResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._customresource.options import Options
+    from masthead._meta.object import Object
+    from masthead._schema.schema import Schema
+    from masthead.api.apiextensions.v1 import CustomResourceDefinition
+
+__all__ = ["checked_schema", "definition_of"]
+
+_DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_AGE: Final = PrinterColumn(".metadata.creationTimestamp", "date")
+_SHARED: Final = ("plural", "singular", "short_names", "categories", "namespaced")
+"""What all versions of a kind have in common."""
+
+
+def checked_schema(cls: type[Object], options: Options) -> Schema:
+    """Return the schema of a class, which the server accepts.
+
+    Raises:
+        CustomResourceError: If there is none.
+        NameError: If a type is not defined yet.
+    """
+    schema = schema_of_resource(cls)
+    check_schema(schema, cls.__name__)
+    for name, column in options.columns.items():
+        column_type(name, column, schema, cls.__name__)
+    check_scale(options, schema, cls.__name__)
+    check_selectable(options, schema, cls.__name__)
+    return schema
+
+
+def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceDefinition:
+    """Return the definition of a kind.
+
+    Args:
+        versions: The options and the schema of each version.
+
+    Raises:
+        CustomResourceError: If the versions do not fit together.
+    """
+    ordered = sorted(versions, key=lambda each: (precedence(each[0].version), each[0].version), reverse=True)
+    _check_versions([options for options, _ in ordered])
+    first = ordered[0][0]
+    spec: dict[str, Any] = {
+        "group": first.group,
+        "names": {
+            "kind": first.kind,
+            "listKind": f"{first.kind}List",
+            "plural": first.plural,
+            "singular": first.singular,
+            **({"shortNames": list(first.short_names)} if first.short_names else {}),
+            **({"categories": list(first.categories)} if first.categories else {}),
+        },
+        "scope": "Namespaced" if first.namespaced else "Cluster",
+        "versions": [_version(options, schema) for options, schema in ordered],
+    }
+    webhooks = [options.conversion for options, _ in ordered if options.conversion is not None]
+    if webhooks:
+        spec["conversion"] = webhooks[0].to_plain()
+    made = registry.object_class(_DEFINITION).from_dict(
+        {
+            "apiVersion": _DEFINITION.api_version,
+            "kind": _DEFINITION.kind,
+            "metadata": {"name": first.name},
+            "spec": spec,
+        }
+    )
+    return cast("CustomResourceDefinition", made)
+
+
+def _check_versions(found: list[Options]) -> None:
+    first = found[0]
+    where = f"{first.kind}.{first.group}"
+    for other in found[1:]:
+        for name in _SHARED:
+            one, two = getattr(first, name), getattr(other, name)
+            if one != two:
+                raise CustomResourceError(
+                    f"the versions {first.version} and {other.version} differ in {name}: {one!r} and {two!r}",
+                    path=where,
+                )
+    names = [each.version for each in found]
+    if doubled := sorted({each for each in names if names.count(each) > 1}):
+        raise CustomResourceError(f"two classes have the version {doubled[0]}", path=where)
+    stored = [each.version for each in found if each.storage]
+    if not stored:
+        raise CustomResourceError(
+            f"no version is stored: of {', '.join(names)}, one needs storage=True; pass all versions of the kind",
+            path=where,
+        )
+    if len(stored) > 1:
+        raise CustomResourceError(
+            f"the versions {' and '.join(stored)} are both stored; set storage=False on all but one",
+            path=where,
+        )
+    if len({each.conversion for each in found if each.conversion is not None}) > 1:
+        raise CustomResourceError("the versions have different conversion webhooks", path=where)
+
+
+def _version(options: Options, schema: Schema) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": options.version,
+        "served": options.served,
+        "storage": options.storage,
+        **({"deprecated": True} if options.deprecated else {}),
+        **({"deprecationWarning": options.deprecation_warning} if options.deprecation_warning else {}),
+        "schema": {"openAPIV3Schema": msgspec.json.decode(msgspec.json.encode(schema))},
+    }
+    subresources: dict[str, Any] = {"status": {}} if options.has_status else {}
+    if options.scale is not None:
+        subresources["scale"] = {
+            "specReplicasPath": options.scale.spec_replicas,
+            "statusReplicasPath": options.scale.status_replicas,
+            **({"labelSelectorPath": options.scale.label_selector} if options.scale.label_selector else {}),
+        }
+    if subresources:
+        made["subresources"] = subresources
+    if columns := _columns(options, schema):
+        made["additionalPrinterColumns"] = columns
+    if options.selectable_fields:
+        made["selectableFields"] = [{"jsonPath": each} for each in options.selectable_fields]
+    return made
+
+
+def _columns(options: Options, schema: Schema) -> list[dict[str, Any]]:
+    """The columns, the age of an object among them, which the server shows only if there is no other."""
+    found = dict(options.columns)
+    if found and not any(each.json_path == _AGE.json_path for each in found.values()):
+        found.setdefault("Age", _AGE)
+    return [
+        {
+            "name": name,
+            "type": column_type(name, each, schema, options.kind),
+            "jsonPath": each.json_path,
+            **({"format": each.format} if each.format else {}),
+            **({"priority": each.priority} if each.priority else {}),
+            **({"description": each.description} if each.description else {}),
+        }
+        for name, each in found.items()
+    ]

@@ -1,0 +1,56 @@
+"""The definitions of classes and of modules."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from masthead._customresource.resource import CustomResource, definition_of_classes
+from masthead._module import set_module
+from masthead.errors import CustomResourceError
+
+if TYPE_CHECKING:
+    from masthead.api.apiextensions.v1 import CustomResourceDefinition
+
+__all__ = ["classes_in", "crds"]
+
+
+@set_module("masthead")
+def crds(*sources: ModuleType | type[CustomResource]) -> list[CustomResourceDefinition]:
+    """Return the CustomResourceDefinitions of classes, in the order of their names.
+
+    Classes of one group and kind are versions of one definition. The same classes give the same text in every process:
+    ``[crd.to_yaml() for crd in crds(my_module)]``.
+
+    Args:
+        sources: Classes, and modules for all custom resources among their names.
+
+    Raises:
+        CustomResourceError: If a module has no custom resource, or versions do not fit together.
+    """
+    kinds: dict[tuple[str, str], list[type[CustomResource]]] = {}
+    for source in sources:
+        for cls in classes_in(source):
+            known = kinds.setdefault((cls.GVK.group, cls.GVK.kind), [])
+            if cls not in known:
+                known.append(cls)
+    made = [definition_of_classes(classes) for classes in kinds.values()]
+    return sorted(made, key=lambda each: each.metadata.name)
+
+
+def classes_in(source: ModuleType | type[CustomResource]) -> list[type[CustomResource]]:
+    """Return the custom resources of a module; a class stands for itself.
+
+    Raises:
+        CustomResourceError: If there is none.
+    """
+    if not isinstance(source, ModuleType):
+        return [source]
+    found = [
+        each
+        for each in vars(source).values()
+        if isinstance(each, type) and issubclass(each, CustomResource) and each.GVK.kind
+    ]
+    if not found:
+        raise CustomResourceError("the module has no custom resource", path=source.__name__)
+    return list(dict.fromkeys(found))
