@@ -211,6 +211,7 @@ def test_probes_and_metrics_are_served(project: Path, kubeconfig: Path) -> None:
         assert get("/healthz") == "ok"
         assert get("/readyz") == "ok"
         assert 'controller_runtime_reconcile_total{controller="settings",result="success"}' in get("/metrics")
+        assert 'rest_client_requests_total{code="200",' in get("/metrics")
         assert "settings" in get("/debug")
         assert "masthead controller settings worker 0" in get("/debug/tasks")
         assert process.stop(signal.SIGINT) == 0

@@ -60,6 +60,7 @@ def test_controllers_and_calls_have_the_names_and_labels_of_controller_runtime()
         "controller_runtime_reconcile_time_seconds": ("controller",),
         "controller_runtime_max_concurrent_reconciles": ("controller",),
         "controller_runtime_active_workers": ("controller",),
+        "masthead_controller_mapping_errors_total": ("controller",),
         "rest_client_requests_total": ("code", "method", "host"),
         "rest_client_request_duration_seconds": ("verb", "host"),
     }

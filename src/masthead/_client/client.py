@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead._printers.table import PrintedTable
     from masthead._rest.client import RestClient
     from masthead._sansio.warnings import ServerWarning
+    from masthead.metrics import Metrics
 
 __all__ = ["Client"]
 
@@ -86,6 +87,7 @@ class Client(ManifestVerbs):
         on_warning: Callable[[ServerWarning], None] | None = None,
         discovery_cache: str | PathLike[str] | None = None,
         check_watch_lists: bool = False,
+        metrics: Metrics | None = None,
     ) -> None:
         """Load the configuration. Nothing is sent before the first call.
 
@@ -115,6 +117,7 @@ class Client(ManifestVerbs):
                 memory only.
             check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more
                 than it saves.
+            metrics: Where to count requests; None for nowhere.
 
         Raises:
             ConfigError: If there is no configuration, or it is invalid.
@@ -151,6 +154,7 @@ class Client(ManifestVerbs):
             user_agent=user_agent,
             max_response_bytes=max_response_bytes,
             on_warning=on_warning,
+            metrics=metrics,
         )
         defaults = Defaults(
             page_size=page_size,

@@ -17,7 +17,7 @@ from masthead._controller.background import SourceSpec, TimerSpec
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
-from masthead._controller.runtime import ManagerRuntime
+from masthead._controller.runtime import ManagerRuntime, default_metrics
 from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
 from masthead._meta.object import Object
@@ -439,7 +439,8 @@ class Manager:
         Raises:
             ConfigError: If there is no configuration of a cluster.
         """
-        found = {"user_agent": self._name, **self._client_options}
+        metrics = default_metrics(options) if self._metrics is None else self._metrics
+        found = {"user_agent": self._name, "metrics": metrics, **self._client_options}
         if config is not None:
             return Client(config, **cast("Any", found))
         return Client(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from masthead._leaderelection.elector import LeaderElector
     from masthead.metrics import Metrics
 
-__all__ = ["ManagerRuntime"]
+__all__ = ["ManagerRuntime", "default_metrics"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _CANCEL_TIMEOUT: Final = 5.0
@@ -67,7 +67,7 @@ class ManagerRuntime:
         self._options = options
         self._client = client
         self._threads = threads
-        self._metrics = metrics if metrics is not None else _default_metrics(options)
+        self._metrics = metrics if metrics is not None else default_metrics(options)
         self._clock = clock
         self._factory = SharedInformerFactory(
             client, namespace=options.namespaces or None, metrics=self._metrics
@@ -391,8 +391,8 @@ async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
         await asyncio.wait(tasks)
 
 
-def _default_metrics(options: RunOptions) -> Metrics:
-    """Prometheus, if its metrics are served, and it is installed."""
+def default_metrics(options: RunOptions) -> Metrics:
+    """Return Prometheus, if its metrics are served, and it is installed."""
     if options.metrics_bind == "0":
         return NO_METRICS
     try:

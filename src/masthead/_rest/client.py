@@ -14,6 +14,7 @@ from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
 from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
+from masthead._rest.call_metrics import CallMetrics
 from masthead._rest.headers import has_header, merged
 from masthead._rest.paths import encoded, logged
 from masthead._rest.rate_limiter import Deadline, RateLimiter
@@ -32,6 +33,7 @@ from masthead.errors import (
     ProtocolError,
     TransportError,
 )
+from masthead.metrics import NO_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -121,6 +123,8 @@ class RestClient:
         self._random = random
         self._rate_limiter = RateLimiter(self.settings.rate, self.settings.burst, server)
         self._warning_handler = WarningHandler(self.settings.on_warning, server)
+        metrics = self.settings.metrics or NO_METRICS
+        self._metrics = None if metrics is NO_METRICS else CallMetrics(metrics, server)
         self._closed = False
         self.server: str = server
         self._origin = origin
@@ -416,6 +420,8 @@ class RestClient:
         """Send a request; the deadline of a stream covers only the head, because its body may last for hours."""
         request = self._request(call, authorization, left, is_stream=is_stream)
         sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
+        if self._metrics is not None:
+            sending = self._metrics.measure(call.method, sending)
         return self._send_logged(call, sending) if _log.isEnabledFor(logging.DEBUG) else sending
 
     async def _send_logged(self, call: Call, sending: Awaitable[TransportResponse]) -> TransportResponse:

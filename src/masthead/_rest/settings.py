@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._sansio.warnings import ServerWarning
+    from masthead.metrics import Metrics
 
 __all__ = ["RestSettings", "default_user_agent"]
 
@@ -39,6 +40,7 @@ class RestSettings:
         max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed;
             ``math.inf`` for no limit.
         on_warning: Called with each warning of the server; None to log each text once.
+        metrics: Where to count requests; None for nowhere.
 
     Raises:
         InvalidValueError: If a setting is invalid.
@@ -52,6 +54,7 @@ class RestSettings:
     user_agent: str = ""
     max_response_bytes: float = MAX_RESPONSE_BYTES
     on_warning: Callable[[ServerWarning], None] | None = None
+    metrics: Metrics | None = None
 
     def __post_init__(self) -> None:
         # Types first: the comparisons below raise TypeError for what is no number.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from masthead._meta.v1 import StatusCause
     from masthead._printers.table import PrintedTable
     from masthead._sansio.warnings import ServerWarning
+    from masthead.metrics import Metrics
 
 __all__ = ["Client"]
 
@@ -79,6 +80,7 @@ class Client(ManifestVerbs):
         on_warning: Callable[[ServerWarning], None] | None = None,
         discovery_cache: str | PathLike[str] | None = None,
         check_watch_lists: bool = False,
+        metrics: Metrics | None = None,
     ) -> None:
         """Load the configuration. Nothing is sent before the first call.
 
@@ -108,6 +110,7 @@ class Client(ManifestVerbs):
                 memory only.
             check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more
                 than it saves.
+            metrics: Where to count requests; None for nowhere.
 
         Raises:
             ConfigError: If there is no configuration, or it is invalid.
@@ -135,6 +138,7 @@ class Client(ManifestVerbs):
             on_warning=on_warning,
             discovery_cache=discovery_cache,
             check_watch_lists=check_watch_lists,
+            metrics=metrics,
         )
         super().__init__(Portal(), inner)
         self._portal.at_close(inner.close)
