@@ -148,19 +148,11 @@ class ReconcileLoop:
         for each in self._registrations:
             each.leave()
         self.queue.shut_down()
-        while len(self.queue) and (request := await self._take_nowait()) is not None:
-            self.queue.done(request)
+        self.queue.clear()  # nobody will reconcile these any more: the next run begins with all objects
         workers = [each for each in self._workers if not each.done()]
         if workers:
             await asyncio.wait(workers, timeout=within)
         return all(each.done() for each in self._workers)
-
-    async def _take_nowait(self) -> Request | None:
-        """Discard a key that nobody will reconcile any more: the next run begins with all objects."""
-        try:
-            return await self.queue.get()
-        except QueueShutDownError:
-            return None
 
     async def stop(self) -> None:
         """Cancel what is running, and wait until nothing of it is left."""
@@ -332,7 +324,7 @@ class ReconcileLoop:
     def _requeue(self, request: Request, result: Result) -> None:
         if result.requeue_after is not None:
             self._note(request, f"requeued after {result.requeue_after:g} s")
-            self.queue.add_after(request, result.requeue_after, priority=result.priority or 0)
+            self.queue.add_after(request, result.requeue_after, priority=result.priority)
 
     async def _settle(self, flight: Flight) -> None:
         """Keep an object in flight until the caches show what its reconcile has written."""

@@ -251,6 +251,13 @@ class WorkQueueState(Generic[K]):
             return False
         return True
 
+    def clear(self) -> int:
+        """Drop all keys that are ready, delayed or dirty; returns how many. What is being processed goes on."""
+        dropped = self.waiting + len(self._delayed)
+        for each in (self._normal, self._lanes, self._priorities, self._dirty, self._delayed, self._heap):
+            each.clear()
+        return dropped
+
     def shut_down(self) -> None:
         """Accept no more keys and drop the delayed ones. Those that are ready or dirty are still handed out."""
         self._is_shut_down = True

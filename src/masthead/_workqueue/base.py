@@ -178,6 +178,20 @@ class WorkQueueBase(ABC, Generic[K]):
                 self._metrics.changed()
             return was_waiting
 
+    def clear(self) -> int:
+        """Drop all keys that are enqueued or delayed. What is being processed goes on, and is not handed out again.
+
+        Returns:
+            How many were dropped.
+        """
+        with self._lock:
+            dropped = self._state.clear()
+            if self._state.is_shut_down:
+                self._notify_ended()
+            if self._metrics is not None:
+                self._metrics.changed()
+            return dropped
+
     def stats(self) -> WorkQueueStats[K]:
         """Describe the queue as it is now, for a debug page or a log. It may be called from any thread."""
         with self._lock:

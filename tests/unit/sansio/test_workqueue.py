@@ -310,6 +310,19 @@ def test_a_discarded_key_in_processing_is_done_as_usual_and_not_handed_out_again
     assert state.take(0.0) is None
 
 
+def test_clearing_drops_all_that_waits_and_leaves_what_is_processed() -> None:
+    state = filled("abc")
+    state.take(0.0)
+    state.add("a", 0.0)
+    state.add("high", 0.0, 5)
+    state.add_after("later", 1.0, 0.0)
+
+    assert state.clear() == 5
+    assert (state.take(2.0), state.in_flight) == (None, {"a": 0.0})
+    assert not state.done("a")
+    assert state.take(2.0) is None
+
+
 def test_the_priority_of_a_key_in_processing_is_known_until_it_is_done() -> None:
     state = filled("a", LOW_PRIORITY)
     state.take(0.0)

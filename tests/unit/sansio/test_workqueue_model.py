@@ -115,6 +115,12 @@ class Model:
                 return True
         return False
 
+    def clear(self) -> int:
+        dropped = len(self.ready) + len(self.dirty) + len(self.delayed)
+        for among in (self.ready, self.dirty, self.delayed):
+            among.clear()
+        return dropped
+
     def shut_down(self) -> None:
         self.is_shut_down = True
         self.delayed.clear()
@@ -171,6 +177,11 @@ class Queues(RuleBasedStateMachine):
     @rule(key=KEYS)
     def discard(self, key: str) -> None:
         assert self.state.discard(key) == self.model.discard(key)
+
+    @precondition(lambda self: self.now > 10)
+    @rule()
+    def clear(self) -> None:
+        assert self.state.clear() == self.model.clear()
 
     @rule(offset=st.sampled_from([-64.0, 64.0]))
     def rebase(self, offset: float) -> None:

@@ -175,6 +175,16 @@ def test_shutting_down_ends_a_drain(driver: Driver) -> None:
     assert driver.drain().result(SOON)
 
 
+def test_clearing_ends_a_drain_that_waits_for_keys_nobody_takes(driver: Driver) -> None:
+    for key in "abc":
+        driver.queue.add(key)
+    drained = driver.drain()
+    wait_until(lambda: driver.queue.is_shut_down)
+
+    assert driver.queue.clear() == 3
+    assert drained.result(SOON)
+
+
 def test_draining_never_ends_before_the_last_key_is_done(make: Callable[..., Driver]) -> None:
     """client-go's drain may return between two keys."""
     for _ in range(20):
