@@ -92,8 +92,9 @@ async def from_a_thread(queue: AsyncQueue, keys: Sequence[Key]) -> None:
     thread.join()
 
 
-async def plain_queue(_: AsyncQueue, keys: Sequence[Key]) -> None:
+async def plain_queue(unused: AsyncQueue, keys: Sequence[Key]) -> None:
     """An `asyncio.Queue`, which knows neither duplicates nor delays, for comparison."""
+    del unused
     queue = asyncio.Queue[Key]()
     for key in keys:
         queue.put_nowait(key)
