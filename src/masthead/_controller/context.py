@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
-from masthead._cache.factory.selection import resource_of
 from masthead._controller.finalization import add_finalizer, remove_finalizer
 from masthead._controller.ownership import is_applied, owned_copy
+from masthead._controller.primary_writer import PrimaryWriter, resource_client, target_of
 from masthead._controller.status import status_patch
 from masthead._meta.finalizers import has_finalizer
 from masthead._meta.names import check_qualified_name
 from masthead._meta.object import Object
-from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
 from masthead._module import set_module
@@ -24,13 +23,12 @@ if TYPE_CHECKING:
 
     from masthead._client.client import Client
     from masthead._client.options import LabelSelection
-    from masthead._client.resource import ResourceClient
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.declarations import KindLike
     from masthead._controller.flight import Flight
+    from masthead._controller.primary_writer import ObjectTarget
     from masthead._controller.requests import Request
     from masthead._controller.services import ControllerServices
-    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
@@ -39,9 +37,6 @@ __all__ = ["Context"]
 T = TypeVar("T", bound=Object)
 ListOf: TypeAlias = list[T]  # the class below has a method of that name
 K = TypeVar("K", bound=Object)
-
-_ATTEMPTS: Final = 5
-"""How often a write to the reconciled object is tried when others write it at the same time."""
 
 
 @set_module("masthead.aio")
@@ -72,7 +67,7 @@ class Context(Generic[T]):
         self._reader = reader
         self._flight = flight
         self._object = obj
-        self._latest = obj
+        self._primary = PrimaryWriter(services.client, obj, field_manager)
         self._log = log
         self._field_manager = field_manager
         self._finalizer = finalizer
@@ -196,11 +191,18 @@ class Context(Generic[T]):
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
             AlreadyControlledError: If another object controls it.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
+            UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
-        wanted = self._prepared(obj, owned=owned)
+        given = self._checked(obj, owned=owned)
+        target = await target_of(self.client, given)
+        wanted = owned_copy(
+            given,
+            self._primary.latest if owned else None,
+            self.request.namespace if target.namespaced else "",
+        )
         manager = field_manager or self._field_manager
-        cached = self._cached(wanted)
+        cached = self._cached(wanted, target)
         # A cache that is behind one's own write would compare with the past.
         if (
             cached is not None
@@ -208,7 +210,7 @@ class Context(Generic[T]):
             and is_applied(cached, wanted, manager)
         ):
             return cast("K", cached)
-        resource = self._resource_of(wanted)
+        resource = resource_client(self.client, wanted, target)
         if cached is not None:
             # With the version, the event of this write is known to be its own; if it is not the newest, try without.
             wanted.metadata.resource_version = cached.metadata.resource_version
@@ -226,7 +228,7 @@ class Context(Generic[T]):
         Raises:
             StatusError: If the server refuses it.
         """
-        resource = self._resource_of(obj)
+        resource = resource_client(self.client, obj, await target_of(self.client, obj))
         try:
             await resource.delete(
                 obj.metadata.name, uid=obj.metadata.uid or None, propagation_policy="Background"
@@ -259,7 +261,7 @@ class Context(Generic[T]):
         Raises:
             InvalidValueError: If the type or the reason is invalid.
         """
-        about = regarding if regarding is not None else self._latest
+        about = regarding if regarding is not None else self._primary.latest
         if about is None:
             self._log.info("no event %s about %s, which is gone: %s", reason, self.request, message)
             return
@@ -310,39 +312,15 @@ class Context(Generic[T]):
             StatusError: If the server refuses it.
             InvalidValueError: If the status does not fit the kind.
         """
-        current = self._latest
-        for attempt in range(_ATTEMPTS):
-            if current is None:
-                return False
-            patch = status_patch(
-                current,
-                status,
-                conditions,
-                generation=self._object.metadata.generation if self._object is not None else None,
-                now=self._services.clock(),
+        generation = None if self._object is None else self._object.metadata.generation
+
+        def change(current: Object) -> Mapping[str, object] | None:
+            return status_patch(
+                current, status, conditions, generation=generation, now=self._services.clock()
             )
-            if patch is None:
-                return False
-            resource = self._resource_of(current)
-            try:
-                self._latest = cast(
-                    "T",
-                    await resource.patch(
-                        current.metadata.name,
-                        Patch.merge(patch),
-                        subresource=_status_subresource(current),
-                        field_manager=self._field_manager,
-                    ),
-                )
-            except NotFoundError:
-                return False
-            except ConflictError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                current = await self._read_again()
-            else:
-                return True
-        return False
+
+        subresource = "" if self._object is None else _status_subresource(self._object)
+        return await self._primary.patch(change, subresource)
 
     async def finalize(
         self,
@@ -388,11 +366,11 @@ class Context(Generic[T]):
             Whether to clean up now.
         """
         finalizer = self._finalizer_of(finalizer)
-        current = self._latest
+        current = self._primary.latest
         if current is None:
             return False
         if current.metadata.deletion_timestamp is None:
-            await self._change_finalizers(lambda obj: add_finalizer(obj, finalizer))
+            await self._primary.patch(lambda obj: add_finalizer(obj, finalizer))
             return False
         return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
 
@@ -403,13 +381,13 @@ class Context(Generic[T]):
             Whether the object is being deleted or gone.
         """
         finalizer = self._finalizer_of(finalizer)
-        current = self._latest
+        current = self._primary.latest
         if current is None or current.metadata.deletion_timestamp is None:
             return current is None
         # Remembered, so that a failing removal does not repeat the cleanup.
         done = (current.metadata.uid, finalizer)
         self._cleaned.add(done)
-        await self._change_finalizers(lambda obj: remove_finalizer(obj, finalizer))
+        await self._primary.patch(lambda obj: remove_finalizer(obj, finalizer))
         self._cleaned.discard(done)
         return True
 
@@ -424,42 +402,12 @@ class Context(Generic[T]):
             )
         return given or self._finalizer
 
-    async def _change_finalizers(self, change: Callable[[Object], Mapping[str, object] | None]) -> None:
-        current: Object | None = self._latest
-        for attempt in range(_ATTEMPTS):
-            if current is None or (patch := change(current)) is None:
-                return
-            try:
-                self._latest = cast(
-                    "T",
-                    await self._resource_of(current).patch(
-                        current.metadata.name, Patch.merge(patch), field_manager=self._field_manager
-                    ),
-                )
-            except NotFoundError:
-                self._latest = None
-                return
-            except ConflictError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                current = await self._read_again()
-            else:
-                return
+    def _checked(self, obj: Object | Mapping[str, object], *, owned: bool) -> Object:
+        """What is to be applied, as an object.
 
-    async def _read_again(self) -> T | None:
-        """The newest version of the reconciled object from the server; None if it is gone or another one."""
-        known = self._latest
-        if known is None:
-            return None
-        try:
-            found = await self._resource_of(known).get(known.metadata.name)
-        except NotFoundError:
-            found = None
-        is_same = found is not None and found.metadata.uid == known.metadata.uid
-        self._latest = cast("T", found) if is_same else None
-        return self._latest
-
-    def _prepared(self, obj: Object | Mapping[str, object], *, owned: bool) -> Object:
+        Raises:
+            InvalidValueError: If it is no object, has no name, or its owner is gone.
+        """
         given = Unstructured.from_dict(obj) if isinstance(obj, Mapping) else obj
         if not isinstance(cast("object", given), Object):
             raise InvalidValueError(f"apply an object or plain data, not {type(obj).__name__}", value=obj)
@@ -467,33 +415,20 @@ class Context(Generic[T]):
             raise InvalidValueError(
                 f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key
             )
-        owner = self._latest if owned else None
-        if owned and owner is None:
+        if owned and self._primary.latest is None:
             raise InvalidValueError(
                 f"{self.request} is gone, and cannot own {given.kind} {given.key}; with owned=False it gets no owner",
                 value=given.key,
             )
-        return owned_copy(given, owner, self.request.namespace)
+        return given
 
-    def _cached(self, wanted: Object) -> Object | None:
-        target = _target_of(wanted)
-        if target is None:
+    def _cached(self, wanted: Object, target: ObjectTarget) -> Object | None:
+        if not self._reader.holds(str(target.resource.group_resource)):
             return None
-        if not self._reader.holds(str(target.group_resource)):
-            return None
-        found: Object | None = self._reader.get(target, wanted.metadata.name, wanted.metadata.namespace)
+        found: Object | None = self._reader.get(
+            target.resource, wanted.metadata.name, wanted.metadata.namespace
+        )
         return found if found is not None and type(found).api_type is type(wanted).api_type else None
-
-    def _resource_of(self, obj: Object) -> ResourceClient[Any]:
-        namespace = obj.metadata.namespace or None
-        if isinstance(obj, Unstructured):
-            return self.client.dynamic(obj.api_version, obj.kind, namespace=namespace)
-        return self.client.resource(cast("type[Object]", type(obj).api_type), namespace)
-
-
-def _target_of(obj: Object) -> GroupVersionResource | None:
-    """The resource of a typed object; of an untyped one, only the server knows it."""
-    return None if isinstance(obj, Unstructured) else resource_of(cast("type[Object]", type(obj).api_type))
 
 
 def _status_subresource(obj: Object) -> str:

@@ -20,16 +20,14 @@ def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
     Args:
         obj: The object.
         owner: The owner; None for none.
-        namespace: The namespace, if the object is namespaced and does not say.
+        namespace: The namespace, if the object does not say; empty for a cluster-scoped one.
 
     Raises:
         AlreadyControlledError: If another owner is its controller.
         InvalidValueError: If the owner has no uid, or is in another namespace.
     """
     copy = obj.copy()
-    resource = type(obj).RESOURCE
-    # Whether an untyped object is namespaced is not known here; most are.
-    if not copy.metadata.namespace and (resource is None or resource.namespaced):
+    if namespace and not copy.metadata.namespace:
         copy.metadata.namespace = namespace
     if owner is not None:
         set_controller(copy, owner)

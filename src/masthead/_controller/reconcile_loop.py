@@ -404,7 +404,7 @@ class ReconcileLoop:
         try:
             kind = registry.object_class(registry.kind_of(primary.resource))
         except UnknownKindError:
-            found = await self._services.client.mapper.find(str(primary.resource))
+            found = await self._services.client.mapper.resource(primary.resource)
             return OwnerKind(group, found.kind, namespaced=found.namespaced)
         is_namespaced = kind.RESOURCE is None or bool(kind.RESOURCE.namespaced)
         return OwnerKind(group, kind.GVK.kind, namespaced=is_namespaced)

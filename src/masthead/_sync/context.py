@@ -143,6 +143,7 @@ class Context(ContextFacade[AsyncContext[T]], Generic[T]):
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
             AlreadyControlledError: If another object controls it.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
+            UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
         return self._portal.call(
