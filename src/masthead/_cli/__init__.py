@@ -4,6 +4,7 @@
 |---|---|
 | `targets` | the manager that ``package.module:app`` or ``app.py`` names |
 | `reload` | starts a program again when its source files change |
+| `manifests` | ``masthead manifests`` |
 | `run` | ``masthead run`` |
 | `main` | the entry point, which dispatches to the subcommands |
 """

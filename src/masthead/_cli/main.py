@@ -16,6 +16,7 @@ _USAGE: Final = """usage: masthead COMMAND [options]
 
 commands:
   generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
+  manifests   write the permissions and the Deployment of an operator; its options: masthead manifests --help
   run         run the manager of an operator; its options: masthead run --help
   serve       run an API server without a cluster; its options: masthead serve --help
 
@@ -59,6 +60,12 @@ def _generate(arguments: Sequence[str]) -> int:
     return generate(arguments, name="masthead generate")
 
 
+def _manifests(arguments: Sequence[str]) -> int:
+    from masthead._cli.manifests import main as manifests
+
+    return manifests(arguments)
+
+
 def _run(arguments: Sequence[str]) -> int:
     from masthead._cli.run import main as run
 
@@ -67,6 +74,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 _COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "generate": _generate,
+    "manifests": _manifests,
     "run": _run,
     "serve": _serve,
 }

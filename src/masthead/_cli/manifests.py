@@ -1,0 +1,133 @@
+"""``masthead manifests``: what an operator needs in a cluster, from what its controllers declare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.targets import BrokenTargetError, TargetError, load_manager, parse_target
+from masthead._controller.options import parse_namespaces
+from masthead._scaffold.image import DOCKERFILE
+from masthead._scaffold.manifests import manifests_of, to_text
+from masthead._scaffold.settings import Deploy
+from masthead.errors import MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from masthead._cli.targets import Target
+    from masthead._controller.manager import Manager
+
+__all__ = ["main"]
+
+_FAILED: Final = 1
+_BAD_ARGUMENTS: Final = 2
+_DOCKERFILE: Final = "Dockerfile"
+
+
+def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
+    """Write the manifests of an operator; return the exit code of the process.
+
+    0 if they are written, or up to date; 1 if a file would change, and ``--check`` is given, or if the program cannot be
+    imported; 2 if an argument is invalid.
+
+    Args:
+        arguments: The arguments after ``manifests``.
+        name: The name of the command in messages.
+    """
+    chosen = _parser(name).parse_args(arguments)
+    try:
+        target = parse_target(chosen.target)
+        files = _files(load_manager(target), target, chosen)
+        if chosen.out is None:
+            sys.stdout.write("".join(files.values()) if chosen.dockerfile else "---\n".join(files.values()))
+            return 0
+        return _write(files, chosen.out, is_check=chosen.check)
+    except BrokenTargetError as error:
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
+        sys.stderr.write(f"{name}: {error}\n")
+        return _FAILED
+    except (TargetError, MastheadError, OSError) as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return _BAD_ARGUMENTS
+
+
+def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict[str, str]:
+    """The files by name, in the order in which they are applied."""
+    if chosen.dockerfile and chosen.out is None:
+        return {_DOCKERFILE: DOCKERFILE}
+    options = manager.options
+    if chosen.watch:
+        options = options.overridden(namespaces=parse_namespaces(",".join(chosen.watch)))
+    deploy = Deploy(
+        manager,
+        options,
+        f"{target.module}:{target.name}" if target.name else target.module,
+        chosen.image or f"{manager.name}:latest",
+        chosen.namespace or manager.name,
+        has_namespace=chosen.namespace is not None,
+        replicas=chosen.replicas,
+    )
+    files = {name: to_text(objects) for name, objects in manifests_of(deploy).items()}
+    return {**files, _DOCKERFILE: DOCKERFILE} if chosen.dockerfile else files
+
+
+def _write(files: Mapping[str, str], folder: Path, *, is_check: bool) -> int:
+    """Write the files that differ; with `is_check`, only say so."""
+    changed = [name for name, text in files.items() if _read(folder / name) != text]
+    if not is_check:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in changed:
+        if not is_check:
+            (folder / name).write_text(files[name], encoding="utf-8")
+        sys.stdout.write(f"{'would write' if is_check else 'wrote'} {folder / name}\n")
+    return _FAILED if is_check and changed else 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=name,
+        description="Write the manifests of an operator from what its controllers declare: definitions of its custom "
+        "resources, a service account with the permissions that it needs and no others, and a Deployment.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="MODULE:APP", help="package.module:app, package.module, or app.py")
+    parser.add_argument("--image", metavar="IMAGE", help="the image (the name of the manager)")
+    parser.add_argument(
+        "--namespace",
+        metavar="NAME",
+        help="the namespace to run in, which exists (a new one, named as the manager)",
+    )
+    parser.add_argument(
+        "--watch",
+        action="append",
+        metavar="NAMESPACE",
+        help="watch only this namespace, with a Role there instead of a ClusterRole (can be repeated)",
+    )
+    parser.add_argument(
+        "--replicas", type=_count, metavar="N", help="the number of pods (2 if they elect a leader, else 1)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write files there (all to the standard output)"
+    )
+    parser.add_argument(
+        "--dockerfile", action="store_true", help="write a Dockerfile; alone, if --out is not given"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, and fail if a file in --out would change"
+    )
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of replicas")
+    return int(text)
