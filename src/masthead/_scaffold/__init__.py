@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `settings` | what the manifests of an operator are about |
+| `definitions` | its custom resources |
 | `access` | its service account and the roles that are bound to it |
 | `workload` | its Deployment and its namespace |
 | `manifests` | all of it, by file |

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta import yaml
 from masthead._scaffold.access import access_objects
+from masthead._scaffold.definitions import definition_objects
 from masthead._scaffold.workload import namespace_object, workload_objects
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def manifests_of(deploy: Deploy) -> dict[str, list[Mapping[str, object]]]:
     """The objects by file, in the order in which they have to be applied; the same every time.
 
     Raises:
-        MastheadError: If a class of the operator has no definition.
+        CustomResourceError: If the versions of a custom resource do not fit together.
     """
     made: dict[str, list[Mapping[str, object]]] = {
+        "crds.yaml": [*definition_objects(deploy.manager)],
         "namespace.yaml": [] if deploy.has_namespace else [namespace_object(deploy)],
         "rbac.yaml": [*access_objects(deploy)],
         "deployment.yaml": [*workload_objects(deploy)],

@@ -195,3 +195,34 @@ def test_an_error_says_what_is_wrong(
 
     assert main(["manifests", *arguments]) == code
     assert said in capsys.readouterr().err
+
+
+VERSIONED = """
+import masthead
+from masthead.meta import Struct
+
+class Spec(Struct):
+    size: int = 1
+
+class OldBox(masthead.CustomResource, group="manifests.example.com", version="v1beta1", kind="Box", storage=False):
+    spec: Spec
+
+class Box(masthead.CustomResource, group="manifests.example.com", version="v1"):
+    spec: Spec
+
+app = masthead.Manager("boxes")
+
+@app.controller(Box)
+async def reconcile(ctx): ...
+"""
+
+
+def test_custom_resources_come_with_their_definition_in_all_versions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "boxes.py").write_text(VERSIONED, "utf-8")
+
+    (definition, *_) = printed(capsys, str(tmp_path / "boxes.py"))
+
+    assert definition["metadata"]["name"] == "boxes.manifests.example.com"
+    assert [each["name"] for each in definition["spec"]["versions"]] == ["v1", "v1beta1"]

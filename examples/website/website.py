@@ -1,0 +1,117 @@
+"""The Website operator: a Deployment and a Service for each Website, and a directory of the sites of each namespace.
+
+masthead run examples/website/website.py           # with the cluster that kubectl uses
+masthead manifests examples/website/website.py     # the definition, the roles and the Deployment
+"""
+
+from typing import Annotated
+
+import masthead
+from masthead import Field, Permission, Reads
+from masthead.aio import Context
+from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import ConfigMap, Service
+from masthead.meta import Condition, Struct, is_condition_true
+
+DIRECTORY = "websites"
+
+
+class WebsiteSpec(Struct):
+    """What a site is made of.
+
+    Attributes:
+        image: Serves the site on port 8080.
+        replicas: The number of pods.
+        public: Whether the site has a Service.
+    """
+
+    image: Annotated[str, Field(min_length=1)]
+    replicas: Annotated[int, Field(minimum=0, maximum=100)] = 1
+    public: bool = True
+
+
+class WebsiteStatus(Struct):
+    """How a site is doing."""
+
+    observed_generation: int | None = None
+    ready_replicas: int = 0
+    url: str | None = None
+    conditions: list[Condition] = []
+
+
+class Website(
+    masthead.CustomResource,
+    group="example.com",
+    version="v1",
+    short_names=["ws"],
+    columns={"Replicas": ".spec.replicas", "Ready": ".status.readyReplicas", "URL": ".status.url"},
+):
+    """A site, served by some pods."""
+
+    spec: WebsiteSpec
+    status: WebsiteStatus
+
+
+app = masthead.Manager(leader_election="website-operator")
+
+
+@app.controller(
+    Website,
+    owns=[Deployment, Service],
+    reads=[Reads(ConfigMap, field_selector={"metadata.name": DIRECTORY})],
+    finalizer="example.com/directory",
+    permissions=[Permission(ConfigMap, "create", "patch", names=[DIRECTORY])],
+    workers=4,
+)
+async def reconcile(ctx: Context[Website], site: Website) -> None:
+    """Bring the cluster to what a site's spec says, and its status to what the cluster says."""
+    if await ctx.finalize(lambda: list_in_directory(ctx, site, None)):
+        return
+    deployment = await ctx.apply(deployment_of(site))
+    url = await expose(ctx, site)
+    await list_in_directory(ctx, site, url)
+
+    ready = deployment.status.ready_replicas or 0
+    is_up = ready >= site.spec.replicas
+    message = f"{ready} of {site.spec.replicas} replicas are ready"
+    if is_up and not is_condition_true(site.status.conditions, "Ready"):
+        ctx.record("Normal", "Up", message)
+    await ctx.update_status(
+        {"ready_replicas": ready, "url": url},
+        conditions=[ctx.condition("Ready", is_up, "Up" if is_up else "Progressing", message)],
+    )
+
+
+async def expose(ctx: Context[Website], site: Website) -> str | None:
+    """Make the Service of a site, or delete it; return the address of the site."""
+    if site.spec.public:
+        service = await ctx.apply(service_of(site))
+        return f"http://{service.metadata.name}.{service.metadata.namespace}.svc"
+    for service in await ctx.owned(Service):
+        await ctx.delete(service)
+    return None
+
+
+async def list_in_directory(ctx: Context[Website], site: Website, url: str | None) -> None:
+    """Set or remove the line of a site in the ConfigMap that all sites share, and none can own."""
+    entry = ConfigMap.new(DIRECTORY, data={site.metadata.name: url} if url else {})
+    await ctx.apply(entry, owned=False, field_manager=f"website-{site.metadata.uid}")
+
+
+def deployment_of(site: Website) -> Deployment:
+    """The Deployment of a site."""
+    labels = {"app": site.metadata.name}
+    container = {"name": "web", "image": site.spec.image, "ports": [{"containerPort": 8080}]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": site.spec.replicas, "selector": {"matchLabels": labels}, "template": template}
+    return Deployment.new(site.metadata.name, spec=spec)
+
+
+def service_of(site: Website) -> Service:
+    """The Service of a site."""
+    spec = {"selector": {"app": site.metadata.name}, "ports": [{"port": 80, "targetPort": 8080}]}
+    return Service.new(site.metadata.name, spec=spec)
+
+
+if __name__ == "__main__":
+    app.run()

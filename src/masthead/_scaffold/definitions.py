@@ -1,0 +1,42 @@
+"""The definitions of the custom resources that an operator has as classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from masthead._customresource.resource import CustomResource
+from masthead._customresource.sources import crds
+from masthead._meta.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from masthead._controller.manager import Manager
+
+__all__ = ["definition_objects"]
+
+
+def definition_objects(manager: Manager) -> Iterator[Mapping[str, object]]:
+    """The definitions, with all versions that are known here, also those that no controller uses.
+
+    Raises:
+        CustomResourceError: If versions do not fit together.
+    """
+    classes = [
+        each
+        for controller in manager.controllers
+        for spec in controller.specs
+        if isinstance(spec.kind, type) and issubclass(spec.kind, CustomResource)
+        for each in _versions_of(spec.kind)
+    ]
+    for definition in crds(*classes):
+        yield definition.to_dict()
+
+
+def _versions_of(cls: type[CustomResource]) -> Iterator[type[CustomResource]]:
+    yield cls
+    for gvk in sorted(registry.kinds()):
+        if gvk.group_kind == cls.GVK.group_kind and gvk != cls.GVK:
+            found = registry.class_of(gvk)
+            if issubclass(found, CustomResource):
+                yield found
