@@ -71,8 +71,6 @@ class LoopMetrics:
             heapq.heapreplace(self._slowest, slow)
 
     @property
-    def slowest(self) -> list[str]:
-        """The slowest reconciles, for the debug page."""
-        return [
-            f"{duration:.3f} s {key} ({id_})" for duration, key, id_ in sorted(self._slowest, reverse=True)
-        ]
+    def slowest(self) -> list[tuple[float, str, str]]:
+        """The slowest reconciles: seconds, object and id of each."""
+        return self._slowest

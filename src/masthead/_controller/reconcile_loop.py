@@ -32,8 +32,6 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
@@ -408,14 +406,3 @@ class ReconcileLoop:
             return OwnerKind(group, found.kind, namespaced=found.namespaced)
         is_namespaced = kind.RESOURCE is None or bool(kind.RESOURCE.namespaced)
         return OwnerKind(group, kind.GVK.kind, namespaced=is_namespaced)
-
-    def describe(self) -> Mapping[str, object]:
-        """What it is doing, for the debug page."""
-        now = self._clock()
-        return {
-            "workers": self.controller.workers,
-            "queue": len(self.queue),
-            "in flight": {str(each.request): f"{now - each.started:.3f} s" for each in self.flights.values()},
-            "slowest": self.metrics.slowest,
-            "reconciles": dict(self.metrics.counts),
-        }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._controller.background import run_source, run_timer
 from masthead._controller.cache_reader import informer_of
+from masthead._controller.inspection import describe_manager
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import ControllerServices, utc_now
@@ -129,11 +130,7 @@ class ManagerRuntime:
 
     def describe(self) -> Mapping[str, object]:
         """What it is doing, for the debug page."""
-        return {
-            "leading": self.is_leading,
-            "controllers": {name: each.describe() for name, each in self._loops.items()},
-            "informers": {name: str(each) for name, each in self._factory.health.items()},
-        }
+        return describe_manager(self._manager.name, self)
 
     # Its life.
 
