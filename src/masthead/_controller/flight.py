@@ -38,6 +38,7 @@ class Flight:
         attempt: How often the reconcile has failed since it last succeeded.
         reasons: Why it runs.
         writes: What it has written, as far as a cache shows it.
+        is_reconciling: Whether the reconciler has not returned yet.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class Flight:
         "_rest",
         "attempt",
         "id",
+        "is_reconciling",
         "reasons",
         "request",
         "started",
@@ -69,6 +71,7 @@ class Flight:
         self.attempt = attempt
         self.reasons = reasons
         self.writes: list[OwnWrite] = []
+        self.is_reconciling = True
         self._reader = reader
         self._rest = rest
         self._held: list[tuple[ObjectChange | None, str]] = []

@@ -175,11 +175,49 @@ class ReconcileLoop:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is left to do now: no key is enqueued or in flight, and no event waits for its handler."""
-        if not self._is_started or self.flights or len(self.queue):
-            return False
-        return not any(each.pending for each in self._registrations) and all(
-            each.has_synced for each in self._registrations
-        )
+        return not self.pending_work()
+
+    def pending_work(self, within: float = 0.0) -> list[str]:
+        """What is left to do, in a sentence each; empty if nothing is.
+
+        Args:
+            within: Retries and requeues that are due within so many seconds count, too.
+        """
+        name = self.controller.name
+        if not self._is_started:
+            late = [
+                f"{each.name} ({each.health.last_error or 'no state has come yet'})"
+                for each in self._unsynced()
+            ]
+            return [f"controller {name} has not started{'; it waits for ' if late else ''}{', '.join(late)}"]
+        found = [f"controller {name}: {self._described(each)}" for each in self.flights.values()]
+        stats = self.queue.stats()
+        if stats.oldest is not None:
+            found.append(f"controller {name}: {len(self.queue)} keys are enqueued, {stats.oldest[0]} first")
+        elif stats.next_due is not None and stats.next_due <= within:
+            found.append(f"controller {name}: a key is due in {stats.next_due:g} s")
+        now = self._clock()
+        if any(each.when() <= now + within for each in self._timers):
+            found.append(f"controller {name}: a mapper that has raised is called again soon")
+        found += [
+            f"controller {name}: {each.pending} events of {each.name} are not handled yet"
+            for each in self._registrations
+            if each.pending or not each.has_synced
+        ]
+        return found
+
+    def _unsynced(self) -> list[SharedInformer[Any]]:
+        return [each for each in self._informers if not each.has_synced]
+
+    def _described(self, flight: Flight) -> str:
+        if flight.is_reconciling:
+            why = "; ".join(flight.reasons)
+            return f"{flight.request} is being reconciled, attempt {flight.attempt + 1}{why and f' ({why})'}"
+        return f"{flight.request} waits until the caches show what was written"
+
+    def waiting(self) -> dict[str, tuple[str, ...]]:
+        """Why keys are enqueued or delayed, for messages."""
+        return {request.key: tuple(reasons) for request, reasons in self._reasons.items()}
 
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
         """Reconcile an object; a change that is the echo of an own write does not count."""
@@ -287,6 +325,7 @@ class ReconcileLoop:
                 write_observer.reset(observing)
 
     def _end(self, flight: Flight, outcome: ReconcileOutcome) -> None:
+        flight.is_reconciling = False
         duration = self._clock() - flight.started
         self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):

@@ -83,6 +83,7 @@ class ManagerRuntime:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._is_leading = False
+        self._is_aborted = False
         self._stack = contextlib.AsyncExitStack()
 
     # What it is doing.
@@ -125,8 +126,17 @@ class ManagerRuntime:
     @property
     def is_idle(self) -> bool:
         """Whether its controllers have nothing left to do now; keys with a delay are for later."""
-        controllers = self._manager.controllers
-        return len(self._loops) == len(controllers) and all(each.is_idle for each in self._loops.values())
+        return not self.pending_work()
+
+    def pending_work(self, within: float = 0.0) -> list[str]:
+        """What its controllers have left to do, in a sentence each; empty if they have nothing.
+
+        Args:
+            within: Retries and requeues that are due within so many seconds count, too.
+        """
+        missing = [each.name for each in self._manager.controllers if each.name not in self._loops]
+        found = [f"controller {name} does not run" for name in missing]
+        return found + [problem for each in self._loops.values() for problem in each.pending_work(within)]
 
     def describe(self) -> Mapping[str, object]:
         """What it is doing, for the debug page."""
@@ -146,7 +156,9 @@ class ManagerRuntime:
     async def __aexit__(self, *exc: object) -> None:
         self._stopping.set()
         try:
-            if self._main is not None:
+            if self._main is not None and self._is_aborted:
+                await _ended([self._main])
+            elif self._main is not None:
                 await self._main
         finally:
             await self._stack.aclose()
@@ -165,6 +177,13 @@ class ManagerRuntime:
 
         with contextlib.suppress(RuntimeError):  # the loop is closed, and everything has stopped
             loop.call_soon_threadsafe(begin)
+
+    def abort(self) -> None:
+        """End at once, on its loop: reconciles in flight are cancelled, not finished."""
+        self._is_aborted = True
+        self._stopping.set()
+        if self._main is not None:
+            self._main.cancel()
 
     async def wait_stopped(self) -> None:
         """Wait until it is asked to stop, or ends because of a defect.

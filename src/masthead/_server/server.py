@@ -36,13 +36,16 @@ from masthead._server.storage import JournalError, Storage
 from masthead._server.unenforced import UnenforcedKinds
 from masthead._server.verbs.discovery import VERSION
 from masthead._server.verbs.rest import Rest
+from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import WatchLimits
-from masthead._server.wire.options import FeatureGates
+from masthead._server.wire.failures import StatusFailure
+from masthead._server.wire.options import CollectionOptions, FeatureGates
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
     from masthead._server.clock import Timer
     from masthead._server.request_recorder import RecordedRequest
@@ -299,6 +302,40 @@ class Server:
             return [(_type_of(each), str(each.revision), served.codec.write(each.value)) for each in records]
 
         return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
+
+    def versions(
+        self,
+        resource: GroupVersionResource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        shard_selector: str = "",
+    ) -> dict[str, str]:
+        """Return the resourceVersions of all objects that a list would return, by ``namespace/name``; no request is made.
+
+        Raises:
+            UnknownKindError: If the server does not serve the resource.
+            InvalidValueError: If a selector is invalid.
+        """
+        options = CollectionOptions(label_selector, field_selector, shard_selector)
+
+        def read() -> dict[str, str]:
+            served = self._cluster.catalog.find(resource)
+            if served is None:
+                raise UnknownKindError(f"the server serves no {resource}")
+            try:
+                selection = SelectionPredicate(served, namespace, options)
+            except StatusFailure as failure:
+                raise InvalidValueError(str(failure), value=(label_selector, field_selector)) from None
+            present = self._storage.table(served.table).scan(selection.prefix, self._storage.revision)
+            return {each.key: str(each.revision) for each in selection.among(present)}
+
+        return self._read(read)
+
+    def pending_work(self) -> list[str]:
+        """Return what keeps the server from being idle, as `quiesce` waits for it; empty if it is idle."""
+        return [] if self._has_stopped else self._call(self._pending_work)
 
     def compact(self, revision: int | None = None) -> int:
         """Compact the history up to a revision, the present one by default; returns that revision.

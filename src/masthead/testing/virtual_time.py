@@ -43,6 +43,8 @@ _TO_BE_SURE: Final = 5.0
 
 
 _RESOLUTION: Final = 1e-6
+_TURNS: Final = 20_000
+"""Turns of the loop without a pause, after which it is taken to be busy for ever."""
 
 
 class _VirtualSelector(selectors.SelectSelector):
@@ -50,20 +52,32 @@ class _VirtualSelector(selectors.SelectSelector):
 
     Attributes:
         now: The virtual time.
-        at_work: The number of running executor threads.
+        at_work: The number of running executor threads; time stands still if there are some.
+        idlers: Who waits until all tasks wait, and for how many turns of the loop at most.
     """
 
     now = 0.0
     at_work = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.idlers: dict[asyncio.Future[bool], int] = {}
+
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
+        if self.idlers:
+            self._count_turn()
         if ready or timeout == 0:
+            return ready
+        # One socket is the loop's own, which threads use to wake it.
+        has_sockets = len(self.get_map()) > 1
+        if self.idlers and not self.at_work:
+            ready = super().select(_ON_ITS_WAY) if has_sockets else []
+            if not ready:
+                self._resolve_idlers()
             return ready
         if self.at_work:
             return super().select(None)
-        # One socket is the loop's own, which threads use to wake it.
-        has_sockets = len(self.get_map()) > 1
         if timeout is not None:
             ready = super().select(_ON_ITS_WAY) if has_sockets else []
             self.now += 0.0 if ready else timeout
@@ -75,9 +89,29 @@ class _VirtualSelector(selectors.SelectSelector):
             raise RuntimeError("deadlock: all tasks wait, and no timer is set")
         return ready
 
+    def _count_turn(self) -> None:
+        for idler, turns in list(self.idlers.items()):
+            self.idlers[idler] = turns - 1
+            if turns <= 0:
+                del self.idlers[idler]
+                _resolve(idler, is_idle=False)
+
+    def _resolve_idlers(self) -> None:
+        idlers = list(self.idlers)
+        self.idlers.clear()
+        for each in idlers:
+            _resolve(each, is_idle=True)
+
+
+def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
+    if not idler.done():
+        idler.set_result(is_idle)
+
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop whose clock starts at 0, and jumps to the next timer."""
+
+    _scheduled: list[asyncio.TimerHandle]
 
     def __init__(self) -> None:
         self._impatient = _VirtualSelector()
@@ -98,6 +132,36 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         self._impatient.now += seconds
+
+    async def until_idle(self, turns: int = _TURNS) -> bool:
+        """Wait until all other tasks wait for time to pass. No time passes meanwhile.
+
+        Args:
+            turns: The number of turns of the loop after which it counts as busy for ever.
+
+        Returns:
+            Whether all tasks wait; False after so many turns.
+        """
+        idler: asyncio.Future[bool] = self.create_future()
+        self._impatient.idlers[idler] = turns
+        try:
+            return await idler
+        finally:
+            self._impatient.idlers.pop(idler, None)
+
+    @property
+    def next_timer(self) -> float | None:
+        """When the next timer expires; None if there is none."""
+        # asyncio keeps cancelled timers until they expire or become too many.
+        return min((each.when() for each in self._scheduled if not each.cancelled()), default=None)
+
+    def hold(self) -> None:
+        """Let time stand still while all tasks wait, until `release` is called as often: another thread is at work."""
+        self._impatient.at_work += 1
+
+    def release(self) -> None:
+        """End a `hold`."""
+        self._impatient.at_work -= 1
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts

@@ -1,0 +1,100 @@
+"""The clusters of test environments: an embedded server, or a server that is there."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from masthead.errors import UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masthead._cache.factory.selection import Wanted
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._client.client import Client
+    from masthead._server.server import Server
+
+__all__ = ["ClusterView", "EmbeddedCluster", "RemoteCluster", "difference"]
+
+_ARGUMENTS: Final = {
+    "labelSelector": "label_selector",
+    "fieldSelector": "field_selector",
+    "shardSelector": "shard_selector",
+}
+
+
+class ClusterView(Protocol):
+    """What an environment asks of a cluster."""
+
+    async def versions(self, where: Wanted) -> Mapping[str, str]:
+        """The versions of the objects that a cache is to hold, by key."""
+        ...
+
+    def pending_work(self) -> list[str]:
+        """What the server still does, as far as that is known."""
+        ...
+
+
+class EmbeddedCluster:
+    """An embedded server, which is asked without requests, so that no fault hits and nothing is recorded."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._checked: dict[Wanted, tuple[int, Mapping[str, str]]] = {}
+
+    async def versions(self, where: Wanted) -> Mapping[str, str]:
+        """The versions of the objects that a cache is to hold, by key."""
+        revision = self._server.revision
+        known = self._checked.get(where)
+        if known is not None and known[0] == revision:
+            return known[1]
+        found: dict[str, str] = {}
+        for namespace in where.namespaces or ("",):
+            with contextlib.suppress(UnknownKindError):  # a definition that is not there yet, or any more
+                found |= self._server.versions(where.resource, namespace=namespace, **_selectors(where))
+        self._checked[where] = revision, found
+        return found
+
+    def pending_work(self) -> list[str]:
+        """What the server still does."""
+        return [f"the server: {each}" for each in self._server.pending_work()]
+
+
+class RemoteCluster:
+    """A server that is there; it is asked by lists of metadata."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def versions(self, where: Wanted) -> Mapping[str, str]:
+        """The versions of the objects that a cache is to hold, by key."""
+        found: dict[str, str] = {}
+        for namespace in where.namespaces or (None,):
+            resource = self._client.metadata(where.resource, namespace=namespace)
+            listed = await resource.list(**_selectors(where))
+            found |= {each.key: each.metadata.resource_version for each in listed.items}
+        return found
+
+    def pending_work(self) -> list[str]:
+        """Nothing is known."""
+        return []
+
+
+def difference(informer: SharedInformer[Any], versions: Mapping[str, str]) -> str:
+    """How a cache differs from what it is to hold, in a few words; empty if it does not."""
+    if not informer.has_synced:
+        return f"it has not synced ({informer.health.last_error or 'no state has come yet'})"
+    indexer = informer.indexer
+    for key in indexer.list_keys():
+        if key not in versions:
+            return f"{key} is deleted"
+    for key, version in versions.items():
+        obj = indexer.get_by_key(key)
+        if obj is None or obj.metadata.resource_version != version:
+            return f"{key} is at version {version}"
+    return ""
+
+
+def _selectors(where: Wanted) -> dict[str, str]:
+    return {_ARGUMENTS[option]: value for option, value in where.selectors}

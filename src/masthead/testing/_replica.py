@@ -1,0 +1,178 @@
+"""A running manager of a test environment, which can be stopped or killed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from masthead._cache.factory.selection import Selection, wanted
+from masthead._controller.cache_reader import informer_of
+from masthead._module import set_module
+from masthead.testing._writes import RecordingTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from masthead._cache.factory.selection import Wanted
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._client.client import Client
+    from masthead._config.model import Config
+    from masthead._controller.manager import Manager
+    from masthead._controller.options import RunOverrides
+    from masthead._controller.runtime import ManagerRuntime
+    from masthead.testing._writes import WriteLog
+
+__all__ = ["Replica"]
+
+
+@set_module("masthead.testing")
+class Replica:
+    """One run of a manager in an environment, as one pod of its Deployment would run it; made by `Environment.start`.
+
+    Attributes:
+        name: Its name, and its identity in elections.
+        manager: What runs.
+        client: The client that its controllers use.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        manager: Manager,
+        config: Config,
+        log: WriteLog,
+        clock: Callable[[], datetime],
+        overrides: RunOverrides,
+    ) -> None:
+        self.name: str = name
+        self.manager: Manager = manager
+        options = manager.options.overridden(**overrides)
+        self.client: Client = manager.make_client(config, options)
+        rest = self.client.rest
+        self._transport = RecordingTransport(rest._transport, log, name)  # noqa: SLF001 - tests observe it there
+        rest._transport = self._transport  # noqa: SLF001
+        self._overrides = overrides
+        self._clock = clock
+        self._runtime: ManagerRuntime | None = None
+        self._ready = asyncio.Event()
+        self._leave = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def runtime(self) -> ManagerRuntime:
+        """Its controllers, queues and informers.
+
+        Raises:
+            RuntimeError: If it has not been started.
+        """
+        if self._runtime is None:
+            raise RuntimeError(f"replica {self.name} has not been started")
+        return self._runtime
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started, and has neither stopped nor crashed."""
+        return self._task is not None and not self._task.done() and not self._leave.is_set()
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether its controllers run."""
+        return self.is_running and self.runtime.is_leading
+
+    async def start(self) -> None:
+        """Start it.
+
+        Raises:
+            MastheadError: If the manager cannot be started.
+        """
+        task = self._task = asyncio.get_running_loop().create_task(self._run(), name=f"replica {self.name}")
+        ready = asyncio.get_running_loop().create_task(self._ready.wait())
+        try:
+            await asyncio.wait({task, ready}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+        if task.done():
+            task.result()
+
+    async def stop(self) -> None:
+        """Stop it gracefully, as SIGTERM does: reconciles in flight are finished, and its lease is released.
+
+        Raises:
+            Exception: Whatever ended it before.
+        """
+        self._leave.set()
+        if self._task is not None:
+            await self._task
+
+    async def crash(self) -> None:
+        """Kill it: from now on it sends nothing, and nothing is finished or released."""
+        self._transport.sever()
+        if self._runtime is not None:
+            self._runtime.abort()
+        self._leave.set()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def check(self) -> None:
+        """See whether it still runs, or was stopped by the test.
+
+        Raises:
+            RuntimeError: If it has ended by itself.
+        """
+        if self._task is None or not self._task.done() or self._leave.is_set():
+            return
+        problem = f"replica {self.name} has ended by itself"
+        raise RuntimeError(problem) from self._task.exception()
+
+    def caches(self) -> Iterator[tuple[Wanted, SharedInformer[Any]]]:
+        """The informers of its controllers, and what each is to hold."""
+        namespaces = self.runtime.options.namespaces
+        seen: set[int] = set()
+        for controller in self.manager.controllers:
+            for spec in controller.specs:
+                informer = informer_of(self.runtime.factory, spec)
+                if id(informer) in seen:
+                    continue
+                seen.add(id(informer))
+                selection = Selection(label_selector=spec.label_selector, field_selector=spec.field_selector)
+                form = "typed" if isinstance(spec.kind, type) else "untyped"
+                yield (
+                    wanted(
+                        form,
+                        spec.kind,
+                        namespaces if spec.namespace is None else spec.namespace,
+                        selection,
+                        is_explicit=spec.namespace is not None,
+                    ),
+                    informer,
+                )
+
+    def reconciles(self) -> int:
+        """How many reconciles its controllers have done."""
+        return sum(each.metrics.counts.total() for each in self.runtime.loops.values())
+
+    def reasons(self) -> Mapping[str, tuple[str, ...]]:
+        """Why keys are enqueued or delayed, by controller and key."""
+        return {
+            f"{name} {key}": why
+            for name, loop in self.runtime.loops.items()
+            for key, why in loop.waiting().items()
+        }
+
+    async def _run(self) -> None:
+        try:
+            async with self.manager.running(self.client, clock=self._clock, **self._overrides) as runtime:
+                self._runtime = runtime
+                self._ready.set()
+                leaving = asyncio.get_running_loop().create_task(self._leave.wait())
+                ending = asyncio.get_running_loop().create_task(runtime.wait_stopped())
+                try:
+                    await asyncio.wait({leaving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    leaving.cancel()
+                    ending.cancel()
+                if ending.done() and not ending.cancelled() and not self._leave.is_set():
+                    ending.result()
+        finally:
+            await self.client.close()
