@@ -13,9 +13,10 @@ import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
+from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.metadata import ObjectMeta
 from masthead.api.core.v1 import Namespace
-from masthead.errors import ClosedError, ConfigError
+from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
     from masthead.server import Server
@@ -146,3 +147,31 @@ async def test_a_request_that_was_sent_before_is_waited_for() -> None:
             await reader.read(65536)
         writer.close()
         await writer.wait_closed()
+
+
+def test_an_idle_server_has_no_pending_work(server: Server) -> None:
+    server.wait_until_quiet()
+    assert server.pending_work() == []
+
+
+def test_the_versions_of_objects_are_those_of_a_list(server: Server) -> None:
+    caller = Caller(server.url, server.token)
+    for name, color in (("a", "red"), ("b", "blue")):
+        body = config_map(name)
+        body["metadata"]["labels"] = {"color": color}
+        caller.call("POST", MAPS, body)
+    maps = GroupVersionResource("", "v1", "configmaps")
+    listed = {
+        f"default/{each['metadata']['name']}": each["metadata"]["resourceVersion"]
+        for each in json.loads(caller.call("GET", MAPS).body)["items"]
+    }
+    before = len(server.requests)
+    assert server.versions(maps, namespace="default") == listed
+    assert server.versions(maps, label_selector="color=red") == {"default/a": listed["default/a"]}
+    assert server.versions(maps, field_selector="metadata.name=b") == {"default/b": listed["default/b"]}
+    assert len(server.requests) == before
+    with pytest.raises(InvalidValueError, match="unable to parse"):
+        server.versions(maps, label_selector="!!")
+    with pytest.raises(UnknownKindError, match="serves no"):
+        server.versions(GroupVersionResource("example.com", "v1", "widgets"))
+    caller.close()

@@ -181,7 +181,7 @@ class ReconcileLoop:
         """What is left to do, in a sentence each; empty if nothing is.
 
         Args:
-            within: Retries and requeues that are due within so many seconds count, too.
+            within: Retries of reconciles that have failed count if they are due within so many seconds.
         """
         name = self.controller.name
         if not self._is_started:
@@ -194,8 +194,11 @@ class ReconcileLoop:
         stats = self.queue.stats()
         if stats.oldest is not None:
             found.append(f"controller {name}: {len(self.queue)} keys are enqueued, {stats.oldest[0]} first")
-        elif stats.next_due is not None and stats.next_due <= within:
-            found.append(f"controller {name}: a key is due in {stats.next_due:g} s")
+        found += [
+            f"controller {name}: {request} is due in {delay:g} s"
+            for request, delay in self.queue.delays().items()
+            if delay <= 0 or (delay <= within and self.queue.num_requeues(request))
+        ]
         now = self._clock()
         if any(each.when() <= now + within for each in self._timers):
             found.append(f"controller {name}: a mapper that has raised is called again soon")

@@ -129,13 +129,15 @@ class ManagerRuntime:
         return not self.pending_work()
 
     def pending_work(self, within: float = 0.0) -> list[str]:
-        """What its controllers have left to do, in a sentence each; empty if they have nothing.
+        """What is left to do, in a sentence each; empty if nothing is.
 
         Args:
-            within: Retries and requeues that are due within so many seconds count, too.
+            within: Retries of reconciles that have failed count if they are due within so many seconds.
         """
         missing = [each.name for each in self._manager.controllers if each.name not in self._loops]
         found = [f"controller {name} does not run" for name in missing]
+        if events := self._recorder.counts.pending:
+            found.append(f"{events} Events are not written yet")
         return found + [problem for each in self._loops.values() for problem in each.pending_work(within)]
 
     def describe(self) -> Mapping[str, object]:

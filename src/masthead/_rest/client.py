@@ -135,6 +135,10 @@ class RestClient:
         """Whether the server has ever responded."""
         return self._has_reached
 
+    def wrap_transport(self, wrap: Callable[[Transport], Transport]) -> None:
+        """Put something between the client and its transport, such as a recorder of requests, before the first call."""
+        self._transport = wrap(self._transport)
+
     async def call(self, call: Call) -> Response:
         """Make a call and read its response.
 

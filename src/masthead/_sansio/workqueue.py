@@ -305,6 +305,10 @@ class WorkQueueState(Generic[K]):
         """How many keys are delayed."""
         return len(self._delayed)
 
+    def delays(self, now: float) -> dict[K, float]:
+        """The keys that are delayed, and for how many more seconds."""
+        return {key: due - now for key, (due, _, _) in self._delayed.items()}
+
     @property
     def waiting(self) -> int:
         """How many keys are ready or dirty."""

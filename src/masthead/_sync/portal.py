@@ -306,6 +306,17 @@ class _ForeignLoop(_LoopThread):
     def is_running(self) -> bool:
         return False  # not its own, and so never to be closed
 
+    def spawn(self, coroutine: Coroutine[object, None, None]) -> asyncio.Task[None]:
+        """Start a task; on the loop only."""
+        task = super().spawn(coroutine)
+        # A loop whose time is virtual stands still while a thread works; this one waits for the task instead.
+        release: Callable[[], None] | None = getattr(self._loop, "release", None)
+        hold: Callable[[], None] | None = getattr(self._loop, "hold", None)
+        if release is not None and hold is not None:
+            release()
+            task.add_done_callback(lambda _: hold())
+        return task
+
     def close(self) -> None:
         pass
 

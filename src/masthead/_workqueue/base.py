@@ -197,6 +197,11 @@ class WorkQueueBase(ABC, Generic[K]):
         with self._lock:
             return WorkQueueStats[K].of(self._name, self._state, self._clock())
 
+    def delays(self) -> dict[K, float]:
+        """The keys that are delayed, and for how many more seconds. It may be called from any thread."""
+        with self._lock:
+            return self._state.delays(self._clock())
+
     def _now(self) -> float:
         """The time of the clock that the queue has by now."""
         return self._clock()

@@ -10,6 +10,8 @@ from masthead._lazy import exports
 
 TYPE_CHECKING = False  # type checkers know better; importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from masthead.testing._blocking import BlockingEnvironment as BlockingEnvironment
+    from masthead.testing._blocking import BlockingReplica as BlockingReplica
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotSettledError as NotSettledError
     from masthead.testing._replica import Replica as Replica
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from masthead.testing.virtual_time import in_virtual_time as in_virtual_time
 
 _HOMES = {
+    "BlockingEnvironment": "masthead.testing._blocking",
+    "BlockingReplica": "masthead.testing._blocking",
     "Environment": "masthead.testing._environment",
     "NotSettledError": "masthead.testing._environment",
     "Replica": "masthead.testing._replica",

@@ -71,8 +71,12 @@ class RemoteCluster:
         """The versions of the objects that a cache is to hold, by key."""
         found: dict[str, str] = {}
         for namespace in where.namespaces or (None,):
-            resource = self._client.metadata(where.resource, namespace=namespace)
-            listed = await resource.list(**_selectors(where))
+            selectors = _selectors(where)
+            listed = await self._client.metadata(where.resource, namespace=namespace).list(
+                label_selector=selectors.get("label_selector"),
+                field_selector=selectors.get("field_selector"),
+                shard_selector=selectors.get("shard_selector"),
+            )
             found |= {each.key: each.metadata.resource_version for each in listed.items}
         return found
 

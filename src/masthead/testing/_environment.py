@@ -8,11 +8,9 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._client.client import Client
-from masthead._client.conditions import crd_established
 from masthead._config.loader import from_kubeconfig
 from masthead._controller.services import utc_now
 from masthead._meta.object import Object
-from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead.errors import InvalidValueError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
@@ -43,6 +41,8 @@ _SHOWN: Final = 12
 """How many lines of each kind a message has."""
 _POLL: Final = 0.02
 """Seconds between two looks, in real time."""
+_TURNS: Final = 500
+"""Turns of a loop that is never idle between two looks."""
 _USER_AGENT: Final = "masthead-testing"
 
 
@@ -57,12 +57,21 @@ class Environment:
 
     ::
 
+        from masthead.api.core.v1 import ConfigMap, Secret
+        from masthead.testing import Environment, in_virtual_time
+
+        app = masthead.Manager("copies")
+
+        @app.controller(Secret, owns=[ConfigMap])
+        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+            await ctx.apply(ConfigMap.new(secret.metadata.name))
+
         @in_virtual_time
-        async def test_a_site_gets_a_deployment() -> None:
-            async with Environment(app, crds=[Website]) as env:
-                await env.client.resource(Website, "default").create(Website.new("web", spec={"replicas": 2}))
+        async def test_a_secret_gets_a_config_map() -> None:
+            async with Environment(app) as env:
+                await env.client.core_v1.secrets("default").create(Secret.new("a"))
                 await env.settle()
-                assert "apply deployments.apps default/web" in env.writes
+                assert env.writes == ["apply configmaps default/a"]
 
                 env.clear()
                 await env.advance(3600)  # takes no time
@@ -75,7 +84,7 @@ class Environment:
     Args:
         managers: What runs; more replicas come with `start`.
         crds: The definitions to install first: objects, plain data, or classes of custom resources.
-        objects: Objects that are created next, before the managers start.
+        objects: Objects that are applied next, before the managers start.
         config: A cluster that is there, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
@@ -194,21 +203,11 @@ class Environment:
         self._client = Client(config, user_agent=_USER_AGENT, field_manager=_USER_AGENT)
         self._stack.push_async_callback(self._client.close)
         self._cluster = RemoteCluster(self._client) if self._server is None else EmbeddedCluster(self._server)
-        for each in self._crds:
-            await self._install(_definition_of(each))
-        for each in self._objects:
-            await self._create(each)
+        given = [*map(_definition_of, self._crds), *self._objects]
+        if given:
+            await self._client.apply_manifests(given, force=True)
         for manager in self._managers:
             await self.start(manager)
-
-    async def _install(self, definition: Mapping[str, object]) -> None:
-        crds = self.client.dynamic("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-        made = await crds.apply(Unstructured.from_dict(definition), force=True)
-        await crds.wait(made.metadata.name, cast("Any", crd_established()), timeout=60)
-
-    async def _create(self, given: Object | Mapping[str, object]) -> None:
-        obj = given if isinstance(given, Object) else Unstructured.from_dict(given)
-        await self.client.create(obj)
 
     async def _close(self) -> None:
         try:
@@ -250,15 +249,15 @@ class Environment:
         await asyncio.sleep(seconds)
         await self._pause()
 
-    async def settle(self, *, within: float = 0.0, timeout: float = 600.0) -> None:
+    async def settle(self, *, within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109 - virtual
         """Wait until nothing is left to do.
 
         That is so when the server is idle, every cache equals what the server has, all events are handled, no key is
         enqueued, and no reconcile is running or waits until its writes are visible. Time passes only if something waits
-        for it, such as a watch that broke. Keys with a delay (``requeue_after``, retries) are for later.
+        for it, such as a watch that broke, or a retry that comes soon. What was requeued is for later.
 
         Args:
-            within: Keys whose delay ends within so many seconds count as well, so that retries are waited for.
+            within: A reconcile that has failed is waited for if it is repeated within so many seconds.
             timeout: For how many seconds.
 
         Raises:
@@ -284,7 +283,7 @@ class Environment:
         """Let everything happen that needs no time; returns whether nothing more can."""
         loop = asyncio.get_running_loop()
         if isinstance(loop, VirtualLoop):
-            return await loop.until_idle()
+            return await loop.until_idle(_TURNS)
         await asyncio.sleep(_POLL)
         return True
 
@@ -326,7 +325,9 @@ class Environment:
     async def _behind(self, replica: Replica) -> list[str]:
         found: list[str] = []
         for where, informer in replica.caches():
-            versions = await self._cluster.versions(where) if self._cluster is not None else {}
+            if self._cluster is None:
+                continue
+            versions = await self._cluster.versions(where)
             if problem := difference(informer, versions):
                 found.append(f"{replica.name}: the cache of {where.name} is behind: {problem}")
         return found

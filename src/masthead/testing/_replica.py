@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from masthead._cache.factory.selection import Wanted
+    from masthead._cache.factory.selection import Form, Wanted
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead._config.model import Config
@@ -49,9 +49,8 @@ class Replica:
         self.manager: Manager = manager
         options = manager.options.overridden(**overrides)
         self.client: Client = manager.make_client(config, options)
-        rest = self.client.rest
-        self._transport = RecordingTransport(rest._transport, log, name)  # noqa: SLF001 - tests observe it there
-        rest._transport = self._transport  # noqa: SLF001
+        self._transport = RecordingTransport(log, name)
+        self.client.rest.wrap_transport(self._transport.around)
         self._overrides = overrides
         self._clock = clock
         self._runtime: ManagerRuntime | None = None
@@ -136,7 +135,7 @@ class Replica:
                     continue
                 seen.add(id(informer))
                 selection = Selection(label_selector=spec.label_selector, field_selector=spec.field_selector)
-                form = "typed" if isinstance(spec.kind, type) else "untyped"
+                form: Form = "typed" if isinstance(spec.kind, type) else "untyped"
                 yield (
                     wanted(
                         form,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from masthead._meta.secret import SecretValue
@@ -27,7 +27,7 @@ _OK: Final = range(200, 300)
 
 
 @set_module("masthead.testing")
-class Write(str):
+class Write(str):  # noqa: SLOT000 - it has attributes
     """A write request of a manager. It is a text that can be compared, such as ``apply deployments.apps default/web``.
 
     A request that failed ends with its status code, or with ``no response``: ``update pods default/web (409)``.
@@ -166,7 +166,7 @@ class WriteLog:
             for each in self._all
             if each.resource in _EVENTS and each.verb == "create" and each.is_accepted
         ]
-        return [_event_text(each) for each in bodies if isinstance(each, dict)]
+        return [_event_text(cast("dict[str, Any]", each)) for each in bodies if isinstance(each, dict)]
 
     def about(self, resource: str, key: str, count: int) -> list[Write]:
         """The last writes of an object."""
@@ -175,7 +175,7 @@ class WriteLog:
 
 
 def _event_text(body: dict[str, Any]) -> str:
-    about = body.get("regarding") or body.get("involvedObject") or {}
+    about: dict[str, Any] = body.get("regarding") or body.get("involvedObject") or {}
     key = "/".join(filter(None, (about.get("namespace"), about.get("name"))))
     return f"{body.get('type')} {body.get('reason')} {key}: {body.get('note') or body.get('message') or ''}"
 
@@ -184,16 +184,21 @@ class RecordingTransport:
     """Passes requests on, and records the writes among them.
 
     Args:
-        transport: Sends them.
         log: Where writes go.
         replica: Who writes.
     """
 
-    def __init__(self, transport: Transport, log: WriteLog, replica: str) -> None:
-        self._transport = transport
+    _transport: Transport
+
+    def __init__(self, log: WriteLog, replica: str) -> None:
         self._log = log
         self._replica = replica
         self._is_severed = False
+
+    def around(self, transport: Transport) -> RecordingTransport:
+        """Pass requests on to a transport."""
+        self._transport = transport
+        return self
 
     def sever(self) -> None:
         """Send nothing any more: the process is dead."""

@@ -22,6 +22,8 @@ Fixture                   Value
                           For tests that pytest-asyncio (in either mode) or anyio runs, on asyncio
 ``shared_kube_config``    the same for ``shared_kube_server``
 ``shared_kube_client``    a blocking client of ``shared_kube_server``, for the whole run
+``kube_environment``      runs managers against a server of their own: ``env = kube_environment(app, crds=[Website])``
+                          starts a `masthead.testing.BlockingEnvironment`, in virtual time; stopped after the test
 ========================  ==========================================================================================
 
 The servers run in threads of their own, so that they work for blocking and async tests: use
@@ -36,6 +38,7 @@ an instance. The faults of the shared server are removed before and after each t
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import re
@@ -47,18 +50,20 @@ import pytest
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
 
     from masthead import Client, aio
     from masthead._config.model import Config
     from masthead._meta.object import Object
     from masthead._server.server import Server
+    from masthead.testing import BlockingEnvironment
 
 __all__ = [
     "kube_aio_client",
     "kube_client",
     "kube_config",
+    "kube_environment",
     "kube_namespace",
     "kube_server",
     "kube_server_options",
@@ -214,6 +219,15 @@ def shared_kube_client(shared_kube_config: Config) -> Iterator[Client]:
 
     with masthead.Client(shared_kube_config) as client:
         yield client
+
+
+@pytest.fixture
+def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
+    """Starts environments; the arguments are those of `masthead.testing.BlockingEnvironment`."""
+    from masthead.testing import BlockingEnvironment
+
+    with contextlib.ExitStack() as stack:
+        yield lambda *managers, **options: stack.enter_context(BlockingEnvironment(*managers, **options))
 
 
 def _config_of(server: Server) -> Config:

@@ -43,8 +43,6 @@ _TO_BE_SURE: Final = 5.0
 
 
 _RESOLUTION: Final = 1e-6
-_TURNS: Final = 20_000
-"""Turns of the loop without a pause, after which it is taken to be busy for ever."""
 
 
 class _VirtualSelector(selectors.SelectSelector):
@@ -133,7 +131,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         self._impatient.now += seconds
 
-    async def until_idle(self, turns: int = _TURNS) -> bool:
+    async def until_idle(self, turns: int = 10_000) -> bool:
         """Wait until all other tasks wait for time to pass. No time passes meanwhile.
 
         Args:
@@ -192,10 +190,16 @@ class LoopClock:
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def now(self) -> datetime:
-        """Return the time in UTC."""
-        return self._start + timedelta(seconds=now())
+        """Return the time in UTC; also in a thread, once it was asked in the event loop."""
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            if self._loop is None:
+                raise
+        return self._start + timedelta(seconds=self._loop.time())
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> asyncio.TimerHandle:
         """Call a function once, after a number of seconds."""

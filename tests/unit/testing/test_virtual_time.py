@@ -121,3 +121,56 @@ def test_the_end_of_the_executor_takes_no_time_and_waits_for_its_threads() -> No
     for _ in range(200):  # the thread that ends the executor races with the loop that waits for it
         assert run(work()).time() == 0.0
     assert len(ended) == 200
+
+
+@in_virtual_time
+async def test_one_can_wait_until_all_tasks_wait_and_no_time_passes() -> None:
+    loop = await virtual_loop()
+    steps: list[int] = []
+
+    async def work() -> None:
+        for number in range(50):
+            await asyncio.sleep(0)
+            steps.append(number)
+        await asyncio.sleep(60)
+
+    task = asyncio.create_task(work())
+    assert await loop.until_idle()
+    assert (len(steps), now()) == (50, 0.0)
+    assert loop.next_timer == 60.0
+    await task
+
+
+@in_virtual_time
+async def test_a_loop_that_is_always_busy_is_not_waited_for() -> None:
+    loop = await virtual_loop()
+
+    async def spin() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(spin())
+    assert not await loop.until_idle(turns=100)
+    task.cancel()
+
+
+@in_virtual_time
+async def test_time_stands_still_while_it_is_held() -> None:
+    loop = await virtual_loop()
+    loop.hold()
+    woken = asyncio.Event()
+    threading.Timer(0.05, lambda: loop.call_soon_threadsafe(woken.set)).start()
+    sleeping = asyncio.create_task(asyncio.sleep(1))
+    await woken.wait()
+    assert (now(), sleeping.done()) == (0.0, False)
+    loop.release()
+    await sleeping
+    assert now() == 1.0
+
+
+@in_virtual_time
+async def test_threads_can_read_the_clock_of_the_loop() -> None:
+    clock = LoopClock()
+    clock.now()
+    await asyncio.sleep(5)
+    assert await asyncio.to_thread(clock.now) == clock.now()

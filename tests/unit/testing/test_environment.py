@@ -1,0 +1,373 @@
+"""Environments: managers run against an embedded server until nothing is left to do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.errors import ManagerStateError
+from masthead.testing import BlockingEnvironment, Environment, NotSettledError, in_virtual_time
+from masthead.testing.virtual_time import now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WIDGETS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                },
+            }
+        ],
+    },
+}
+
+
+def copies(**options: Any) -> masthead.Manager:
+    """A manager that keeps a ConfigMap with each Secret."""
+    app = masthead.Manager("copies", **options)
+
+    @app.controller(Secret, owns=[ConfigMap])
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> masthead.Result:
+        await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
+        return masthead.Result(requeue_after=3600)
+
+    return app
+
+
+@in_virtual_time
+async def test_it_settles_when_everything_is_reconciled() -> None:
+    async with Environment(copies(), objects=[Secret.new("there", namespace="default")]) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("new", data={"a": b"1"}))
+        await env.settle()
+        assert sorted(env.writes) == ["apply configmaps default/new", "apply configmaps default/there"]
+        made = await env.client.core_v1.config_maps("default").get("new")
+        assert made.data == {"size": "1"}
+        assert now() == 0.0
+
+
+@in_virtual_time
+async def test_a_write_says_who_wrote_what() -> None:
+    async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
+        await env.settle()
+        (write,) = env.writes
+        assert (write.verb, write.resource, write.key, write.code) == ("apply", "configmaps", "default/a", 201)
+        assert (write.field_manager, write.replica) == ("secrets", "copies-0")
+        assert write.body["data"] == {"size": "0"}
+        assert write.is_accepted
+
+
+@in_virtual_time
+async def test_an_operator_that_has_nothing_to_do_writes_nothing() -> None:
+    async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
+        await env.settle()
+        env.clear()
+        await env.advance(2 * 3600)
+        await env.settle()
+        assert env.writes == []
+        assert env.replicas[0].reconciles() == 3
+        assert now() == 2 * 3600
+
+
+@in_virtual_time
+async def test_it_waits_for_a_watch_that_broke() -> None:
+    async with Environment() as env:
+        env.server.faults.silence_watch(after=1, resource="secrets")  # behind the bookmark of the empty state
+        await env.start(copies())
+        await env.settle()
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        began = now()
+        await env.settle()
+        assert env.writes == ["apply configmaps default/a"]
+        assert 1 < now() - began < 200
+
+
+@in_virtual_time
+async def test_a_failed_write_shows_its_code_and_its_retry_is_waited_for() -> None:
+    async with Environment(copies()) as env:
+        await env.settle()
+        env.server.faults.fail(500, verb="patch")
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.settle()
+        assert env.writes == ["apply configmaps default/a (500)", "apply configmaps default/a"]
+        assert 0 < now() < 1
+
+
+@in_virtual_time
+async def test_a_reconcile_that_keeps_failing_is_not_waited_for_for_ever() -> None:
+    async with Environment(copies()) as env:
+        await env.settle()
+        env.server.faults.fail(500, verb="patch", times=None)
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.settle()
+        assert 1 < now() < 5
+        assert set(env.writes) == {"apply configmaps default/a (500)"}
+
+
+@in_virtual_time
+async def test_controllers_that_fight_are_found_out() -> None:
+    app = masthead.Manager("fight")
+
+    async def paint(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap, color: str) -> None:
+        if obj.data.get("color") != color:
+            copy = obj.copy()
+            copy.data["color"] = color
+            await ctx.client.core_v1.config_maps("default").update(copy, field_manager=color)
+
+    @app.controller(ConfigMap, name="red")
+    async def red(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        await paint(ctx, obj, "red")
+
+    @app.controller(ConfigMap, name="blue")
+    async def blue(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        await paint(ctx, obj, "blue")
+
+    async with Environment(app, objects=[ConfigMap.new("wall", namespace="default")]) as env:
+        with pytest.raises(NotSettledError) as caught:
+            await env.settle()
+        assert "configmaps default/wall was written" in str(caught.value)
+        assert "update configmaps default/wall by red" in str(caught.value)
+        assert "update configmaps default/wall by blue" in str(caught.value)
+
+
+@in_virtual_time
+async def test_a_reconcile_that_is_always_requeued_at_once_is_found_out() -> None:
+    app = masthead.Manager("endless")
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> masthead.Result:
+        del ctx, obj
+        return masthead.Result(requeue_after=0)
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        with pytest.raises(NotSettledError, match=r"reconciles of 1 objects, and no end\n.*\n.*requeued after 0 s"):
+            await env.settle()
+
+
+@in_virtual_time
+async def test_a_reconcile_that_hangs_is_named() -> None:
+    app = masthead.Manager("hung")
+
+    @app.controller(ConfigMap, timeout=None)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        del ctx, obj
+        await asyncio.Event().wait()
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0) as env:
+        with pytest.raises(NotSettledError, match="default/a is being reconciled, attempt 1 .*default/a exists"):
+            await env.settle(timeout=30)
+        assert now() == 30
+
+
+@in_virtual_time
+async def test_a_missing_definition_is_named_and_may_come_late() -> None:
+    app = masthead.Manager("late")
+    seen: list[str] = []
+
+    @app.controller("example.com/v1/widgets")
+    async def reconcile(ctx: masthead.aio.Context[masthead.Unstructured], obj: masthead.Unstructured) -> None:
+        del obj
+        seen.append(ctx.request.key)
+
+    async with Environment(app) as env:
+        with pytest.raises(NotSettledError, match="the cache of widgets.example.com.* is behind: it has not synced .*404"):
+            await env.settle(timeout=60)
+        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
+        await env.client.apply_manifests([WIDGETS, widget])
+        await env.settle()
+        assert seen == ["default/w"]
+
+
+@in_virtual_time
+async def test_definitions_and_objects_are_there_before_the_managers() -> None:
+    app = masthead.Manager("widgets")
+
+    @app.controller("example.com/v1/widgets", owns=[ConfigMap])
+    async def reconcile(ctx: masthead.aio.Context[masthead.Unstructured], obj: masthead.Unstructured) -> None:
+        await ctx.apply(ConfigMap.new(obj.metadata.name))
+
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
+    async with Environment(app, crds=[WIDGETS], objects=[widget]) as env:
+        await env.settle()
+        assert env.writes == ["apply configmaps default/w"]
+        await env.client.dynamic("example.com/v1", "Widget", namespace="default").delete("w")
+        await env.settle()
+        assert (await env.client.core_v1.config_maps("default").list()).items == []
+
+
+@in_virtual_time
+async def test_events_are_listed_apart_from_writes() -> None:
+    app = masthead.Manager("events")
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        del obj
+        ctx.record("Normal", "Seen", "it is there")
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.settle()
+        assert (env.writes, env.events) == ([], ["Normal Seen default/a: it is there"])
+
+
+@in_virtual_time
+async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_crash() -> None:
+    app = copies(leader_election="copies")
+    async with Environment(app, app, leader_election_namespace="default") as env:
+        await env.settle()
+        first, second = env.replicas
+        assert (first.is_leading, second.is_leading) == (True, False)
+
+        began = now()
+        await first.stop()
+        await env.settle()
+        assert second.is_leading
+        assert now() - began < 5
+
+        third = await env.start(app)
+        await env.settle()
+        began = now()
+        await second.crash()
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.settle()
+        assert third.is_leading
+        assert 10 < now() - began < 20
+        assert [(each, each.replica) for each in env.writes] == [("apply configmaps default/a", third.name)]
+
+
+@in_virtual_time
+async def test_a_crash_finishes_nothing() -> None:
+    app = masthead.Manager("slow")
+    steps: list[str] = []
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        steps.append("begin")
+        await asyncio.sleep(10)
+        await ctx.apply(Secret.new(obj.metadata.name))
+        steps.append("end")
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.advance(5)
+        (replica,) = env.replicas
+        await replica.crash()
+        assert (now(), env.replicas, steps, env.writes) == (5, [], ["begin"], [])
+        await env.start(app)
+        await env.settle()
+        assert (steps, env.writes) == (["begin", "begin", "end"], ["apply secrets default/a"])
+
+
+@in_virtual_time
+async def test_a_stop_finishes_what_is_in_flight() -> None:
+    app = masthead.Manager("slow")
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
+        await asyncio.sleep(10)
+        await ctx.apply(Secret.new(obj.metadata.name))
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.advance(5)
+        await env.replicas[0].stop()
+        assert (now(), env.writes) == (10, ["apply secrets default/a"])
+
+
+@in_virtual_time
+async def test_nothing_is_left_behind() -> None:
+    async with Environment(copies(), copies(leader_election="x")) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_a_manager_that_cannot_start_raises() -> None:
+    async def main() -> None:
+        async with Environment(masthead.Manager("empty")):
+            pass
+
+    with pytest.raises(ManagerStateError, match="nothing to run"):
+        asyncio.run(main())
+
+
+async def test_in_real_time_it_settles_as_well() -> None:
+    async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
+        await env.settle(timeout=30)
+        assert env.writes == ["apply configmaps default/a"]
+
+
+def blocking_copies() -> masthead.Manager:
+    """The same, with a plain function."""
+    app = masthead.Manager("copies")
+
+    @app.controller(Secret, owns=[ConfigMap], workers=2)
+    def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> masthead.Result:
+        ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
+        ctx.record("Normal", "Copied", "there is a copy")
+        return masthead.Result(requeue_after=3600)
+
+    return app
+
+
+def test_blocking_tests_have_virtual_time_as_well() -> None:
+    with BlockingEnvironment(blocking_copies(), objects=[Secret.new("a", namespace="default")]) as env:
+        env.settle()
+        assert env.writes == ["apply configmaps default/a"]
+        assert env.events == ["Normal Copied default/a: there is a copy"]
+        assert env.now == 0.0
+        env.clear()
+        env.advance(7200)
+        env.settle()
+        assert (env.now, env.writes) == (7200.0, [])
+
+
+def test_a_thread_that_waits_for_the_server_lets_virtual_time_pass() -> None:
+    with BlockingEnvironment(blocking_copies()) as env:
+        env.settle()
+        env.server.faults.throttle(retry_after=30, verb="patch")
+        env.client.core_v1.secrets("default").create(Secret.new("a"))
+        env.settle()
+        assert env.writes == ["apply configmaps default/a (429)", "apply configmaps default/a"]
+        assert 30 <= env.now < 40
+
+
+def test_replicas_of_a_blocking_environment_can_be_started_and_killed() -> None:
+    app = blocking_copies()
+    with BlockingEnvironment() as env:
+        first = env.start(app)
+        first.crash()
+        assert not first.is_running
+        env.client.core_v1.secrets("default").create(Secret.new("a"))
+        env.settle()
+        assert env.writes == []
+        second = env.start(app)
+        env.settle()
+        assert [each.replica for each in env.writes] == [second.name]
+        second.stop()
+
+
+def test_a_blocking_environment_raises_what_its_managers_raise() -> None:
+    with (
+        pytest.raises(ManagerStateError, match="nothing to run"),
+        BlockingEnvironment(masthead.Manager("empty")),
+    ):
+        pass
+
+
+def test_the_fixture_starts_environments(kube_environment: Callable[..., BlockingEnvironment]) -> None:
+    env = kube_environment(blocking_copies(), objects=[Secret.new("a", namespace="default")])
+    env.settle()
+    assert env.writes == ["apply configmaps default/a"]
