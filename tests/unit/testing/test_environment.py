@@ -67,7 +67,12 @@ async def test_a_write_says_who_wrote_what() -> None:
     async with Environment(copies(), objects=[Secret.new("a", namespace="default")]) as env:
         await env.settle()
         (write,) = env.writes
-        assert (write.verb, write.resource, write.key, write.code) == ("apply", "configmaps", "default/a", 201)
+        assert (write.verb, write.resource, write.key, write.code) == (
+            "apply",
+            "configmaps",
+            "default/a",
+            201,
+        )
         assert (write.field_manager, write.replica) == ("secrets", "copies-0")
         assert write.body["data"] == {"size": "0"}
         assert write.is_accepted
@@ -156,7 +161,9 @@ async def test_a_reconcile_that_is_always_requeued_at_once_is_found_out() -> Non
         return masthead.Result(requeue_after=0)
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        with pytest.raises(NotSettledError, match=r"reconciles of 1 objects, and no end\n.*\n.*requeued after 0 s"):
+        with pytest.raises(
+            NotSettledError, match=r"reconciles of 1 objects, and no end\n.*\n.*requeued after 0 s"
+        ):
             await env.settle()
 
 
@@ -169,8 +176,12 @@ async def test_a_reconcile_that_hangs_is_named() -> None:
         del ctx, obj
         await asyncio.Event().wait()
 
-    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0) as env:
-        with pytest.raises(NotSettledError, match="default/a is being reconciled, attempt 1 .*default/a exists"):
+    async with Environment(
+        app, objects=[ConfigMap.new("a", namespace="default")], graceful_timeout=1.0
+    ) as env:
+        with pytest.raises(
+            NotSettledError, match=r"default/a is being reconciled, attempt 1 .*default/a exists"
+        ):
             await env.settle(timeout=30)
         assert now() == 30
 
@@ -186,9 +197,15 @@ async def test_a_missing_definition_is_named_and_may_come_late() -> None:
         seen.append(ctx.request.key)
 
     async with Environment(app) as env:
-        with pytest.raises(NotSettledError, match="the cache of widgets.example.com.* is behind: it has not synced .*404"):
+        with pytest.raises(
+            NotSettledError, match=r"the cache of widgets.example.com.* is behind: it has not synced .*404"
+        ):
             await env.settle(timeout=60)
-        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
+        widget = {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "w", "namespace": "default"},
+        }
         await env.client.apply_manifests([WIDGETS, widget])
         await env.settle()
         assert seen == ["default/w"]
@@ -202,7 +219,11 @@ async def test_definitions_and_objects_are_there_before_the_managers() -> None:
     async def reconcile(ctx: masthead.aio.Context[masthead.Unstructured], obj: masthead.Unstructured) -> None:
         await ctx.apply(ConfigMap.new(obj.metadata.name))
 
-    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
+    widget = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "default"},
+    }
     async with Environment(app, crds=[WIDGETS], objects=[widget]) as env:
         await env.settle()
         assert env.writes == ["apply configmaps default/w"]

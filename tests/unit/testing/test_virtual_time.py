@@ -134,11 +134,11 @@ async def test_one_can_wait_until_all_tasks_wait_and_no_time_passes() -> None:
             steps.append(number)
         await asyncio.sleep(60)
 
-    task = asyncio.create_task(work())
-    assert await loop.until_idle()
-    assert (len(steps), now()) == (50, 0.0)
-    assert loop.next_timer == 60.0
-    await task
+    async with asyncio.TaskGroup() as group:
+        group.create_task(work())
+        assert await loop.until_idle()
+        assert (len(steps), now()) == (50, 0.0)
+        assert loop.next_timer == 60.0
 
 
 @in_virtual_time
@@ -146,12 +146,12 @@ async def test_a_loop_that_is_always_busy_is_not_waited_for() -> None:
     loop = await virtual_loop()
 
     async def spin() -> None:
-        while True:
+        for _ in range(200):
             await asyncio.sleep(0)
 
-    task = asyncio.create_task(spin())
-    assert not await loop.until_idle(turns=100)
-    task.cancel()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(spin())
+        assert not await loop.until_idle(turns=100)
 
 
 @in_virtual_time
@@ -160,11 +160,11 @@ async def test_time_stands_still_while_it_is_held() -> None:
     loop.hold()
     woken = asyncio.Event()
     threading.Timer(0.05, lambda: loop.call_soon_threadsafe(woken.set)).start()
-    sleeping = asyncio.create_task(asyncio.sleep(1))
-    await woken.wait()
-    assert (now(), sleeping.done()) == (0.0, False)
-    loop.release()
-    await sleeping
+    async with asyncio.TaskGroup() as group:
+        sleeping = group.create_task(asyncio.sleep(1))
+        await woken.wait()
+        assert (now(), sleeping.done()) == (0.0, False)
+        loop.release()
     assert now() == 1.0
 
 
