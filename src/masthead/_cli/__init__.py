@@ -6,5 +6,6 @@
 | `reload` | starts a program again when its source files change |
 | `manifests` | ``masthead manifests`` |
 | `run` | ``masthead run`` |
+| `crds` | ``masthead crds`` |
 | `main` | the entry point, which dispatches to the subcommands |
 """

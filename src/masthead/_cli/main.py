@@ -15,6 +15,7 @@ __all__ = ["main"]
 _USAGE: Final = """usage: masthead COMMAND [options]
 
 commands:
+  crds        print or install the CRDs of a module's custom resources; its options: masthead crds --help
   generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
   manifests   write the permissions and the Deployment of an operator; its options: masthead manifests --help
   run         run the manager of an operator; its options: masthead run --help
@@ -72,7 +73,14 @@ def _run(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _crds(arguments: Sequence[str]) -> int:
+    from masthead._cli.crds import main as crds
+
+    return crds(arguments)
+
+
 _COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
+    "crds": _crds,
     "generate": _generate,
     "manifests": _manifests,
     "run": _run,

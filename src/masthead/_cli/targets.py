@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from masthead._controller.manager import Manager
 
-__all__ = ["BrokenTargetError", "Target", "TargetError", "load_manager", "parse_target", "source_folders"]
+__all__ = [
+    "BrokenTargetError",
+    "Target",
+    "TargetError",
+    "load_manager",
+    "load_module",
+    "parse_target",
+    "source_folders",
+]
 
 _DEFAULT_NAME: Final = "app"
 
@@ -103,9 +111,19 @@ def load_manager(target: Target) -> Manager:
         TargetError: If there is no such module, or no such manager in it.
         BrokenTargetError: If the module raises when it is imported.
     """
+    return _find_manager(load_module(target), target)
+
+
+def load_module(target: Target) -> ModuleType:
+    """Import the module of a target.
+
+    Raises:
+        TargetError: If there is no such module.
+        BrokenTargetError: If it raises when it is imported.
+    """
     sys.path.insert(0, str(target.root or Path.cwd()))
     try:
-        module = _import(target)
+        return _import(target)
     except ModuleNotFoundError as error:
         # Not one that the user's module misses.
         if error.name is not None and f"{target.module}.".startswith(f"{error.name}."):
@@ -117,7 +135,6 @@ def load_manager(target: Target) -> Manager:
         raise
     except BaseException as error:
         raise _broken(target, error) from error
-    return _find_manager(module, target)
 
 
 def _import(target: Target) -> ModuleType:

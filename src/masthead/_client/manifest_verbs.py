@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from masthead._client.clientset import Clientset
 from masthead._client.diff_manifests import diff_manifests
@@ -12,6 +12,7 @@ from masthead._client.wait_all import wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from masthead._client.apply_results import ApplyResult
     from masthead._client.apply_sets import ApplySet
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from masthead._client.diffs import DiffResult
     from masthead._client.manifests import ManifestClient, Source
     from masthead._client.options import FieldValidation
+    from masthead._customresource.resource import CustomResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
 __all__ = ["ManifestVerbs"]
+
+_INSTALLER: Final = "masthead"
+"""The field manager of definitions, unless another one is given."""
 
 
 class ManifestVerbs(Clientset):
@@ -102,6 +107,40 @@ class ManifestVerbs(Clientset):
             prune=prune,
             wait_for_crds=wait_for_crds,
             wait=self._seconds(wait_timeout) if wait else None,
+        )
+
+    async def install_crds(
+        self,
+        *sources: ModuleType | type[CustomResource],
+        field_manager: str | None = None,
+        force: bool = False,
+        timeout: float | None = None,
+    ) -> ApplyResult:
+        """Apply the CustomResourceDefinitions of classes, and wait until their kinds are served.
+
+        ::
+
+            await client.install_crds(Website)
+            await client.resource(Website).create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
+
+        Args:
+            sources: Classes, and modules for all custom resources among their names; all versions of a kind.
+            field_manager: The field manager; None for the client's default, or ``masthead``.
+            force: Take over fields that other managers own.
+            timeout: Timeout of each call and of each wait for a definition, in seconds.
+
+        Returns:
+            The definitions as the server stored them, and what was done to each.
+
+        Raises:
+            CustomResourceError: If there is no custom resource, or versions do not fit together.
+            ManifestError: If the server refuses a definition, or does not serve its kinds in time.
+        """
+        from masthead._customresource.sources import crds
+
+        manager = field_manager or self._context.defaults.field_manager or _INSTALLER
+        return await self.apply_manifests(
+            crds(*sources), field_manager=manager, force=force, timeout=timeout, wait_for_crds=True
         )
 
     async def diff_manifests(

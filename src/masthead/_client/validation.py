@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from masthead._client.last_applied import builtin_class
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.object import Object
+from masthead._meta.registry import registry
 from masthead._meta.v1 import StatusCause
 from masthead._module import set_module
 from masthead.errors import DecodeError, InvalidValueError, UnknownKindError
@@ -30,13 +32,13 @@ class _SchemaReader(Protocol):
 
 @set_module("masthead")
 def validate(
-    obj: ObjectOrData, definition: ObjectOrData, *, old: ObjectOrData | None = None
+    obj: ObjectOrData, definition: ObjectOrData | None = None, *, old: ObjectOrData | None = None
 ) -> list[StatusCause]:
     """Validate a custom resource by its CustomResourceDefinition, without a server.
 
     Args:
         obj: The object, or its data.
-        definition: The definition, or its data.
+        definition: The definition, or its data; None for that of its class, a `CustomResource`.
         old: The object before an update, for rules about changes.
 
     Returns:
@@ -44,14 +46,32 @@ def validate(
         does not have is among them, although a server only warns of it, unless it is asked to be strict.
 
     Raises:
-        InvalidValueError: If the definition does not define the object's kind and version.
+        InvalidValueError: If the definition does not define the object's kind and version, or none is given and the kind
+            has no class that defines it.
         DecodeError: If the definition has no valid schema.
     """
     from masthead._schema.object_validation import validate_object
 
     data, before = _plain(obj), None if old is None else _plain(old)
-    schema = _schema_of(_plain(definition), _gvk_of(data))
+    gvk = _gvk_of(data)
+    schema = _schema_of_class(obj, gvk) if definition is None else _schema_of(_plain(definition), gvk)
     return _causes(validate_object(data, schema, old=before))
+
+
+def _schema_of_class(obj: ObjectOrData, gvk: GroupVersionKind) -> Schema:
+    """The schema of the class that defines a kind: that of an object, or the one that is registered."""
+    from masthead._customresource.resource import CustomResource, schema_of
+
+    cls: type[object] = type(obj)
+    if not issubclass(cls, CustomResource):
+        with suppress(UnknownKindError):
+            cls = registry.object_class(gvk)
+    if not issubclass(cls, CustomResource):
+        raise InvalidValueError(
+            f"{gvk} has no CustomResource class; give the definition, or use the validate method of a client",
+            value=str(gvk),
+        )
+    return schema_of(cls)
 
 
 async def validate_by_cluster(

@@ -3,6 +3,7 @@
 From the bottom up:
 
 ====================  ==================================================================================
+`rendering`           definitions as text
 `docstrings`          documentation of classes and of their fields
 `embedded_types`      Kubernetes' own types within a custom resource: their schemas, inlined
 `field_types`         the schema of an annotation

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET
 
+from masthead._customresource.rendering import with_integers
 from masthead._meta import shape, wire
 from masthead._meta.apitype import ApiType, defaults_in
 from masthead._meta.implicit import Factory
 from masthead._meta.walk import to_encode
-from masthead._schema.schema import Json, is_list, is_object
 from masthead.errors import CustomResourceError, InvalidValueError
 
 if TYPE_CHECKING:
-    from masthead._schema.schema import Schema
+    from masthead._schema.schema import Json, Schema
 
 __all__ = ["MISSING", "declared_default", "schema_default"]
 
@@ -59,7 +59,7 @@ def plain_default(cls: ApiType, attribute: str, given: object, path: str) -> Jso
     """
     try:
         built = shape.fields_by_attribute(cls)[attribute].build(given, shape.FROM_CODE)
-        return _with_integers(wire.decode_plain(wire.encode(to_encode(built))))
+        return with_integers(wire.decode_plain(wire.encode(to_encode(built))))
     except shape.ShapeError as fault:
         where = fault.path.partition(".")[2]
         raise CustomResourceError(
@@ -72,14 +72,3 @@ def plain_default(cls: ApiType, attribute: str, given: object, path: str) -> Jso
 def _empty(schema: Schema) -> Json:
     has_defaults = any(each.has_default for each in schema.properties.values())
     return {} if has_defaults and not schema.required else UNSET
-
-
-def _with_integers(value: Json) -> Json:
-    """Write 2.0 as 2, as the server does when it stores a definition."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if is_object(value):
-        return {key: _with_integers(each) for key, each in value.items()}
-    if is_list(value):
-        return [_with_integers(each) for each in value]
-    return value

@@ -39,6 +39,7 @@ def checked_schema(cls: type[Object], options: Options) -> Schema:
         NameError: If a type is not defined yet.
     """
     schema = schema_of_resource(cls)
+    # The descriptions cannot make it invalid.
     check_schema(schema, cls.__name__)
     for name, column in options.columns.items():
         column_type(name, column, schema, cls.__name__)

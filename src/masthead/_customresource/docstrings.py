@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
+import linecache
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from masthead._meta.apitype import ApiType
 
 __all__ = ["attribute_docs", "summary_of"]
 
@@ -14,22 +22,65 @@ _SECTION: Final = re.compile(
 _ENTRY: Final = re.compile(r"^(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 
-def summary_of(cls: type) -> str:
+def summary_of(cls: ApiType) -> str:
     """Return the docstring of a class without its sections; empty if it has none of its own."""
     lines = _lines_of(cls)
     end = next((index for index, line in enumerate(lines) if _SECTION.match(line)), len(lines))
     return _joined(lines[:end])
 
 
-def attribute_docs(cls: type) -> dict[str, str]:
-    """Return the documentation of attributes in the ``Attributes:`` sections of a class and its bases."""
+def attribute_docs(cls: ApiType) -> dict[str, str]:
+    """Return the documentation of attributes of a class and its bases.
+
+    It is in the ``Attributes:`` section of the class docstring, or in a string below the attribute. The latter is read from
+    the source file, if there is one.
+    """
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         found |= _entries(_lines_of(base))
+        file = getattr(base, "module_globals", {}).get("__file__")
+        if isinstance(file, str) and not (base.__module__ + ".").startswith("masthead."):
+            found |= _strings_in(file).get(base.__qualname__, {})
     return found
 
 
-def _lines_of(cls: type) -> list[str]:
+@functools.lru_cache(maxsize=64)
+def _strings_in(file: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the strings below attributes in a source file, by the qualified names of classes."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    return dict(_classes_in(tree, ""))
+
+
+def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            name = f"{prefix}{child.name}"
+            yield name, _strings_of(child)
+            yield from _classes_in(child, f"{name}.")
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _classes_in(child, f"{prefix}{child.name}.<locals>.")
+        else:
+            yield from _classes_in(child, prefix)
+
+
+def _strings_of(node: ast.ClassDef) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for this, below in zip(node.body, node.body[1:], strict=False):
+        if (
+            isinstance(this, ast.AnnAssign)
+            and isinstance(this.target, ast.Name)
+            and isinstance(below, ast.Expr)
+            and isinstance(below.value, ast.Constant)
+            and isinstance(below.value.value, str)
+        ):
+            found[this.target.id] = _joined(inspect.cleandoc(below.value.value).splitlines())
+    return found
+
+
+def _lines_of(cls: object) -> list[str]:
     text = vars(cls).get("__doc__")
     return inspect.cleandoc(text).splitlines() if isinstance(text, str) else []
 

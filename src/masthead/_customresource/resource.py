@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transfor
 from masthead._customresource.definitions import checked_schema, definition_of
 from masthead._customresource.names import check_names, plural_of
 from masthead._customresource.options import Options, columns_of, dotted, scale_of
+from masthead._customresource.schemas import schema_of_resource
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.kinds import KindType, ObjectType
 from masthead._meta.model import field
@@ -179,7 +180,9 @@ def definition_of_classes(classes: Sequence[type[CustomResource]]) -> CustomReso
     versions: list[tuple[Options, Schema]] = []
     for cls in classes:
         try:
-            versions.append((options_of(cls), schema_of(cls)))
+            schema_of(cls)  # checks it
+            declared = cast("type[CustomResource]", cls.api_type)
+            versions.append((options_of(cls), schema_of_resource(declared, documented=True)))
         except NameError as error:
             raise CustomResourceError(
                 f"{error}; import it, and not for type checkers only", path=cls.__name__

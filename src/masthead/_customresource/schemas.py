@@ -42,22 +42,27 @@ _SUPPORTED: Final = (
 )
 
 
-def schema_of_resource(cls: type[Object]) -> Schema:
+def schema_of_resource(cls: type[Object], *, documented: bool = False) -> Schema:
     """Return the schema of a custom resource.
+
+    Args:
+        cls: Its class.
+        documented: Whether it has descriptions, too, which may be read from source files.
 
     Raises:
         CustomResourceError: If the class has no structural schema.
         NameError: If a type is not defined yet.
     """
-    made = _Builder().struct(cast("ApiType", cls), cls.__name__, is_root=True)
+    made = _Builder(documented=documented).struct(cast("ApiType", cls), cls.__name__, is_root=True)
     return replace(made, properties={**_HEAD, **made.properties})
 
 
 class _Builder:
     """Builds one schema; remembers the types around, because none may contain itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, documented: bool) -> None:
         self._around: list[ApiType] = []
+        self._documented = documented
 
     def struct(self, cls: ApiType, path: str, *, is_root: bool = False) -> Schema:
         """Return the schema of a type with fields."""
@@ -74,7 +79,8 @@ class _Builder:
             self._around.pop()
 
     def _struct(self, cls: ApiType, path: str, *, is_root: bool) -> Schema:
-        hints, docs = annotations_of(cls), attribute_docs(cast("type", cls))
+        hints = annotations_of(cls)
+        docs = attribute_docs(cls) if self._documented else {}
         properties: dict[str, Schema] = {}
         required: list[str] = []
         rules: list[Rule] = [*as_rules(cast("tuple[Rule | str, ...]", rules_of(cls)))]
@@ -90,7 +96,7 @@ class _Builder:
                 rules.append(_not_removed(wire, at))
         return Schema(
             type="object",
-            description=summary_of(cast("type", cls)),
+            description=summary_of(cls) if self._documented else "",
             properties=properties,
             required=tuple(required),
             map_type="atomic" if cast("Any", cls).ATOMIC else None,

@@ -73,6 +73,8 @@ class StructType(ApiType):
             config: The configuration for msgspec.
         """
         declared = {name: given for name, given in annotations_in(namespace).items() if is_field(name, given)}
+        if api_type is None:
+            _refuse_reserved(name, bases, declared)
         slots = SlotPlan(namespace, declared, lazy=lazy, in_parts=in_parts, plain=plain)
         made = cast("StructType", cast("Any", super()).__new__(cls, name, bases, namespace, **config))
         type.__setattr__(made, "declared", {} if api_type else declared)
@@ -100,6 +102,22 @@ class StructType(ApiType):
             except RecursionError:
                 raise DecodeError("nested too deeply", kind=cls.__name__) from None
             return construct(cls, built)
+
+
+def _refuse_reserved(name: str, bases: tuple[type, ...], declared: Iterable[str]) -> None:
+    """Refuse fields that would hide what every type has, such as ``copy``.
+
+    Raises:
+        TypeError: If there is such a field.
+    """
+    for field_name in declared:
+        for base in bases:
+            is_field_of_base = field_name in getattr(base, "__struct_fields__", ())
+            if not is_field_of_base and hasattr(base, field_name):
+                raise TypeError(
+                    f"{name}.{field_name} is a name that every type has; call the attribute {field_name}_, and name it on the "
+                    f'wire: {field_name}_: ... = field(name="{field_name}")'
+                )
 
 
 def _build_argument(cls: ApiType, name: str, value: object) -> object:

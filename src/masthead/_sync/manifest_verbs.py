@@ -11,6 +11,7 @@ from masthead._sync.clientset import Clientset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import ModuleType
 
     from masthead._client.apply_results import ApplyResult
     from masthead._client.apply_sets import ApplySet
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._client.manifest_verbs import ManifestVerbs as AsyncManifestVerbs
     from masthead._client.manifests import Source
     from masthead._client.options import FieldValidation
+    from masthead._customresource.resource import CustomResource
     from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
@@ -104,6 +106,37 @@ class ManifestVerbs(Clientset):
                 wait_timeout=wait_timeout,
                 timeout=timeout,
             )
+        )
+
+    def install_crds(
+        self,
+        *sources: ModuleType | type[CustomResource],
+        field_manager: str | None = None,
+        force: bool = False,
+        timeout: float | None = None,
+    ) -> ApplyResult:
+        """Apply the CustomResourceDefinitions of classes, and wait until their kinds are served.
+
+        ::
+
+            client.install_crds(Website)
+            client.resource(Website).create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
+
+        Args:
+            sources: Classes, and modules for all custom resources among their names; all versions of a kind.
+            field_manager: The field manager; None for the client's default, or ``masthead``.
+            force: Take over fields that other managers own.
+            timeout: Timeout of each call and of each wait for a definition, in seconds.
+
+        Returns:
+            The definitions as the server stored them, and what was done to each.
+
+        Raises:
+            CustomResourceError: If there is no custom resource, or versions do not fit together.
+            ManifestError: If the server refuses a definition, or does not serve its kinds in time.
+        """
+        return self._portal.call(
+            self._async.install_crds(*sources, field_manager=field_manager, force=force, timeout=timeout)
         )
 
     def diff_manifests(
