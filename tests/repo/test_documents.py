@@ -83,6 +83,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "docs/objects.md",
         "docs/performance.md",
         "docs/printers.md",
+        "docs/running.md",
         "docs/server.md",
         "docs/versions.md",
     ],
@@ -102,6 +103,7 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
         "docs/informers.md",
         "docs/objects.md",
         "docs/printers.md",
+        "docs/running.md",
         "docs/server.md",
     ],
 )
