@@ -194,6 +194,7 @@ _IN_CALLER: Final = frozenset(
 )
 _LIMITS: Final[Mapping[str, int]] = {"ReadVerbs.list_pages": 1, "LogStream.chunks": 16}
 _SENTENCES: Final[Mapping[str, str]] = {
+    "async def reconcile(ctx: masthead.aio.Context[Website]": "def reconcile(ctx: masthead.Context[Website]",
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
     "One instance belongs to one event loop; calls may be made at the same time.": (

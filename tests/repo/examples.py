@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import importlib
 import inspect
 import itertools
+import logging
 import re
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from tests.repo.website import Website, reconcile
 
 import masthead
 import masthead.aio
@@ -31,7 +35,10 @@ AWAITED = (
     "masthead.aio",
     "masthead._cache",
     "masthead._client",
+    "masthead._controller.probe_server",
     "masthead._discovery",
+    "masthead._leaderelection.elector",
+    "masthead._record.recorder",
     "masthead._rest",
     "masthead._workqueue.queue",
 )
@@ -46,7 +53,9 @@ import masthead.server
 from masthead import GroupVersionResource
 from masthead.api.apps.v1 import Deployment
 from masthead.api.batch.v1 import Job
-from masthead.api.core.v1 import Container, Pod, PodSecurityContext
+from masthead.api.core.v1 import Container, Pod, PodSecurityContext, Secret, Service
+from collections.abc import AsyncIterator
+from tests.repo.website import *
 """
 """What an example may use without saying so."""
 
@@ -178,8 +187,20 @@ def names_for(example: Example, server: masthead.server.Server, printed: list[st
         "pod": Pod.new("new", spec=CONTAINERS),
         "widget": masthead.Unstructured.from_dict({"kind": "Widget", "spec": {"size": 2}}),
         "metrics": NO_METRICS,
+        "app": _app(),
+        "site": Website.from_dict({"metadata": {"name": "blog", "namespace": "default", "uid": "1"}}),
+        "handler": logging.StreamHandler(),
+        "messages": asyncio.Queue[str](),
+        "check_synced": lambda: None,
         "my_operator": SimpleNamespace(run_once=lambda client: client.core_v1.pods("default").list()),
     }
+
+
+def _app() -> masthead.Manager:
+    """A manager with one controller, for what is registered beside it."""
+    app = masthead.Manager()
+    app.controller(Website, name="first")(reconcile)
+    return app
 
 
 @contextlib.contextmanager
@@ -233,6 +254,11 @@ def typed_module(example: Example) -> str:
         "server": "masthead.server.Server",
         "widget": "masthead.Unstructured",
         "metrics": "masthead.metrics.Metrics",
+        "app": "masthead.Manager",
+        "site": "Website",
+        "handler": "logging.Handler",
+        "messages": "asyncio.Queue[str]",
+        "check_synced": "Callable[[], None]",
     }
     parameters = ", ".join(f"{name}: {types[name]}" for name in sorted(example.needs & types.keys()))
     own = example.needs & vars(importlib.import_module(example.module)).keys() - set(
@@ -244,7 +270,9 @@ def typed_module(example: Example) -> str:
         [
             IMPORTS,
             *(f"import {groups}.{each}" for each in ("apps_v1", "batch_v1", "core_v1")),
+            "import logging",
             "import masthead.metrics",
+            "from collections.abc import Callable",
             *imports,
             f"{'async ' if is_async else ''}def example({parameters}) -> None:",
             textwrap.indent(example.code, "    "),

@@ -72,6 +72,10 @@ ENTERING = {
 }
 # What is said differently where nothing is awaited.
 WORDS = [
+    (
+        r"async def reconcile\(ctx: masthead\.aio\.Context\[Website\]",
+        "def reconcile(ctx: masthead.Context[Website]",
+    ),
     (r"\basync (with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\ban async iterator\b", "an iterator"),

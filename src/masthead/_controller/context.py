@@ -45,8 +45,10 @@ class Context(Generic[T]):
 
     ::
 
-        await ctx.apply(deployment_for(site))
-        await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
+        @app.controller(Website, owns=[Deployment])
+        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+            await ctx.apply(deployment_for(site))
+            await ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
     It belongs to one reconcile. Reads come from the caches and wait for the writes that this reconcile has made.
     """
@@ -333,7 +335,7 @@ class Context(Generic[T]):
         ::
 
             @app.controller(Website, finalizer="example.com/bucket")
-            async def reconcile(ctx, site: Website) -> None:
+            async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
                 if await ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 

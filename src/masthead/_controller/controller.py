@@ -49,7 +49,7 @@ class Controller(Generic[T]):
     ::
 
         @app.controller(Website, owns=[Deployment, Service], watches={Secret: sites_using_secret}, workers=4)
-        async def reconcile(ctx, site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> masthead.Result | None: ...
 
     The contract:
 

@@ -54,7 +54,7 @@ class Manager:
         app = masthead.Manager(leader_election="website-operator")
 
         @app.controller(Website, owns=[Deployment, Service])
-        async def reconcile(ctx, site: Website) -> masthead.Result | None: ...
+        async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> masthead.Result | None: ...
 
         if __name__ == "__main__":
             app.run()
@@ -245,10 +245,11 @@ class Manager:
 
         ::
 
-            @app.source
-            async def deploy_hooks():
-                async for message in queue:
-                    yield masthead.Request(message.namespace, message.site)
+            @app.source(controller=reconcile)
+            async def deploy_hooks() -> AsyncIterator[masthead.Request]:
+                while True:
+                    name = await messages.get()
+                    yield masthead.Request("default", name)
 
         It may take the client as an argument. It runs while the controllers do; if it raises, it is started again after a
         backoff.
@@ -274,7 +275,7 @@ class Manager:
         ::
 
             @app.timer(3600)
-            async def report(client): ...
+            async def report(client: masthead.aio.Client) -> None: ...
 
         It may take the client as an argument. An error is logged; the next call comes at its time. Calls never overlap.
 

@@ -40,8 +40,8 @@ class ProbeServer:
 
     ::
 
-        async with ProbeServer({"ping": ping}, {"synced": check_synced}, probe_bind=":8081"):
-            ...
+        async with ProbeServer({"ping": lambda: None}, {"synced": check_synced}, probe_bind="127.0.0.1:0") as probes:
+            print(probes.probe_port)
 
     A check is a function or coroutine function that raises if something is wrong; one that takes longer than a second counts
     as failed. A plain function runs in a thread, a coroutine function on the event loop. Endpoints whose addresses are equal

@@ -34,12 +34,12 @@ class LeaderElector:
 
     ::
 
-        async def work(leadership: Leadership) -> None:
+        async def work(leadership: masthead.aio.Leadership) -> None:
             while True:
                 leadership.check()  # before each step that must not be done by two
                 await asyncio.sleep(1)
 
-        async with Client() as client:
+        async with masthead.aio.Client() as client:
             await LeaderElector(client, "my-operator", "default").run(work)
 
     Guarantees:

@@ -33,8 +33,10 @@ class Context(ContextFacade[AsyncContext[T]], Generic[T]):
 
     ::
 
-        ctx.apply(deployment_for(site))
-        ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
+        @app.controller(Website, owns=[Deployment])
+        def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
+            ctx.apply(deployment_for(site))
+            ctx.update_status({"ready": True}, conditions=[ctx.condition("Ready", True, "Deployed")])
 
     It belongs to one reconcile. Reads come from the caches and wait for the writes that this reconcile has made.
     """

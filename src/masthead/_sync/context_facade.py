@@ -40,8 +40,8 @@ class ContextFacade(Facade[AsyncT]):
         ::
 
             @app.controller(Website, finalizer="example.com/bucket")
-            def reconcile(ctx, site: Website) -> None:
-                if ctx.finalize(lambda: delete_bucket(site)):
+            def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
+                if ctx.finalize(lambda: print("deleting the bucket")):
                     return  # the object is being deleted, and all is cleaned up
 
         Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again

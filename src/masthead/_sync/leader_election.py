@@ -68,11 +68,11 @@ class LeaderElector:
 
     ::
 
-        def work(leadership: Leadership) -> None:
+        def work(leadership: masthead.Leadership) -> None:
             while not leadership.wait_lost(timeout=1):
                 print("one step")
 
-        with Client() as client:
+        with masthead.Client() as client:
             LeaderElector(client, "my-operator", "default").run(work)
 
     The work is called in the thread that calls `run`. The lease is renewed on the client's event loop meanwhile.

@@ -1,0 +1,54 @@
+"""The custom resource of the examples in docstrings, and what its operator does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import masthead
+import masthead.aio
+from masthead.api.apps.v1 import Deployment
+from masthead.meta import Condition, Struct
+
+if TYPE_CHECKING:
+    from masthead.api.core.v1 import Secret
+
+__all__ = [
+    "Website",
+    "WebsiteSpec",
+    "WebsiteStatus",
+    "delete_bucket",
+    "deployment_for",
+    "reconcile",
+    "sites_using_secret",
+]
+
+
+class WebsiteSpec(Struct):
+    image: str = "nginx"
+    replicas: int = 1
+
+
+class WebsiteStatus(Struct):
+    ready: bool = False
+    conditions: list[Condition] = []
+
+
+class Website(masthead.CustomResource, group="example.com", version="v1"):
+    spec: WebsiteSpec
+    status: WebsiteStatus
+
+
+def deployment_for(site: Website) -> Deployment:
+    return Deployment.new(site.metadata.name)
+
+
+def sites_using_secret(secret: Secret) -> list[masthead.Request]:
+    return [masthead.Request.of(secret)]
+
+
+async def delete_bucket(site: Website) -> None:
+    print("deleted", site.key)
+
+
+async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
+    await ctx.apply(deployment_for(site))
