@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import select
@@ -9,6 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.server.calls import MAPS, MERGE_PATCH, WATCH_LIST, Caller, config_map
+
+import masthead.aio
+import masthead.server
+from masthead.api.core.v1 import ConfigMap
+from masthead.config import Config
+from masthead.errors import DeadlineError, ServiceUnavailableError
+from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
 
 if TYPE_CHECKING:
     from masthead.server import Server
@@ -31,6 +39,59 @@ def rest_of(stream: http.client.HTTPResponse) -> bytes:
 
 
 # Answers
+
+
+def test_a_write_whose_response_is_lost_was_done(server: Server, caller: Caller) -> None:
+    fault = server.faults.lose_response(resource="configmaps")
+
+    with pytest.raises(ConnectionError):
+        caller.call("POST", MAPS, config_map("a"))
+    assert caller.call("GET", f"{MAPS}/a").code == 200
+    assert fault.hits == 1
+
+
+def test_reads_lose_their_responses_only_if_that_is_said(server: Server, caller: Caller) -> None:
+    server.faults.lose_response()
+    assert caller.call("GET", MAPS).code == 200
+    server.faults.clear()
+    server.faults.lose_response(verb="read")
+    with pytest.raises(ConnectionError):
+        caller.call("GET", MAPS)
+
+
+def test_a_refused_write_may_lose_its_response_as_well(server: Server, caller: Caller) -> None:
+    server.faults.lose_response()
+    server.faults.fail(500)
+
+    with pytest.raises(ConnectionError):
+        caller.call("POST", MAPS, config_map("a"))
+    assert caller.call("GET", f"{MAPS}/a").code == 404
+
+
+@in_virtual_time
+async def test_a_delayed_request_takes_its_time() -> None:
+    async with (
+        masthead.server.run(token=None, bootstrap=False, clock=LoopClock()) as server,
+        masthead.aio.Client(Config(server=server.url)) as client,
+    ):
+        maps = client.core_v1.config_maps("default")
+        server.faults.delay(30, verb="create")
+        server.faults.fail(503, verb="create")
+        with pytest.raises(ServiceUnavailableError):
+            await maps.create(ConfigMap.new("a"))
+        assert now() == 30
+        server.faults.delay(100, verb="create")
+        with pytest.raises(DeadlineError):
+            await maps.create(ConfigMap.new("a"), timeout=10)
+        assert (await maps.list()).items == []
+        await asyncio.sleep(100)
+        assert len((await maps.list()).items) == 1
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
+def test_a_delay_is_a_time(server: Server, seconds: float) -> None:
+    with pytest.raises(ValueError, match="a delay is a number of seconds"):
+        server.faults.delay(seconds)
 
 
 def test_a_failed_request_has_no_effect(server: Server, caller: Caller) -> None:

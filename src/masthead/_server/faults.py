@@ -62,6 +62,8 @@ class Effect(Enum):
     """What a fault does."""
 
     REFUSE = "refuse"
+    DELAY = "delay"
+    LOSE = "lose response"
     DROP = "drop"
     CUT = "cut"
     SILENCE = "silence"
@@ -106,6 +108,7 @@ class Fault:
         hits: How many requests it hit.
         after: For watches: after how many events.
         amount: How many revisions a list is behind, or how often a bookmark is sent.
+        seconds: How long a request waits.
         respond: Makes its response.
         is_in_stream: Whether a watch gets that response as an event.
         owner: The faults that it belongs to.
@@ -117,6 +120,7 @@ class Fault:
     hits: int = 0
     after: int = 0
     amount: int = 0
+    seconds: float = 0.0
     respond: FaultResponder | None = field(default=None, repr=False)
     is_in_stream: bool = False
     owner: Faults | None = field(default=None, repr=False)
@@ -205,6 +209,23 @@ class Faults:
         exists".
         """
         return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response)
+
+    def delay(self, seconds: float, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
+        """Handle requests only after so many seconds of the server's clock, as one that is overloaded.
+
+        A client that has gone away meanwhile has its request handled nevertheless. Other faults hit the request then.
+        """
+        if not 0 < seconds < float("inf"):
+            raise ValueError(f"a delay is a number of seconds, more than 0, not {seconds}")
+        return self._add(Effect.DELAY, where, times, seconds=seconds)
+
+    def lose_response(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
+        """Handle requests, and break the connection in place of the response; writes by default.
+
+        The client cannot know whether its write was done. It was, unless the server refuses it.
+        """
+        filters: RequestFilter = where if "verb" in where else {"verb": "write", **where}
+        return self._add(Effect.LOSE, filters, times)
 
     def too_large_version(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Fail reads with 504, as for a version that does not exist yet; a watch gets it as an event."""
@@ -310,6 +331,7 @@ class Faults:
         *,
         after: int = 0,
         amount: int = 0,
+        seconds: float = 0.0,
         respond: FaultResponder | None = None,
         is_in_stream: bool = False,
     ) -> Fault:
@@ -323,6 +345,7 @@ class Faults:
             times,
             after=after,
             amount=amount,
+            seconds=seconds,
             respond=respond,
             is_in_stream=is_in_stream,
             owner=self,

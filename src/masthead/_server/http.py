@@ -84,6 +84,7 @@ class HttpHandler:
         self._rest = rest
         self._faults = faults
         self._access = access
+        self._clock = clock
         self._bodies = BodyLimiter(clock)
         self._revision = revision
         self._on_idle = on_idle
@@ -148,6 +149,8 @@ class HttpHandler:
         info = recorded.info
         try:
             outcome: ApiResponse | Watcher
+            await self._delay(info, request.body)
+            lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.respond is None:
                 outcome = await self._dispatch(request, info)
@@ -164,6 +167,10 @@ class HttpHandler:
             outcome = status_response(
                 StatusFailure(500, "InternalError", "Internal error occurred: see the server's log")
             )
+        if lost is not None:
+            if incoming.transport is not None:
+                incoming.transport.abort()
+            return StreamResponse()
         if isinstance(outcome, Watcher):
             return await self._stream(incoming, outcome, recorded, line)
         self._begin_response(recorded, line, outcome.code)
@@ -176,6 +183,13 @@ class HttpHandler:
         await response.prepare(incoming)
         await response.write_eof()
         return response
+
+    async def _delay(self, info: RequestInfo, body: bytes) -> None:
+        fault = self._faults.trigger(info, Effect.DELAY, body=body)
+        if fault is not None:
+            over = asyncio.Event()
+            self._clock.call_later(fault.seconds, over.set)
+            await over.wait()
 
     async def _dispatch(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
         if request.path == "/metrics":

@@ -59,16 +59,15 @@ class BlockingEnvironment:
     def __init__(
         self,
         *managers: Manager,
-        crds: Iterable[object] = (),
+        crds: Iterable[object] | None = None,
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
-        self._managers = managers
         self._is_virtual = config is None
         self._environment = Environment(
-            crds=crds, objects=objects, config=config, server_options=server_options, **overrides
+            *managers, crds=crds, objects=objects, config=config, server_options=server_options, **overrides
         )
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -156,8 +155,6 @@ class BlockingEnvironment:
         try:
             entered.result()
             self._client = masthead.Client(self.config, user_agent="masthead-testing")
-            for manager in self._managers:
-                self.start(manager)
         except BaseException:
             self.__exit__()
             raise

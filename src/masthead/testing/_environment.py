@@ -83,7 +83,8 @@ class Environment:
 
     Args:
         managers: What runs; more replicas come with `start`.
-        crds: The definitions to install first: objects, plain data, or classes of custom resources.
+        crds: The definitions to install first: objects, plain data, or classes of custom resources; None for the classes
+            that the controllers name.
         objects: Objects that are applied next, before the managers start.
         config: A cluster that is there, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
@@ -97,7 +98,7 @@ class Environment:
     def __init__(
         self,
         *managers: Manager,
-        crds: Iterable[object] = (),
+        crds: Iterable[object] | None = None,
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
@@ -106,7 +107,7 @@ class Environment:
         if config is not None and server_options:
             raise InvalidValueError("server_options are for an embedded server; leave out config")
         self._managers = managers
-        self._crds = tuple(crds)
+        self._crds = _custom_resources(managers) if crds is None else tuple(crds)
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
@@ -376,6 +377,12 @@ def _shortened(lines: list[str]) -> list[str]:
     return [*shown, f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else shown
 
 
+def _custom_resources(managers: Iterable[Manager]) -> tuple[type[Object], ...]:
+    """The classes that are definitions, among the kinds of controllers."""
+    kinds = [spec.kind for each in managers for controller in each.controllers for spec in controller.specs]
+    return tuple(dict.fromkeys(kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "to_crd")))
+
+
 def _definition_of(given: object) -> Mapping[str, object]:
     """The definition of a custom resource, of an object, plain data, or a class that makes one.
 
@@ -384,8 +391,8 @@ def _definition_of(given: object) -> Mapping[str, object]:
     """
     if isinstance(given, Mapping):
         return cast("Mapping[str, object]", given)
-    if isinstance(given, type) and callable(make := getattr(given, "crd", None)):
-        given = make()
+    if isinstance(given, type) and callable(make := getattr(given, "to_crd", None)):
+        given = cast("object", make())
     if isinstance(given, Object):
         return given.to_dict()
     raise InvalidValueError(
