@@ -83,9 +83,8 @@ async def test_a_delayed_request_takes_its_time() -> None:
         server.faults.delay(100, verb="create")
         with pytest.raises(DeadlineError):
             await maps.create(ConfigMap.new("a"), timeout=10)
-        assert (await maps.list()).items == []
         await asyncio.sleep(100)
-        assert len((await maps.list()).items) == 1
+        assert (await maps.list()).items == []
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])

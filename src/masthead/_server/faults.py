@@ -213,7 +213,7 @@ class Faults:
     def delay(self, seconds: float, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Handle requests only after so many seconds of the server's clock, as one that is overloaded.
 
-        A client that has gone away meanwhile has its request handled nevertheless. Other faults hit the request then.
+        Other faults hit the request then. If the client goes away meanwhile, its request has no effect.
         """
         if not 0 < seconds < float("inf"):
             raise ValueError(f"a delay is a number of seconds, more than 0, not {seconds}")

@@ -147,10 +147,10 @@ class HttpHandler:
         line: LogLine,
     ) -> StreamResponse:
         info = recorded.info
+        await self._delay(info, request.body)
+        lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
         try:
             outcome: ApiResponse | Watcher
-            await self._delay(info, request.body)
-            lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.respond is None:
                 outcome = await self._dispatch(request, info)

@@ -392,7 +392,7 @@ def _definition_of(given: object) -> Mapping[str, object]:
     if isinstance(given, Mapping):
         return cast("Mapping[str, object]", given)
     if isinstance(given, type) and callable(make := getattr(given, "to_crd", None)):
-        given = cast("object", make())
+        given = make()
     if isinstance(given, Object):
         return given.to_dict()
     raise InvalidValueError(
