@@ -315,6 +315,8 @@ class _ForeignLoop(_LoopThread):
         if release is not None and hold is not None:
             release()
             task.add_done_callback(lambda _: hold())
+        if self.is_closed:  # it was accepted just before
+            task.cancel()
         return task
 
     def close(self) -> None:

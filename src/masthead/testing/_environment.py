@@ -12,7 +12,7 @@ from masthead._config.loader import from_kubeconfig
 from masthead._controller.services import utc_now
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import InvalidValueError, ManagerStateError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._replica import Replica
 from masthead.testing._writes import WriteLog
@@ -116,6 +116,7 @@ class Environment:
         self._log = WriteLog()
         self._replicas: list[Replica] = []
         self._clock: Callable[[], datetime] = utc_now
+        self._shift: Callable[[float], None] | None = None
         self._server: Server | None = None
         self._client: Client | None = None
         self._cluster: ClusterView | None = None
@@ -198,6 +199,7 @@ class Environment:
 
             clock = LoopClock()
             self._clock = clock.now
+            self._shift = clock.shift
             options: dict[str, Any] = {"clock": clock, "bootstrap": False, **self._server_options}
             self._server = await self._stack.enter_async_context(masthead.server.run(**options))
             config = from_kubeconfig(self._server.kubeconfig())
@@ -249,6 +251,16 @@ class Environment:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
         await asyncio.sleep(seconds)
         await self._pause()
+
+    def shift_clock(self, seconds: float) -> None:
+        """Set the wall clock forward, or back with a negative number, as an administrator does; timers are not affected.
+
+        Raises:
+            ManagerStateError: If the cluster is not embedded.
+        """
+        if self._shift is None:
+            raise ManagerStateError("only the clock of an embedded cluster can be set")
+        self._shift(seconds)
 
     async def settle(self, *, within: float = 1.0, timeout: float = 600.0) -> None:  # noqa: ASYNC109 - virtual
         """Wait until nothing is left to do.

@@ -1,0 +1,379 @@
+"""Reconcilers, mappers and clusters that misbehave: isolated, named in logs and metrics, recovered from."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import prometheus_client
+import pytest
+
+import masthead
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.metrics import PrometheusMetrics
+from masthead.testing import Environment, in_virtual_time
+from masthead.testing.virtual_time import now
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    Reconciler = Callable[[masthead.aio.Context[ConfigMap], ConfigMap | None], Awaitable[Any]]
+
+NAMES = ("bad", "good")
+REGISTRY = prometheus_client.CollectorRegistry()
+METRICS = PrometheusMetrics(REGISTRY)
+
+
+class Runs:
+    """A manager of ConfigMaps, whose reconciler misbehaves for one of them."""
+
+    def __init__(self, name: str, misbehave: Reconciler, **options: Any) -> None:
+        self.app = masthead.Manager(name, metrics=METRICS)
+        self.seen: list[tuple[str, int]] = []
+        self.name = name
+
+        @self.app.controller(ConfigMap, name=name, label_selector="test=1", **options)
+        async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap | None) -> Any:
+            self.seen.append((ctx.request.name, ctx.attempt))
+            if ctx.request.name == "bad":
+                return await misbehave(ctx, obj)
+            return None
+
+    def environment(self) -> Environment:
+        objects = [ConfigMap.new(each, namespace="default", labels={"test": "1"}) for each in NAMES]
+        return Environment(self.app, objects=objects)
+
+    def attempts(self, name: str) -> list[int]:
+        return [attempt for each, attempt in self.seen if each == name]
+
+    def count(self, metric: str, **labels: str) -> float:
+        return REGISTRY.get_sample_value(metric, {"controller": self.name, **labels}) or 0.0
+
+
+async def raises(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        raise ValueError("a bug")
+
+
+async def returns_rubbish(ctx: masthead.aio.Context[ConfigMap], _: object) -> object:
+    return 30 if ctx.attempt < 3 else None
+
+
+async def exits(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        sys.exit("enough")
+
+
+async def cancels_itself(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        raise asyncio.CancelledError
+
+
+async def hangs(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "metric", "message"),
+    [
+        (raises, "controller_runtime_reconcile_errors_total", "ValueError('a bug')"),
+        (returns_rubbish, "controller_runtime_reconcile_panics_total", "the reconcile returned 30"),
+        (exits, "controller_runtime_reconcile_panics_total", "called sys.exit('enough')"),
+        (cancels_itself, "controller_runtime_reconcile_panics_total", "cancelled from within"),
+        (hangs, "controller_runtime_reconcile_timeouts_total", "took longer than 7 s"),
+    ],
+)
+def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
+    misbehave: Reconciler, metric: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = Runs(misbehave.__name__.replace("_", "-"), misbehave, timeout=7)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with runs.environment() as env:
+            await env.advance(60)
+            await env.settle()
+
+    play()
+
+    assert runs.attempts("bad") == [0, 1, 2, 3]
+    assert runs.attempts("good") == [0]
+    assert runs.count(metric) == 3
+    assert runs.count("controller_runtime_reconcile_total", result="success") == 2
+    failures = [each for each in caplog.messages if "reconcile of default/bad failed" in each]
+    assert len(failures) == 3
+    assert all(message in each for each in failures)
+
+
+@in_virtual_time
+async def test_a_terminal_error_waits_for_a_change() -> None:
+    async def give_up(_: object, obj: ConfigMap | None) -> None:
+        if obj is not None and not obj.data:
+            raise masthead.TerminalError("there is no data")
+
+    runs = Runs("terminal", give_up)
+    async with runs.environment() as env:
+        await env.advance(10_000)
+        assert runs.attempts("bad") == [0]
+        assert runs.count("controller_runtime_terminal_reconcile_errors_total") == 1
+
+        await env.client.core_v1.config_maps("default").patch(
+            "bad", masthead.Patch.merge({"data": {"a": "b"}})
+        )
+        await env.settle()
+        assert runs.attempts("bad") == [0, 1]
+
+
+@in_virtual_time
+async def test_a_temporary_error_says_when() -> None:
+    async def later(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+        if ctx.attempt < 2:
+            raise masthead.TemporaryError("the bucket is not there yet", delay=100)
+
+    runs = Runs("temporary", later)
+    async with runs.environment() as env:
+        await env.settle()
+        assert runs.attempts("bad") == [0]
+        await env.advance(99)
+        assert runs.attempts("bad") == [0]
+        await env.advance(102)
+        assert runs.attempts("bad") == [0, 1, 2]
+
+
+@in_virtual_time
+async def test_an_object_that_its_reconcile_deletes_is_not_reconciled_for_that() -> None:
+    async def delete(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap | None) -> None:
+        if obj is not None:
+            await ctx.delete(obj)
+            ctx.record("Normal", "Deleted", "it is gone")
+
+    runs = Runs("deletes", delete)
+    async with runs.environment() as env:
+        await env.settle()
+        assert runs.attempts("bad") == [0]
+        assert [
+            each.metadata.name
+            for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
+        ] == ["good"]
+
+
+@in_virtual_time
+async def test_a_mapper_that_raises_is_called_again(caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[float] = []
+
+    def mapper(secret: Secret) -> str | None:
+        if secret.metadata.name != "one":
+            return None
+        calls.append(now())
+        if len(calls) < 4:
+            raise KeyError("site")
+        return "default/good"
+
+    async def nothing(*_: object) -> None: ...
+
+    runs = Runs("mapper", nothing, watches={Secret: mapper})
+    async with runs.environment() as env:
+        await env.settle()
+        await env.client.core_v1.secrets("default").create(Secret.new("one"))
+        await env.advance(60)
+        await env.settle()
+
+    assert len(calls) == 4
+    assert runs.attempts("good") == [0, 0]
+    assert runs.count("masthead_controller_mapping_errors_total") == 3
+    assert "the mapper of secrets raised for default/one, and is called again in 1 s: 'site'" in caplog.text
+
+
+@in_virtual_time
+async def test_a_predicate_that_raises_lets_changes_pass(caplog: pytest.LogCaptureFixture) -> None:
+    async def nothing(*_: object) -> None: ...
+
+    def broken(_: object) -> bool:
+        raise ZeroDivisionError
+
+    runs = Runs("predicate", nothing, predicate=broken)
+    async with runs.environment() as env:
+        await env.settle()
+    assert runs.attempts("good") == [0]
+    assert "the predicate of configmaps raised for default/good" in caplog.text
+
+
+WIDGETS = "example.com/v1/widgets"
+
+
+def definition() -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def widget(name: str) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}}
+
+
+@in_virtual_time
+async def test_a_definition_that_is_missing_comes_late_and_vanishes_stops_no_other_controller() -> None:
+    app = masthead.Manager("late")
+    seen: list[str] = []
+
+    @app.controller(WIDGETS)
+    async def widgets(ctx: masthead.aio.Context[masthead.Unstructured], _: object) -> None:
+        seen.append(f"widget {ctx.request}")
+
+    @app.controller(Secret)
+    async def secrets(ctx: masthead.aio.Context[Secret], _: object) -> None:
+        seen.append(f"secret {ctx.request}")
+
+    async with Environment(app) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("one"))
+        await env.advance(60)
+        assert seen == ["secret default/one"]
+        health = env.replicas[0].runtime.factory.health["widgets.example.com[untyped]"]
+        assert "install its definition" in health.last_error
+
+        definitions = env.client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
+        made = env.client.dynamic("example.com/v1", "widgets", namespace="default")
+        for name in ("first", "second"):
+            await definitions.create(definition())
+            await env.advance(60)
+            await made.create(widget(name))
+            await env.settle()
+            assert f"widget default/{name}" in seen
+            await definitions.delete("widgets.example.com")
+            await env.advance(60)
+
+
+def writer(name: str, **options: Any) -> tuple[masthead.Manager, list[str]]:
+    """A manager that copies Secrets to ConfigMaps, and records an event each time."""
+    app = masthead.Manager(name, **options)
+    done: list[str] = []
+
+    @app.controller(Secret, owns=[ConfigMap])
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
+        ctx.record("Normal", "Copied", "copied")
+        done.append(ctx.request.name)
+
+    return app, done
+
+
+@pytest.mark.parametrize(
+    ("resource", "verb", "is_worked_meanwhile", "message"),
+    [
+        ("secrets", "watch", False, "secrets of"),
+        ("configmaps", "patch", False, "reconcile of default/a failed"),
+        ("events", "create", True, "events.k8s.io"),
+        ("leases", "create", False, "leases"),
+    ],
+)
+def test_a_missing_permission_is_named_and_recovered_from(
+    resource: str, verb: str, is_worked_meanwhile: bool, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        app, done = writer("forbidden", leader_election="forbidden")
+        async with Environment(objects=[Secret.new("a", namespace="default")]) as env:
+            verbs = ("list", "watch") if verb == "watch" else (verb,)
+            faults = [env.server.faults.fail(403, times=None, resource=resource, verb=each) for each in verbs]
+            await env.start(app)
+            await env.advance(60)
+            assert bool(done) is is_worked_meanwhile
+            problems = [each for each in caplog.messages if "403" in each or "orbidden" in each]
+            assert any(message in each for each in problems), caplog.text
+            for fault in faults:
+                fault.remove()
+            await env.advance(400)
+            await env.settle()
+            assert done == ["a"]
+
+    play()
+
+
+@in_virtual_time
+async def test_two_managers_of_one_identity_are_noticed(caplog: pytest.LogCaptureFixture) -> None:
+    app, done = writer("twins", leader_election="twins")
+    async with Environment(objects=[Secret.new("a", namespace="default")]) as env:
+        await env.start(app, identity="same")
+        await env.advance(20)
+        await env.start(app, identity="same")
+        await env.advance(60)
+        leading = [each.is_leading for each in env.replicas]
+        assert leading.count(True) <= 1
+        assert done
+    assert "identity" in caplog.text
+
+
+@in_virtual_time
+async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing() -> None:
+    app = masthead.Manager("stopped")
+    events: list[str] = []
+
+    @app.controller(Secret, workers=3)
+    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        events.append(f"begin {ctx.request.name}")
+        await asyncio.sleep(10)
+        events.append(f"end {ctx.request.name}")
+
+    objects = [Secret.new(f"s{index}", namespace="default") for index in range(5)]
+    async with Environment(objects=objects) as env:
+        replica = await env.start(app)
+        await env.advance(5)
+        await replica.stop()
+        assert [each.split()[0] for each in events] == ["begin"] * 3 + ["end"] * 3
+        events.clear()
+        await env.start(app)
+        await env.advance(30)
+        await env.settle()
+        assert sorted(each for each in events if each.startswith("end")) == [
+            f"end s{index}" for index in range(5)
+        ]
+
+
+@in_virtual_time
+async def test_a_reconcile_that_ignores_its_deadline_at_the_stop_is_cancelled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("slow")
+    cancelled: list[float] = []
+
+    @app.controller(Secret)
+    async def reconcile(_: masthead.aio.Context[Secret], __: Secret) -> None:
+        try:
+            await asyncio.sleep(1_000)
+        except asyncio.CancelledError:
+            cancelled.append(now())
+            raise
+
+    async with Environment(objects=[Secret.new("a", namespace="default")]) as env:
+        replica = await env.start(app, graceful_timeout=25)
+        await env.advance(5)
+        await replica.stop()
+    assert cancelled == [30.0]
+    assert "reconciles are cancelled that took longer than 25 s to finish: secrets default/a" in caplog.text
+
+
+@in_virtual_time
+async def test_a_clock_that_jumps_moves_no_retry() -> None:
+    async def later(*_: object) -> masthead.Result | None:
+        return masthead.Result(requeue_after=100)
+
+    runs = Runs("clock", later)
+    async with runs.environment() as env:
+        await env.settle()
+        env.shift_clock(-86_400)
+        await env.advance(101)
+        env.shift_clock(7 * 86_400)
+        await env.advance(50)
+    assert len(runs.attempts("bad")) == 2
