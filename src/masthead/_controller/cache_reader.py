@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
 
 from masthead._cache.factory.selection import resource_of
 from masthead._controller.declarations import kind_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from masthead._client.options import LabelSelection
     from masthead._controller.declarations import KindLike, WatchSpec
     from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.unstructured import Unstructured
     from masthead._sansio.own_writes import OwnWrite
     from masthead._sansio.store import IndexFunc
 
@@ -82,7 +83,13 @@ class CacheReader:
             elif spec.role == "for":
                 _add_indexers(informer, {self._index(each): indexers[each] for each in indexers})
 
-    def get(self, kind: type[T] | KindLike, name: str, namespace: str = "") -> T | None:
+    @overload
+    def get(self, kind: type[T], name: str, namespace: str = "") -> T | None: ...
+    @overload
+    def get(
+        self, kind: GroupVersionResource | str, name: str, namespace: str = ""
+    ) -> Unstructured | None: ...
+    def get(self, kind: KindLike, name: str, namespace: str = "") -> Object | None:
         """Return an object, or None if the cache does not have it.
 
         Args:
@@ -96,16 +103,32 @@ class CacheReader:
         key = f"{namespace}/{name}" if namespace else name
         for informer in self._of(kind):
             if (found := informer.indexer.get_by_key(key)) is not None:
-                return cast("T", found)
+                return cast("Object", found)
         return None
 
+    @overload
     def list(
         self,
-        kind: type[T] | KindLike,
+        kind: type[T],
         *,
         namespace: str | None = None,
         label_selector: LabelSelection | None = None,
-    ) -> ListOf[T]:
+    ) -> ListOf[T]: ...
+    @overload
+    def list(
+        self,
+        kind: GroupVersionResource | str,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> ListOf[Unstructured]: ...
+    def list(
+        self,
+        kind: KindLike,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> Sequence[Object]:
         """List objects.
 
         Args:
@@ -128,7 +151,11 @@ class CacheReader:
             found |= {each.key: each for each in listed}
         return list(found.values())
 
-    def by_index(self, kind: type[T] | KindLike, index: str, value: str) -> ListOf[T]:
+    @overload
+    def by_index(self, kind: type[T], index: str, value: str) -> ListOf[T]: ...
+    @overload
+    def by_index(self, kind: GroupVersionResource | str, index: str, value: str) -> ListOf[Unstructured]: ...
+    def by_index(self, kind: KindLike, index: str, value: str) -> Sequence[Object]:
         """List the objects that an index has under a value.
 
         Raises:
@@ -140,7 +167,11 @@ class CacheReader:
             found |= {each.key: each for each in informer.indexer.by_index(self._index(index), value)}
         return list(found.values())
 
-    def owned(self, kind: type[T] | KindLike, owner: Object) -> ListOf[T]:
+    @overload
+    def owned(self, kind: type[T], owner: Object) -> ListOf[T]: ...
+    @overload
+    def owned(self, kind: GroupVersionResource | str, owner: Object) -> ListOf[Unstructured]: ...
+    def owned(self, kind: KindLike, owner: Object) -> Sequence[Object]:
         """List the objects that an object owns.
 
         Raises:

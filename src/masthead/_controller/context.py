@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
 from masthead._controller.finalization import add_finalizer, remove_finalizer
 from masthead._controller.ownership import is_applied, owned_copy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from masthead._controller.primary_writer import ObjectTarget
     from masthead._controller.requests import Request
     from masthead._controller.services import ControllerServices
+    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.model import Struct
     from masthead._meta.v1 import ConditionStatus
 
@@ -117,7 +118,13 @@ class Context(Generic[T]):
 
     # Reads.
 
-    async def get(self, kind: type[K] | KindLike, name: str, namespace: str | None = None) -> K | None:
+    @overload
+    async def get(self, kind: type[K], name: str, namespace: str | None = None) -> K | None: ...
+    @overload
+    async def get(
+        self, kind: GroupVersionResource | str, name: str, namespace: str | None = None
+    ) -> Unstructured | None: ...
+    async def get(self, kind: KindLike, name: str, namespace: str | None = None) -> Object | None:
         """Return an object from the cache, or None; never older than what this reconcile has written.
 
         Args:
@@ -133,13 +140,29 @@ class Context(Generic[T]):
         where = self.request.namespace if namespace is None else namespace
         return self._reader.get(kind, name, where)
 
+    @overload
     async def list(
         self,
-        kind: type[K] | KindLike,
+        kind: type[K],
         *,
         namespace: str | None = None,
         label_selector: LabelSelection | None = None,
-    ) -> ListOf[K]:
+    ) -> ListOf[K]: ...
+    @overload
+    async def list(
+        self,
+        kind: GroupVersionResource | str,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> ListOf[Unstructured]: ...
+    async def list(
+        self,
+        kind: KindLike,
+        *,
+        namespace: str | None = None,
+        label_selector: LabelSelection | None = None,
+    ) -> Sequence[Object]:
         """List objects from the cache; never older than what this reconcile has written.
 
         Args:
@@ -156,7 +179,11 @@ class Context(Generic[T]):
         where = (self.request.namespace if namespace is None else namespace) or None
         return self._reader.list(kind, namespace=where, label_selector=label_selector)
 
-    async def owned(self, kind: type[K] | KindLike) -> Sequence[K]:
+    @overload
+    async def owned(self, kind: type[K]) -> ListOf[K]: ...
+    @overload
+    async def owned(self, kind: GroupVersionResource | str) -> ListOf[Unstructured]: ...
+    async def owned(self, kind: KindLike) -> Sequence[Object]:
         """List the objects of a kind that the reconciled object owns, from the cache.
 
         Raises:
@@ -164,7 +191,7 @@ class Context(Generic[T]):
             DeadlineError: If the cache does not catch up.
         """
         await self._flight.wait_visible()
-        return [] if self._object is None else cast("Sequence[K]", self._reader.owned(kind, self._object))
+        return [] if self._object is None else self._reader.owned(kind, self._object)
 
     # Writes.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from masthead._controller.context import Context as AsyncContext
 from masthead._meta.object import Object
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from masthead._controller.context import ListOf
     from masthead._controller.declarations import KindLike
     from masthead._controller.requests import Request
+    from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.model import Struct
+    from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import Condition, ConditionStatus
 
 __all__ = ["Context"]
@@ -76,7 +78,15 @@ class Context(ContextFacade[AsyncContext[T]], Generic[T]):
         """Why it runs, for logs: such as ``deployments.apps default/web changed``, or the error of the last attempt."""
         return self._async.reasons
 
-    def get(self, kind: type[K] | KindLike, name: str, namespace: str | None = None) -> K | None:
+    @overload
+    def get(self, kind: type[K], name: str, namespace: str | None = None) -> K | None: ...
+
+    @overload
+    def get(
+        self, kind: GroupVersionResource | str, name: str, namespace: str | None = None
+    ) -> Unstructured | None: ...
+
+    def get(self, kind: KindLike, name: str, namespace: str | None = None) -> Object | None:
         """Return an object from the cache, or None; never older than what this reconcile has written.
 
         Args:
@@ -90,13 +100,23 @@ class Context(ContextFacade[AsyncContext[T]], Generic[T]):
         """
         return self._portal.call(self._async.get(kind, name, namespace))
 
+    @overload
+    def list(
+        self, kind: type[K], *, namespace: str | None = None, label_selector: LabelSelection | None = None
+    ) -> ListOf[K]: ...
+
+    @overload
     def list(
         self,
-        kind: type[K] | KindLike,
+        kind: GroupVersionResource | str,
         *,
         namespace: str | None = None,
         label_selector: LabelSelection | None = None,
-    ) -> ListOf[K]:
+    ) -> ListOf[Unstructured]: ...
+
+    def list(
+        self, kind: KindLike, *, namespace: str | None = None, label_selector: LabelSelection | None = None
+    ) -> Sequence[Object]:
         """List objects from the cache; never older than what this reconcile has written.
 
         Args:
@@ -111,7 +131,13 @@ class Context(ContextFacade[AsyncContext[T]], Generic[T]):
         """
         return self._portal.call(self._async.list(kind, namespace=namespace, label_selector=label_selector))
 
-    def owned(self, kind: type[K] | KindLike) -> Sequence[K]:
+    @overload
+    def owned(self, kind: type[K]) -> ListOf[K]: ...
+
+    @overload
+    def owned(self, kind: GroupVersionResource | str) -> ListOf[Unstructured]: ...
+
+    def owned(self, kind: KindLike) -> Sequence[Object]:
         """List the objects of a kind that the reconciled object owns, from the cache.
 
         Raises:
