@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured as Unstructured
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead._sansio.sharding import ShardRanges as ShardRanges
+    from masthead._sansio.sharding import ShardSet as ShardSet
     from masthead._schema.extraction import extract as extract
     from masthead._schema.field import Field as Field
     from masthead._schema.managed_fields_upgrade import find_fields_owners as find_fields_owners
@@ -240,6 +242,8 @@ _HOMES = {
     "RunOverrides": "masthead._controller.options",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",
+    "ShardRanges": "masthead._sansio.sharding",
+    "ShardSet": "masthead._sansio.sharding",
     "Client": "masthead._sync.client",
     "Context": "masthead._sync.context",
     "retry_on": "masthead._sync.conflicts",

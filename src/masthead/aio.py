@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from masthead._rest.client import RestClient as RestClient
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
+    from masthead._sansio.sharding import ShardRanges as ShardRanges
+    from masthead._sansio.sharding import ShardSet as ShardSet
     from masthead._schema.extraction import extract as extract
     from masthead._schema.field import Field as Field
     from masthead._schema.managed_fields_upgrade import find_fields_owners as find_fields_owners
@@ -219,6 +221,8 @@ _HOMES = {
     "RestClient": "masthead._rest.client",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",
+    "ShardRanges": "masthead._sansio.sharding",
+    "ShardSet": "masthead._sansio.sharding",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

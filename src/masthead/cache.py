@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from masthead._sansio.changes import Delta as Delta
     from masthead._sansio.changes import DeltaType as DeltaType
     from masthead._sansio.changes import ReplacedAll as ReplacedAll
+    from masthead._sansio.changes import Reselected as Reselected
     from masthead._sansio.changes import SyncAll as SyncAll
 
 _HOMES = {
@@ -70,6 +71,7 @@ _HOMES = {
     "Delta": "masthead._sansio.changes",
     "DeltaType": "masthead._sansio.changes",
     "ReplacedAll": "masthead._sansio.changes",
+    "Reselected": "masthead._sansio.changes",
     "SyncAll": "masthead._sansio.changes",
 }
 

@@ -251,6 +251,24 @@ class ListWatch(Generic[T]):
         if self._gvr is not None:
             self._context.without_initial_events.add(self._gvr)
 
+    def with_shards(self, selector: str | None) -> ListWatch[T]:
+        """The same objects, of other shards.
+
+        Args:
+            selector: The shard selector; None for all shards.
+        """
+        made = ListWatch(
+            self._context,
+            replace(self._query, shard_selector=selector),
+            item=self._item,
+            resource=self._resource,
+            namespace=self._namespace,
+            find_target=self._find_target,
+            build_call=self._build_call,
+        )
+        made._gvr = self._gvr
+        return made
+
     async def target(self) -> ResourceTarget[T]:
         """Look the resource up, once.
 

@@ -29,6 +29,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from masthead._module import set_module
+from masthead._sansio.sharding import ShardRanges
 from masthead.errors import ClosedError, InvalidValueError
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Process",
     "Queue",
     "ReplacedAll",
+    "Reselected",
     "SyncAll",
 ]
 
@@ -107,12 +109,14 @@ class ReplacedAll(msgspec.Struct, Generic[V], frozen=True):
         version: The list's resource version.
         scope: What was listed: a namespace, or empty if there is only one scope.
         kept: Keys that are there too, but could not be read: what is known of them stays.
+        is_initial: Whether what comes with it counts as initial: something else is selected now.
     """
 
     items: dict[str, V]
     version: str
     scope: str = ""
     kept: frozenset[str] = frozenset()
+    is_initial: bool = False
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """Numbers instead of objects, for terminals."""
@@ -133,6 +137,19 @@ class SyncAll(msgspec.Struct, frozen=True):
 
 
 @set_module("masthead.cache")
+class Reselected(msgspec.Struct, frozen=True):
+    """Something else is selected: objects of other shards leave the store, and no handler is notified of that.
+
+    Attributes:
+        shards: What is selected.
+        scope: Where.
+    """
+
+    shards: ShardRanges
+    scope: str = ""
+
+
+@set_module("masthead.cache")
 class Bookmark(msgspec.Struct, frozen=True):
     """Nothing else has happened in a scope up to a version.
 
@@ -150,7 +167,7 @@ def _shown(change: Delta[V] | ReplacedAll[V]) -> str:
     return f"{type(change).__name__}({parts})"
 
 
-Change: TypeAlias = Delta[V] | ReplacedAll[V] | SyncAll | Bookmark
+Change: TypeAlias = Delta[V] | ReplacedAll[V] | SyncAll | Bookmark | Reselected
 
 Process: TypeAlias = Callable[[Sequence[Change[V]], bool], object]
 """Takes changes that are to be applied, in this order, and whether they belong to the initial state."""

@@ -406,6 +406,16 @@ class ListWatchMachine:
         self._any_will_do = True
         return self._become(self._anew())
 
+    def reselected(self, *, is_narrower: bool) -> Step:
+        """What is selected has changed, and the step was given up: what is next?
+
+        Args:
+            is_narrower: Whether the copy has all that is selected now, so that it can be followed from its version.
+        """
+        if is_narrower and self.phase is Phase.FOLLOWING and self._version not in _ANY:
+            return self._become(self._stream(self._version))
+        return self._become(self._anew())
+
     def closed(self, now: float) -> Step:
         """A stream ended in order.
 

@@ -117,9 +117,16 @@ class ShardRanges:
 
     def selects(self, obj: Object) -> bool:
         """Whether an object is selected."""
-        metadata = obj.metadata
-        return self.has_hash(
-            hash_value(metadata.uid) if self.by == "uid" else _hash_namespace(metadata.namespace)
+        return self.selects_metadata(obj.metadata.uid, obj.metadata.namespace)
+
+    def selects_metadata(self, uid: str, namespace: str) -> bool:
+        """Whether an object with this uid and namespace is selected."""
+        return self.has_hash(hash_value(uid) if self.by == "uid" else _hash_namespace(namespace))
+
+    def is_within(self, other: ShardRanges) -> bool:
+        """Whether others select everything that these do."""
+        return other.is_everything or (
+            self.by == other.by and ShardRanges((*self.ranges, *other.ranges), by=self.by) == other
         )
 
     def __str__(self) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._sansio.changes import Queue
     from masthead._sansio.deltafifo import KeyListerGetter
+    from masthead._sansio.sharding import ShardRanges, ShardSet
     from masthead._sansio.store import IndexFunc
     from masthead._sync.read_verbs import ReadVerbs
     from masthead.metrics import Metrics
@@ -278,6 +279,24 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             MutationError: naming the objects.
         """
         self._async.check_mutations()
+
+    def select_shards(self, shards: ShardSet | ShardRanges) -> None:
+        """Keep the objects of these shards from now on, in the place of those that were selected before.
+
+        Objects of other shards leave the copy without a notification: they still exist. Those that come are delivered as
+        adds with ``is_initial=True``. Of a server that does not select shards, all objects are received, and those of
+        other shards are dropped before they are kept. Before the start, nothing is waited for.
+
+        The other selectors stay as they are. Whoever shares the informer sees the change, too.
+
+        Args:
+            shards: The shards to keep.
+
+        Raises:
+            InvalidValueError: If the informer has a queue of its own.
+            ClosedError: If the informer has stopped, or stops before all objects are there.
+        """
+        self._portal.call(self._async.select_shards(shards))
 
     def run(self) -> None:
         """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.

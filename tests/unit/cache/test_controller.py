@@ -14,7 +14,7 @@ from masthead._cache.informer.controller import InformerController
 from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.store.store import Store
-from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, SyncAll
+from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
@@ -48,6 +48,8 @@ def _described(change: Change[Any]) -> str:
         return f"{change.type.value} {change.key}"
     if isinstance(change, ReplacedAll):
         return f"all of {','.join(change.items)}"
+    if isinstance(change, Reselected):
+        return "reselected"
     return "again" if isinstance(change, SyncAll) else f"at {change.version}"
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._client.listwatch import ListerWatcher
     from masthead._sansio.changes import Process, Queue
+    from masthead._sansio.sharding import ShardRanges
 
 __all__ = ["InformerController"]
 
@@ -63,6 +64,7 @@ class InformerController(Generic[T]):
         queue: Where changes wait, such as a `DeltaFIFO`; None to process them at once, in order.
         known: What was processed so far, if it is kept: with it, a server that comes back is verified.
         versions: The versions of a copy that exists already, by scope.
+        shards: The objects that are kept of what the sources send; None for all.
         is_due: Called before each resync: whether to do it.
         on_error: Called with each error, and the seconds until the next attempt; None to log it.
         on_processed: Called after changes were processed.
@@ -82,6 +84,7 @@ class InformerController(Generic[T]):
         queue: Queue[Stored] | None = None,
         known: KnownObjects | None = None,
         versions: Mapping[str, str] | None = None,
+        shards: ShardRanges | None = None,
         is_due: Callable[[float], bool] = lambda _: True,
         on_error: Callable[[Exception, float], object] | None = None,
         on_processed: Callable[[], object] = lambda: None,
@@ -103,7 +106,9 @@ class InformerController(Generic[T]):
         self._is_due = is_due
         self._has_run = False
         # One for all scopes, because they fill one store.
-        ingest = Ingest(storage or storage_for(options.hold, first.item), options.transform)
+        self._ingest = ingest = Ingest(
+            storage or storage_for(options.hold, first.item), options.transform, shards
+        )
         self._reflectors = [
             Reflector(
                 source,
@@ -133,6 +138,17 @@ class InformerController(Generic[T]):
     def statuses(self) -> Sequence[ReflectorStatus]:
         """How the reflectors are doing."""
         return [each.status for each in self._reflectors]
+
+    async def select_shards(self, shards: ShardRanges) -> None:
+        """Process the objects of other shards from now on, and wait until all of them have been.
+
+        What is not selected any more is to be forgotten at once, with a `Reselected`.
+        """
+        before, self._ingest.shards = self._ingest.shards, None if shards.is_everything else shards
+        is_narrower = before is None or shards.is_within(before)
+        selector = None if shards.is_everything else str(shards)
+        selected = [each.select_shards(selector, is_narrower=is_narrower) for each in self._reflectors]
+        await asyncio.gather(*selected)
 
     async def run(self) -> None:
         """List and watch until cancelled.

@@ -28,8 +28,10 @@ from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace, count_of
 from masthead._cache.store.lister import Lister
 from masthead._cache.store.storage import storage_for
+from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead._sansio.resync import ResyncSchedule
+from masthead._sansio.sharding import ShardRanges
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ if TYPE_CHECKING:
     from masthead._cache.informer.handlers import EventHandler
     from masthead._cache.informer.health import Health
     from masthead._cache.options import InformerOptions
+    from masthead._cache.reflector.foreign import Source
     from masthead._cache.store.storage import Stored
-    from masthead._client.listwatch import ListerWatcher, ListWatch
+    from masthead._client.listwatch import ListerWatcher
     from masthead._client.read_verbs import ReadVerbs
     from masthead._sansio.changes import Change
 
@@ -87,7 +90,8 @@ class InformerCore(Generic[T]):
         *,
         in_threads: bool,
     ) -> None:
-        self._sources = sources = sources_of(source, options)
+        sources = sources_of(source, options)
+        self._sources: Mapping[str, Source[T]] = sources
         first = next(iter(sources.values()))
         if options.queue is not None and len(sources) > 1:
             raise InvalidValueError(
@@ -116,6 +120,7 @@ class InformerCore(Generic[T]):
         self.transform = options.transform
         self.on_error: Callable[[Exception], object] | None = None
         self.versions: Mapping[str, str] = {}
+        self._shards = _static_shards(options.shard_selector)
         self._registrations: dict[Registration, None] = {}
         self._leaving: dict[Registration, None] = {}  # removed, and perhaps still being called
         self._count = 0
@@ -188,6 +193,23 @@ class InformerCore(Generic[T]):
 
     # The pipeline
 
+    async def select_shards(self, shards: ShardRanges) -> None:
+        """Keep the objects of other shards from now on, and wait until all of them are there.
+
+        Raises:
+            InvalidValueError: If the informer has a queue of its own.
+        """
+        if self._options.queue is not None:
+            raise InvalidValueError("an informer with a queue cannot select other shards; leave out queue")
+        selector = None if shards.is_everything else str(shards)
+        self._sources = {
+            scope: each.with_shards(selector) if isinstance(each, ListWatch) else each
+            for scope, each in self._sources.items()
+        }
+        self._shards = None if shards.is_everything else shards
+        if self._controller is not None:
+            await self._controller.select_shards(shards)
+
     def start(self) -> InformerController[T]:
         """Connect the reflectors to the store, and start the handlers, on the running event loop."""
         loop = asyncio.get_running_loop()
@@ -206,6 +228,7 @@ class InformerCore(Generic[T]):
                 queue=options.queue(self.processor.store) if options.queue is not None else None,
                 known=self.processor,
                 versions=self.versions,
+                shards=self._shards,
                 is_due=self._is_due,
                 on_error=self._report_error if self.on_error is not None else None,
                 on_processed=self._after_processing,
@@ -306,3 +329,12 @@ class InformerCore(Generic[T]):
             handler_failures={each.name: each.failures for each in self.registrations},
             clock=loop.time if loop is not None else lambda: 0.0,
         )
+
+
+def _static_shards(selector: str | None) -> ShardRanges | None:
+    """The shards of a selector that a caller has given.
+
+    Raises:
+        SelectorError: If it is invalid.
+    """
+    return ShardRanges.parse(selector) if selector else None

@@ -39,6 +39,8 @@ class Health:
             the store has the last state that could be read, if there was one.
         pending: How many notifications wait for each handler, by its name.
         handler_failures: How often each handler has raised, by its name.
+        other_shards: How many objects the server has sent that belong to shards which are not selected: they are dropped.
+            More than a few mean that it does not select shards.
     """
 
     state: str
@@ -55,6 +57,7 @@ class Health:
     broken: Mapping[str, str]
     pending: Mapping[str, int]
     handler_failures: Mapping[str, int]
+    other_shards: int = 0
 
     @property
     def is_healthy(self) -> bool:
@@ -109,6 +112,7 @@ def health_of(
         broken=broken,
         pending=pending,
         handler_failures=handler_failures,
+        other_shards=sum(status.other_shards for status in statuses),
     )
 
 

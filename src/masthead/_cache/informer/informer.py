@@ -40,6 +40,7 @@ from masthead._meta.v1 import PartialObjectMetadata
 from masthead._module import set_module
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.buffer import LIMIT
+from masthead._sansio.sharding import ShardSet
 from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, DeadlineError, InformerStateError, InvalidValueError, MutationError
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from masthead._client.read_verbs import ReadVerbs
     from masthead._sansio.changes import Queue
     from masthead._sansio.deltafifo import KeyListerGetter
+    from masthead._sansio.sharding import ShardRanges
     from masthead._sansio.store import IndexFunc
     from masthead.metrics import Metrics
 
@@ -373,6 +375,36 @@ class SharedInformer(Generic[T]):
             MutationError: naming the objects.
         """
         self._core.check_mutations()
+
+    async def select_shards(self, shards: ShardSet | ShardRanges) -> None:
+        """Keep the objects of these shards from now on, in the place of those that were selected before.
+
+        Objects of other shards leave the copy without a notification: they still exist. Those that come are delivered as
+        adds with ``is_initial=True``. Of a server that does not select shards, all objects are received, and those of
+        other shards are dropped before they are kept. Before the start, nothing is waited for.
+
+        The other selectors stay as they are. Whoever shares the informer sees the change, too.
+
+        Args:
+            shards: The shards to keep.
+
+        Raises:
+            InvalidValueError: If the informer has a queue of its own.
+            ClosedError: If the informer has stopped, or stops before all objects are there.
+        """
+        self._check_not_stopped("select shards")
+        ranges = shards.ranges if isinstance(shards, ShardSet) else shards
+        selection = asyncio.get_running_loop().create_task(self._core.select_shards(ranges))
+        stopped = asyncio.get_running_loop().create_task(self._stopped.wait())
+        try:
+            await asyncio.wait({selection, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if selection.done():
+                selection.result()
+            else:
+                self._check_not_stopped("select shards")
+        finally:
+            for task in (selection, stopped):
+                task.cancel()
 
     # Life cycle.
 

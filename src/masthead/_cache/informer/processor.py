@@ -17,7 +17,7 @@ from masthead._cache.informer.delta_processor import DeltaProcessor
 from masthead._cache.reflector.server_identity import Sample
 from masthead._meta.object import Object
 from masthead._sansio.buffer import Notification, NotificationType
-from masthead._sansio.changes import ReplacedAll, SyncAll
+from masthead._sansio.changes import ReplacedAll, Reselected, SyncAll
 from masthead._sansio.store import IndexedStore, in_slices
 from masthead._sansio.versions import magnitude
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from masthead._cache.informer.dispatcher import ProcessorListener
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.changes import Bookmark, Change, Delta
+    from masthead._sansio.sharding import ShardRanges
     from masthead._sansio.store import IndexFunc
 
 __all__ = ["SharedProcessor"]
@@ -39,6 +40,8 @@ _RECENT: Final = 16
 """So many of the objects that changed last are remembered."""
 _PUSHED: Final = 1000
 """So many notifications are pushed before others get their turn."""
+_DESELECTED: Final = 1000
+"""So many objects are hashed before others get their turn."""
 _SPREAD: Final = 32
 """So many others are looked at for a sample."""
 
@@ -95,6 +98,8 @@ class SharedProcessor(Generic[T]):
             return self._replace(first, is_initial)
         if isinstance(first, SyncAll):
             return self._resync()
+        if isinstance(first, Reselected):
+            return self._deselect(first.shards, first.scope)
         notifications: list[Notification[Stored]] = []
         pushed = 0
         with self.gate:
@@ -135,6 +140,16 @@ class SharedProcessor(Generic[T]):
                 listener.push(part)
             if self._detects_mutations:
                 self._look_at(part)
+            yield
+
+    def _deselect(self, shards: ShardRanges, scope: str) -> Iterator[None]:
+        """Forget the objects of other shards. They still exist, so no handler is notified."""
+        uid = self._storage.uid
+        for part in in_slices(self.stored(scope).items(), _DESELECTED):
+            with self.gate:
+                for key, stored in part:
+                    if not shards.selects_metadata(uid(stored), key.rpartition("/")[0]):
+                        self.store.remove(key, scope=scope)
             yield
 
     def _resync(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, SyncAll
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -80,9 +80,13 @@ class DirectSink(Generic[V]):
     async def emit(self, changes: Sequence[Change[V]]) -> None:
         """Process changes."""
         async with self._lock:
-            scopes = {each.scope for each in changes if isinstance(each, ReplacedAll)}
+            states = [each for each in changes if isinstance(each, ReplacedAll)]
+            scopes = {each.scope for each in states}
+            is_initial = not scopes.isdisjoint(self._pending_scopes) or any(
+                each.is_initial for each in states
+            )
             try:
-                result = self._process(changes, not scopes.isdisjoint(self._pending_scopes))
+                result = self._process(changes, is_initial)
                 if isinstance(result, Iterator):
                     for _ in cast("Iterator[object]", result):
                         await asyncio.sleep(0)
@@ -160,6 +164,10 @@ class QueueSink(Generic[V]):
             queue.bookmark(change.version, scope=change.scope)
         elif isinstance(change, SyncAll):
             queue.resync()
+        elif isinstance(change, Reselected):
+            raise InvalidValueError(
+                "a queue of changes cannot forget the objects of other shards", value=queue
+            )
         else:
             self._write_delta(change)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._cache.store.transforms import Transform
+    from masthead._sansio.sharding import ShardRanges
 
 __all__ = ["Ingest", "UndecodableError", "key_in"]
 
@@ -44,13 +45,24 @@ class Ingest(Generic[T]):
 
     Attributes:
         transform: Applied to each object first; None for nothing.
+        shards: The objects that are stored; None for all.
     """
 
-    __slots__ = ("_storage", "transform")
+    __slots__ = ("_storage", "shards", "transform")
 
-    def __init__(self, storage: ObjectStorage[T], transform: Transform[T] | None = None) -> None:
+    def __init__(
+        self,
+        storage: ObjectStorage[T],
+        transform: Transform[T] | None = None,
+        shards: ShardRanges | None = None,
+    ) -> None:
         self._storage = storage
         self.transform = transform
+        self.shards = shards
+
+    def selects(self, obj: T) -> bool:
+        """Whether an object is to be stored. A server that does not know of shards sends all objects."""
+        return self.shards is None or self.shards.selects(obj)
 
     def take(self, obj: T) -> tuple[str, Stored]:
         """The key of an object, and what is kept of it.

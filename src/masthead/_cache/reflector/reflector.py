@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest, UndecodableError, key_in
+from masthead._cache.reflector.interrupt import WaitInterruptedError
 from masthead._cache.reflector.metrics import DISABLED
 from masthead._cache.reflector.server_identity import is_same_server
+from masthead._cache.reflector.shard_selection import ShardSelection
 from masthead._cache.reflector.snapshot_builder import SnapshotBuilder
 from masthead._cache.reflector.sources import log_label
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
-from masthead._client.listwatch import ListWatchOptions, failure_of
+from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected
 from masthead._sansio.listwatch import (
     LASTING,
     Fail,
@@ -67,6 +69,8 @@ _AT_ONCE: Final = 250
 """How many objects are taken before others get their turn."""
 _PUNCTUAL: Final = 0.1
 """A timer that goes off later than this says that our own loop stood still."""
+_TOO_LONG: Final = frozenset({414, 431})
+"""The codes of a URL, or of headers, that somebody on the way finds too long."""
 _DELTA_TYPES: Final = {
     "ADDED": DeltaType.ADDED,
     "MODIFIED": DeltaType.UPDATED,
@@ -132,6 +136,8 @@ class Reflector(Generic[T]):
         self._has_followed = False
         self._is_refused = False
         self._builder = SnapshotBuilder()
+        self._selection = ShardSelection()
+        self._interrupt = self._selection.interrupt
         self._metrics = metrics
         self._changes: list[Change[Stored]] = []
         self._clock: Callable[[], float] = _no_clock
@@ -146,6 +152,20 @@ class Reflector(Generic[T]):
     def version(self) -> str:
         """The resource version up to which everything has been emitted."""
         return self._machine.version
+
+    def select_shards(self, selector: str | None, *, is_narrower: bool) -> asyncio.Future[None]:
+        """Ask the server for other shards.
+
+        Args:
+            selector: The shard selector; None for all.
+            is_narrower: Whether it selects nothing that was not selected before, so that no new state is needed.
+
+        Returns:
+            Done when all that is selected has been emitted.
+        """
+        if isinstance(self._source, ListWatch):
+            self._source = self._source.with_shards(selector)
+        return self._selection.change(is_narrower=is_narrower)
 
     async def run(self) -> None:
         """Mirror until cancelled.
@@ -164,10 +184,11 @@ class Reflector(Generic[T]):
         status = self.status
         status.phase = self._machine.phase
         status.is_waiting = step.after > 0
-        await asyncio.sleep(step.after)
-        status.is_waiting = False
-        self._machine.begin(self._clock())
         try:
+            async with self._interrupt:
+                await asyncio.sleep(step.after)
+            status.is_waiting = False
+            self._machine.begin(self._clock())
             if isinstance(step, List | Stream) and step.restarts:
                 self._restart()
             if isinstance(step, List):
@@ -178,6 +199,8 @@ class Reflector(Generic[T]):
             return await self._verify(step)
         except ClosedError:
             raise
+        except WaitInterruptedError:
+            return await self._reselect()
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
@@ -186,6 +209,15 @@ class Reflector(Generic[T]):
         # A source may be the caller's; a fault in it must not end the list-watch.
         except Exception as error:  # noqa: BLE001
             return self._after(error)
+
+    async def _reselect(self) -> Step:
+        """Go on with what is selected now."""
+        is_narrower = self._selection.begin()
+        if self._ingest.shards is not None:
+            await self._sink.emit((Reselected(self._ingest.shards, self._scope),))
+        if not self._selection.awaits_state:
+            self._selection.complete()
+        return self._machine.reselected(is_narrower=is_narrower)
 
     def _restart(self) -> None:
         """What was builder so far is void."""
@@ -198,6 +230,8 @@ class Reflector(Generic[T]):
         """Something failed: what next?"""
         was = self._machine.phase
         failure = failure_of(error)
+        if self._refuses_shards(error):
+            return self._machine.reselected(is_narrower=True)
         step = self._machine.failed(self._clock(), failure)
         if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
             # The server does not seem to know of initial events. It is listed, and nothing is wrong.
@@ -221,6 +255,19 @@ class Reflector(Generic[T]):
             is_dropped = was is Phase.FOLLOWING and isinstance(error, TransportError) and status.failures <= 1
             self._log_error(error, step.after, logging.INFO if is_dropped else logging.WARNING)
         return step
+
+    def _refuses_shards(self, error: Exception) -> bool:
+        """Whether the server does not accept the shard selector; then all objects are requested, and filtered here."""
+        source = self._source
+        if not isinstance(source, ListWatch) or "shardSelector" not in source.selectors:
+            return False
+        is_refused = isinstance(error, StatusError) and (
+            error.code in _TOO_LONG or "shard selector" in error.message
+        )
+        if is_refused:
+            _log.warning("%s: all shards are requested, because of this: %s", self._label, error)
+            self._source = source.with_shards(None)
+        return is_refused
 
     def _report_error(
         self, on_error: Callable[[Exception, float], object], error: Exception, after: float
@@ -261,7 +308,8 @@ class Reflector(Generic[T]):
             limit=step.limit,
             continue_=step.token,
         )
-        page = await self._source.list_page(options, self._collect_broken)
+        async with self._interrupt:
+            page = await self._source.list_page(options, self._collect_broken)
         if not page.metadata.resource_version:
             raise ProtocolError(f"the list of {self._source.resource} has no version to watch from")
         version, token, items = page.metadata.resource_version, page.metadata.continue_, page.items
@@ -284,6 +332,9 @@ class Reflector(Generic[T]):
         return following
 
     def _collect(self, obj: T) -> None:
+        if not self._ingest.selects(obj):
+            self._note_other_shard()
+            return
         try:
             key, stored = self._ingest.take(obj)
         except UndecodableError as error:
@@ -305,10 +356,13 @@ class Reflector(Generic[T]):
         builder, self._builder = self._builder, SnapshotBuilder()
         for _ in self._ingest.repack(builder.items):
             await asyncio.sleep(0)
+        # A state of another selection must not come after the change of the selection.
+        self._interrupt.check()
         # Before the store reaches the version: a snapshot of it must not claim objects that it lacks.
         self._undecodable.replace(builder.broken)
         kept = frozenset(builder.broken) - builder.items.keys()
-        await self._sink.emit((ReplacedAll(builder.items, version, self._scope, kept),))
+        is_initial = self._selection.awaits_state
+        await self._sink.emit((ReplacedAll(builder.items, version, self._scope, kept, is_initial),))
         return builder
 
     def _complete(self, builder: SnapshotBuilder) -> None:
@@ -318,6 +372,7 @@ class Reflector(Generic[T]):
         self._undecodable.log_new()
         self._metrics.listed(self._clock() - builder.began, len(builder.items))
         self._measure()
+        self._selection.complete()
 
     async def _publish(self) -> None:
         """Emit the changes of a batch."""
@@ -349,7 +404,9 @@ class Reflector(Generic[T]):
         try:
             async with patience:
                 self._set(patience)
-                async with contextlib.aclosing(await self._source.open_watch(options)) as stream:
+                async with self._interrupt:
+                    opened = await self._source.open_watch(options)
+                async with contextlib.aclosing(opened) as stream:
                     await self._follow(stream, patience)
         except DeadlineError:  # a connection that died says nothing about what the server knows
             raise
@@ -371,7 +428,7 @@ class Reflector(Generic[T]):
         unread = 0
         timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
         try:
-            async for events in stream:
+            while (events := await self._next_events(stream)) is not None:
                 for start in range(0, len(events), _AT_ONCE):
                     few = events[start : start + _AT_ONCE]
                     await self._take_all(few, patience)
@@ -383,6 +440,16 @@ class Reflector(Generic[T]):
                         await asyncio.sleep(0)
         finally:
             timer.cancel()
+
+    async def _next_events(
+        self, stream: AsyncIterator[Sequence[WatchEvent[T]]]
+    ) -> Sequence[WatchEvent[T]] | None:
+        """Wait for events; None at the end of the stream."""
+        try:
+            async with self._interrupt:
+                return await anext(stream)
+        except StopAsyncIteration:
+            return None
 
     def _note_lasting(self) -> None:
         """The stream has been open for long, which is a sign of health, though nothing need have come."""
@@ -456,6 +523,9 @@ class Reflector(Generic[T]):
         if kind == "BOOKMARK":
             self._bookmark(version)
             return
+        if not self._ingest.selects(obj):
+            self._drop(obj, version)
+            return
         self.status.event = self._clock()
         try:
             key, stored = self._ingest.take(obj)
@@ -466,6 +536,27 @@ class Reflector(Generic[T]):
             # An earlier version may have been put aside; this one can be decoded.
             self._undecodable.discard(key)
         self._changes.append(Delta(_DELTA_TYPES[kind], key, stored, version))
+
+    def _drop(self, obj: T, version: str) -> None:
+        """A change of an object that is not selected."""
+        self._note_other_shard()
+        if self._known is not None and self._known.has(obj.key) and self._ingest.shards is not None:
+            # One of its name is, and must be gone: its deletion was not reported.
+            self._changes.append(Delta(DeltaType.DELETED, obj.key, None, version, final_state_known=False))
+        else:
+            self._bookmark(version)
+
+    def _note_other_shard(self) -> None:
+        # What was sent for an earlier selection is no surprise.
+        if self._interrupt.is_set:
+            return
+        if not self.status.other_shards:
+            _log.info(
+                "%s: the server sends objects of other shards, which are dropped here; it may not have the feature gate "
+                "ShardedListAndWatch",
+                self._label,
+            )
+        self.status.other_shards += 1
 
     def _bookmark(self, version: str) -> None:
         """Nothing has changed up to a version; unless it is older than where the machine resumes."""
@@ -494,9 +585,10 @@ class Reflector(Generic[T]):
         self._bookmark(version)
 
     async def _verify(self, step: VerifyServer) -> Step:
-        is_same = self._known is None or await is_same_server(
-            self._source, self._known.samples(self._scope), step.version
-        )
+        async with self._interrupt:
+            is_same = self._known is None or await is_same_server(
+                self._source, self._known.samples(self._scope), step.version
+            )
         # That it is there says nothing about what has changed: neither is the copy any fresher, nor all well again.
         if not is_same:
             _log.info("%s: cannot verify that this is the same server; relisting", self._label)

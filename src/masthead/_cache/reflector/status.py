@@ -27,6 +27,7 @@ class ReflectorStatus:
         relists: How often a full state was asked for, though there was one.
         reconnects: How often a watch went on from where another had ended.
         broken: Keys of objects that cannot be used, and why.
+        other_shards: How many objects of shards came that are not selected, and were dropped.
     """
 
     phase: Phase = Phase.STREAMING
@@ -39,6 +40,7 @@ class ReflectorStatus:
     relists: int = 0
     reconnects: int = 0
     broken: dict[str, str] = field(default_factory=dict[str, str])
+    other_shards: int = 0
 
     @property
     def state(self) -> str:

@@ -1,0 +1,116 @@
+"""The sharding protocol in random scenarios: no two replicas work on one slot, and in the end every slot is worked on.
+
+``MASTHEAD_SHARD_SCENARIOS=5000`` runs more of them, and ``MASTHEAD_SHARD_SEED=17`` one alone. Replicas that break a rule of
+the protocol are found out, each by itself: so the scenarios can fail.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.unit.sansio.shard_simulator import TIMING, Rules, SafetyError, World
+
+from masthead._sansio.leases import LeaseTiming
+from masthead._sansio.shard_machine import ShardMachine
+
+if TYPE_CHECKING:
+    from masthead._sansio.shard_table import GroupView, MemberLease, Plan, ShardTable
+
+SEED = int(os.environ.get("MASTHEAD_SHARD_SEED", "-1"))
+SCENARIOS = int(os.environ.get("MASTHEAD_SHARD_SCENARIOS", "60"))
+SEEDS = range(SCENARIOS) if SEED < 0 else [SEED]
+CHUNK = 20
+
+
+@pytest.mark.parametrize("first", SEEDS[::CHUNK])
+def test_no_two_replicas_work_on_one_slot_and_each_slot_is_worked_on_in_the_end(first: int) -> None:
+    for seed in range(first, min(first + CHUNK, SEEDS[-1] + 1)):
+        try:
+            World(seed).run()
+        except AssertionError as error:
+            raise AssertionError(f"{error}; again with MASTHEAD_SHARD_SEED={seed}") from error
+
+
+class ClaimsBeforeAcknowledgement(ShardMachine):
+    """Works on what it has claimed before the write was acknowledged."""
+
+    def observe(self, view: GroupView, now: float) -> Plan:
+        plan = super().observe(view, now)
+        if plan.write is not None:
+            self._owned |= plan.write.claims
+        return plan
+
+
+class TakesExpiredTermsForOver(ShardMachine):
+    """Takes slots from a lease that has expired, without ending it first."""
+
+    def _is_over(self, token: str, table: ShardTable, now: float) -> bool:
+        leases = {each.token: each for each in self._view.leases}
+        expired = token in leases and self._is_expired(leases[token], now)
+        return expired or super()._is_over(token, table, now)
+
+
+class TakesAbsentTermsForOver(ShardMachine):
+    """Does not wait after a lease was deleted."""
+
+    def _is_over(self, token: str, table: ShardTable, now: float) -> bool:
+        uids = {each.uid for each in self._view.leases}
+        return token.rpartition(":")[0] not in uids or super()._is_over(token, table, now)
+
+
+class FencesTooEarly(ShardMachine):
+    """Ends leases before their duration is over."""
+
+    def _is_expired(self, lease: MemberLease, now: float) -> bool:
+        return super()._is_expired(lease, now + 0.4 * TIMING.lease_duration)
+
+
+class TakesAnything(ShardMachine):
+    """Takes slots from members that are alive."""
+
+    def _is_over(self, token: str, table: ShardTable, now: float) -> bool:
+        del table, now
+        return token != self._token
+
+
+class CreatesTheTableAtOnce(ShardMachine):
+    """Does not wait after the table was deleted."""
+
+    def _readable(self, now: float) -> ShardTable | None:
+        return super()._readable(now + TIMING.lease_duration) or super()._readable(now + 100)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(machine=ClaimsBeforeAcknowledgement),
+        Rules(machine=TakesExpiredTermsForOver, troubles=("nap", "join"), slowness=1.0),
+        Rules(machine=TakesAbsentTermsForOver, troubles=("sabotage", "cut")),
+        Rules(machine=FencesTooEarly, troubles=("cut", "pause")),
+        Rules(machine=TakesAnything),
+        Rules(machine=CreatesTheTableAtOnce, troubles=("cut", "join", "delete table")),
+        Rules(drains=False, troubles=("join", "leave", "nothing")),
+        Rules(stops=False),
+        Rules(honours_conditions=False, troubles=("cut", "crash"), slowness=3.0),
+        Rules(counts_from_response=True, troubles=("cut", "nothing"), slowness=2.0),
+        Rules(looks_at_table=False, troubles=("blind", "join", "delete table")),
+        Rules(timing=LeaseTiming(14.9, 14.8, 2.0), troubles=("cut",)),
+    ],
+    ids=lambda rules: _name(rules),
+)
+def test_a_replica_that_breaks_a_rule_is_found_out(rules: Rules) -> None:
+    for seed in range(2_000):
+        try:
+            World(seed, rules).run()
+        except SafetyError:
+            return
+        except AssertionError:  # it has not come to rest, which is no surprise
+            continue
+    pytest.fail("nothing was found")
+
+
+def _name(rules: Rules) -> str:
+    changed = [name for name, value in vars(rules).items() if value != vars(Rules())[name]]
+    return rules.machine.__name__ if "machine" in changed else " ".join(changed)
