@@ -99,12 +99,11 @@ async def test_an_informer_keeps_the_objects_of_its_shard(gate: bool, watch_list
             await informer.wait_synced()
             assert kept(informer) == await here.names(mine)
 
-            for number in range(12, 20):
-                last = await here.maps.create(ConfigMap.new(f"map-{number}"))
+            made = [await here.maps.create(ConfigMap.new(f"map-{number}")) for number in range(12, 20)]
             for number in range(0, 12, 2):
                 await here.maps.delete(f"map-{number}")
             await here.server.quiesce()
-            await informer.wait_for(last, timeout=120)
+            await informer.wait_for(made[-1], timeout=120)
             await asyncio.sleep(1)
 
             assert 0 < len(kept(informer)) < 14
