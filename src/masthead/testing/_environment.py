@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 from masthead._client.client import Client
 from masthead._config.loader import from_kubeconfig
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
+    from masthead._server.runner import ServerRunner
     from masthead._server.server import Server
     from masthead.testing._clusters import ClusterView
     from masthead.testing._writes import Write
@@ -120,6 +122,7 @@ class Environment:
         self._server: Server | None = None
         self._client: Client | None = None
         self._cluster: ClusterView | None = None
+        self._runner: ServerRunner | None = None
 
     # What there is.
 
@@ -195,22 +198,58 @@ class Environment:
     async def _open(self) -> None:
         config = self._config
         if config is None:
-            import masthead.server
-
             clock = LoopClock()
             self._clock = clock.now
             self._shift = clock.shift
-            options: dict[str, Any] = {"clock": clock, "bootstrap": False, **self._server_options}
-            self._server = await self._stack.enter_async_context(masthead.server.run(**options))
-            config = from_kubeconfig(self._server.kubeconfig())
+            self._server_options = {"clock": clock, "bootstrap": False, **self._server_options}
+            self._stack.push_async_callback(self._stop_server)
+            config = from_kubeconfig((await self._start_server()).kubeconfig())
         self._client = Client(config, user_agent=_USER_AGENT, field_manager=_USER_AGENT)
         self._stack.push_async_callback(self._client.close)
-        self._cluster = RemoteCluster(self._client) if self._server is None else EmbeddedCluster(self._server)
+        if self._cluster is None:
+            self._cluster = RemoteCluster(self._client)
         given = [*map(_definition_of, self._crds), *self._objects]
         if given:
             await self._client.apply_manifests(given, force=True)
         for manager in self._managers:
             await self.start(manager)
+
+    async def _start_server(self) -> Server:
+        import masthead.server
+
+        runner = masthead.server.run(**cast("Any", self._server_options))
+        server = self._server = await runner.__aenter__()
+        self._runner = runner
+        self._cluster = EmbeddedCluster(server)
+        return server
+
+    async def _stop_server(self) -> None:
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            await runner.__aexit__(None, None, None)
+
+    async def stop_server(self) -> None:
+        """Stop the embedded server: connections break, and no request is answered until `start_server`.
+
+        Raises:
+            RuntimeError: If there is no embedded server, or its objects would be lost.
+        """
+        server = self.server
+        if "data" not in self._server_options:
+            raise RuntimeError(
+                "the server's objects would be lost: keep them, with server_options={'data': path}"
+            )
+        self._server_options |= {"port": urlsplit(server.url).port, "token": server.token}
+        await self._stop_server()
+
+    async def start_server(self) -> None:
+        """Start the embedded server again, at the same address, with its objects; without its faults.
+
+        Raises:
+            ConfigError: If another program listens there by now.
+        """
+        if self._runner is None:
+            await self._start_server()
 
     async def _close(self) -> None:
         try:
@@ -318,7 +357,7 @@ class Environment:
         leaders: set[str] = set()
         for replica in self._replicas:
             replica.check()
-            if not replica.is_running:
+            if not replica.is_running or replica.is_paused:
                 continue
             runtime = replica.runtime
             election = runtime.options.leader_election_id if runtime.options.leader_election else ""

@@ -9,6 +9,7 @@ from masthead._cache.factory.selection import Selection, wanted
 from masthead._controller.cache_reader import informer_of
 from masthead._module import set_module
 from masthead.testing._writes import RecordingTransport
+from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -57,6 +58,7 @@ class Replica:
         self._ready = asyncio.Event()
         self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._is_paused = False
 
     @property
     def runtime(self) -> ManagerRuntime:
@@ -100,6 +102,8 @@ class Replica:
         Raises:
             Exception: Whatever ended it before.
         """
+        if self._is_paused:
+            self.resume()
         self._leave.set()
         if self._task is not None:
             await self._task
@@ -107,11 +111,44 @@ class Replica:
     async def crash(self) -> None:
         """Kill it: from now on it sends nothing, and nothing is finished or released."""
         self._transport.sever()
+        if self._is_paused:
+            self.resume()
         if self._runtime is not None:
             self._runtime.abort()
         self._leave.set()
         if self._task is not None:
             await asyncio.wait({self._task})
+
+    def pause(self) -> None:
+        """Let nothing of it run until `resume`, as if its machine were suspended; in virtual time only.
+
+        Threads go on until they call the client. Timers that expire meanwhile run late.
+
+        Raises:
+            RuntimeError: If time is real.
+        """
+        self._virtual_loop().freeze(self)
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Let it go on: it does not know yet that time has passed.
+
+        Raises:
+            RuntimeError: If time is real.
+        """
+        self._virtual_loop().thaw(self)
+        self._is_paused = False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it is paused."""
+        return self._is_paused
+
+    def _virtual_loop(self) -> VirtualLoop:
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, VirtualLoop):
+            raise RuntimeError("a replica can be paused in virtual time only")  # noqa: TRY004 - it is about time
+        return loop
 
     def check(self) -> None:
         """See whether it still runs, or was stopped by the test.
@@ -160,6 +197,7 @@ class Replica:
         }
 
     async def _run(self) -> None:
+        process.set(self)
         try:
             async with self.manager.running(self.client, clock=self._clock, **self._overrides) as runtime:
                 self._runtime = runtime

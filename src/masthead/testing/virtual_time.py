@@ -20,17 +20,21 @@ import asyncio
 import functools
 import selectors
 import threading
+from collections import deque
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
     from concurrent.futures import Executor
+    from contextvars import Context
     from typing import TypeVarTuple
 
     Ts = TypeVarTuple("Ts")
 
-__all__ = ["LoopClock", "VirtualLoop", "in_virtual_time", "now", "run"]
+__all__ = ["LoopClock", "VirtualLoop", "in_virtual_time", "now", "process", "run"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,6 +110,36 @@ def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
         idler.set_result(is_idle)
 
 
+process: Final[ContextVar[object]] = ContextVar("masthead.testing.process", default=None)
+"""What a task belongs to, so that all tasks that it starts can be frozen with it; see `VirtualLoop.freeze`."""
+
+
+class _ReadyQueue(deque[asyncio.Handle]):
+    """The callbacks that are ready. Those of a frozen process are set aside.
+
+    Attributes:
+        frozen: The frozen processes, and their callbacks.
+    """
+
+    def __init__(self, handles: Iterable[asyncio.Handle] = ()) -> None:
+        super().__init__(handles)
+        self.frozen: dict[object, list[asyncio.Handle]] = {}
+        # The loop skips what is cancelled.
+        self._nothing = cast("asyncio.Handle", SimpleNamespace(_cancelled=True))
+
+    def popleft(self) -> asyncio.Handle:
+        handle = super().popleft()
+        if self.frozen and (set_aside := self.frozen.get(_process_of(handle))) is not None:
+            set_aside.append(handle)
+            return self._nothing
+        return handle
+
+
+def _process_of(handle: asyncio.Handle | None) -> object:
+    context: Context | None = getattr(handle, "_context", None)
+    return None if context is None else context.get(process)
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop whose clock starts at 0, and jumps to the next timer."""
 
@@ -114,6 +148,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._impatient = _VirtualSelector()
         super().__init__(self._impatient)
+        self._ready = _ReadyQueue()
+        self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
         # The default is a nanosecond, which a float cannot represent after a few weeks of virtual time.
         self._clock_resolution = _RESOLUTION
 
@@ -160,6 +196,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def release(self) -> None:
         """End a `hold`."""
         self._impatient.at_work -= 1
+
+    def freeze(self, frozen: object) -> None:
+        """Let nothing of a process run until `thaw`, as if its machine were suspended. Time goes on for the others.
+
+        Args:
+            frozen: The value of `process` in the context of its tasks.
+        """
+        self._ready.frozen.setdefault(frozen, [])
+        sockets = [
+            key
+            for key in self._impatient.get_map().values()
+            if any(_process_of(h) is frozen for h in key.data or ())
+        ]
+        for key in sockets:
+            self._impatient.unregister(key.fileobj)
+        self._unplugged[frozen] = sockets
+
+    def thaw(self, frozen: object) -> None:
+        """Let a process go on: whatever has become due meanwhile runs now."""
+        for key in self._unplugged.pop(frozen, ()):
+            self._impatient.register(key.fileobj, key.events, key.data)
+        self._ready.extend(self._ready.frozen.pop(frozen, ()))
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts

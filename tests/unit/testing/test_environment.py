@@ -16,6 +16,7 @@ from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 WIDGETS = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -306,6 +307,41 @@ async def test_a_stop_finishes_what_is_in_flight() -> None:
         await env.advance(5)
         await env.replicas[0].stop()
         assert (now(), env.writes) == (10, ["apply secrets default/a"])
+
+
+@in_virtual_time
+async def test_another_replica_leads_while_the_leader_is_paused() -> None:
+    app = copies(leader_election="copies")
+    async with Environment(app, app, leader_election_namespace="default") as env:
+        await env.settle()
+        first, second = env.replicas
+        first.pause()
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.settle()
+        assert second.is_leading
+        assert [(each, each.replica) for each in env.writes] == [("apply configmaps default/a", second.name)]
+        first.resume()
+        await env.settle()
+        assert (first.is_leading, second.is_leading) == (False, True)
+
+
+@in_virtual_time
+async def test_a_server_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    async with Environment(copies(), server_options={"data": tmp_path / "objects"}) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("a"))
+        await env.stop_server()
+        await env.advance(60)
+        await env.start_server()
+        await env.client.core_v1.secrets("default").create(Secret.new("b"))
+        await env.settle()
+        assert {"apply configmaps default/a", "apply configmaps default/b"} <= set(env.writes)
+
+
+@in_virtual_time
+async def test_a_server_whose_objects_would_be_lost_is_not_stopped() -> None:
+    async with Environment() as env:
+        with pytest.raises(RuntimeError, match="the server's objects would be lost"):
+            await env.stop_server()
 
 
 @in_virtual_time

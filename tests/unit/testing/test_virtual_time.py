@@ -12,7 +12,7 @@ import masthead.aio
 import masthead.server
 from masthead.config import Config
 from masthead.errors import ProtocolError
-from masthead.testing.virtual_time import LoopClock, VirtualLoop, in_virtual_time, now, run
+from masthead.testing.virtual_time import LoopClock, VirtualLoop, in_virtual_time, now, process, run
 
 
 async def virtual_loop() -> VirtualLoop:
@@ -174,3 +174,69 @@ async def test_threads_can_read_the_clock_of_the_loop() -> None:
     clock.now()
     await asyncio.sleep(5)
     assert await asyncio.to_thread(clock.now) == clock.now()
+
+
+@in_virtual_time
+async def test_a_frozen_process_does_nothing_until_it_is_thawed() -> None:
+    loop = await virtual_loop()
+    steps: list[tuple[str, float]] = []
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line)
+        writer.close()
+
+    async def tick() -> None:
+        await asyncio.sleep(5)
+        steps.append(("tick", now()))
+
+    async def talk(port: int) -> None:
+        process.set("it")
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(tick())
+            await asyncio.sleep(1)
+            writer.write(b"hello\n")
+            await asyncio.sleep(0)
+            await reader.readline()
+            steps.append(("answer", now()))
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    async with server, asyncio.TaskGroup() as group:
+        group.create_task(talk(server.sockets[0].getsockname()[1]))
+        await asyncio.sleep(0.5)
+        loop.freeze("it")
+        await asyncio.sleep(99.5)
+        assert (now(), steps) == (100, [])
+        loop.thaw("it")
+    assert sorted(steps) == [("answer", 100), ("tick", 100)]
+
+
+@in_virtual_time
+async def test_data_for_a_frozen_process_waits_in_its_socket() -> None:
+    loop = await virtual_loop()
+    received: list[tuple[bytes, float]] = []
+
+    async def send(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(2)
+        writer.write(b"news\n")
+        writer.close()
+
+    async def listen(port: int) -> None:
+        process.set("it")
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        received.append((await reader.readline(), now()))
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(send, "127.0.0.1", 0)
+    async with server, asyncio.TaskGroup() as group:
+        group.create_task(listen(server.sockets[0].getsockname()[1]))
+        await asyncio.sleep(1)
+        loop.freeze("it")
+        await asyncio.sleep(9)
+        assert received == []
+        loop.thaw("it")
+    assert received == [(b"news\n", 10)]
