@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._controller.daemon_threads import BusyError, ThreadSlot
-from masthead._controller.http_requests import HttpResponse, text_response
+from masthead._controller.http_requests import EndpointResponse, text_response
 from masthead._controller.log_values import plain_value
 from masthead._controller.stacks import format_task_stacks, format_thread_stacks, task_stacks
 from masthead._errors.base import printable
@@ -16,7 +16,7 @@ from masthead._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from masthead._controller.http_requests import HttpRequest
+    from masthead._controller.http_requests import EndpointRequest
 
 __all__ = ["DebugPages", "format_sections"]
 
@@ -45,7 +45,7 @@ class DebugPages:
         self._is_local = is_local
         self._thread = ThreadSlot()
 
-    async def respond(self, request: HttpRequest) -> HttpResponse:
+    async def respond(self, request: EndpointRequest) -> EndpointResponse:
         """Answer a request."""
         if self._is_local and not request.headers.get("host", "").startswith(_LOOPBACK):
             return text_response("use localhost or 127.0.0.1 as the host\n", HTTPStatus.FORBIDDEN)
@@ -66,12 +66,12 @@ class DebugPages:
             sections = {name: sections[name]}
         plain = cast("dict[str, object]", plain_value(sections))
         if _wants_json(request):
-            return HttpResponse(HTTPStatus.OK, json.dumps(plain, indent=2).encode(), _JSON)
+            return EndpointResponse(HTTPStatus.OK, json.dumps(plain, indent=2).encode(), _JSON)
         more = "" if name else "\n/debug/tasks and /debug/threads have stacks; ?format=json is for machines\n"
         return text_response(format_sections(plain) + more)
 
 
-def _wants_json(request: HttpRequest) -> bool:
+def _wants_json(request: EndpointRequest) -> bool:
     return request.query.get("format") == ["json"] or _JSON in request.headers.get("accept", "")
 
 

@@ -8,7 +8,14 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs, unquote
 
-__all__ = ["HttpRequest", "HttpResponse", "RequestError", "encode_response", "parse_request", "text_response"]
+__all__ = [
+    "EndpointRequest",
+    "EndpointResponse",
+    "RequestError",
+    "encode_response",
+    "parse_request",
+    "text_response",
+]
 
 MAX_HEADERS: Final = 100
 _MAX_TARGET: Final = 4096
@@ -32,7 +39,7 @@ class RequestError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class HttpRequest:
+class EndpointRequest:
     """A request.
 
     Attributes:
@@ -51,7 +58,7 @@ class HttpRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpResponse:
+class EndpointResponse:
     """A response.
 
     Attributes:
@@ -67,12 +74,12 @@ class HttpResponse:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> HttpResponse:
+def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> EndpointResponse:
     """Return a response of plain text."""
-    return HttpResponse(status, text.encode("utf-8", "backslashreplace"))
+    return EndpointResponse(status, text.encode("utf-8", "backslashreplace"))
 
 
-def parse_request(head: bytes) -> HttpRequest:
+def parse_request(head: bytes) -> EndpointRequest:
     """Parse the head of a request: everything before the empty line.
 
     Raises:
@@ -98,7 +105,7 @@ def parse_request(head: bytes) -> HttpRequest:
         parameters = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         raise RequestError(HTTPStatus.BAD_REQUEST, "the query has too many parameters") from None
-    return HttpRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers))
+    return EndpointRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers))
 
 
 def _parse_request_line(line: str) -> tuple[str, str, str]:
@@ -136,7 +143,7 @@ def _keeps_alive(version: str, headers: dict[str, str]) -> bool:
     return "close" not in wanted and version == "HTTP/1.1"
 
 
-def encode_response(response: HttpResponse, *, has_body: bool, keeps_alive: bool) -> bytes:
+def encode_response(response: EndpointResponse, *, has_body: bool, keeps_alive: bool) -> bytes:
     """Return the bytes of a response.
 
     Args:

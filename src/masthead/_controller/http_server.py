@@ -24,7 +24,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.http_requests import (
-    HttpResponse,
+    EndpointResponse,
     RequestError,
     encode_response,
     parse_request,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._controller.bind_address import BindAddress
-    from masthead._controller.http_requests import HttpRequest
+    from masthead._controller.http_requests import EndpointRequest
 
-__all__ = ["HttpServer"]
+__all__ = ["EndpointServer"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
@@ -75,8 +75,8 @@ class _Connection:
         self.waits_since: float | None = now
 
 
-class HttpServer:
-    """Serves GET and HEAD requests on one address while it is entered: ``async with HttpServer(...)``.
+class EndpointServer:
+    """Serves GET and HEAD requests on one address while it is entered: ``async with EndpointServer(...)``.
 
     Args:
         handler: Returns the response to a request. If it raises, the response is 500 and the error is logged.
@@ -85,7 +85,7 @@ class HttpServer:
     """
 
     def __init__(
-        self, handler: Callable[[HttpRequest], Awaitable[HttpResponse]], bind: BindAddress, what: str
+        self, handler: Callable[[EndpointRequest], Awaitable[EndpointResponse]], bind: BindAddress, what: str
     ) -> None:
         self._handler = handler
         self._bind = bind
@@ -184,7 +184,7 @@ class HttpServer:
             # Requests that came together must not keep the loop from others.
             await asyncio.sleep(0)
 
-    async def _respond(self, request: HttpRequest) -> HttpResponse:
+    async def _respond(self, request: EndpointRequest) -> EndpointResponse:
         try:
             async with asyncio.timeout(HANDLER_TIMEOUT):
                 return await self._handler(request)
@@ -227,7 +227,7 @@ async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
 def _refusal(status: HTTPStatus, message: str) -> bytes:
     headers = (("Allow", "GET, HEAD"),) if status is HTTPStatus.METHOD_NOT_ALLOWED else ()
     body = f"{message}\n".encode()
-    return encode_response(HttpResponse(status, body, headers=headers), has_body=True, keeps_alive=False)
+    return encode_response(EndpointResponse(status, body, headers=headers), has_body=True, keeps_alive=False)
 
 
 async def _listen(bind: BindAddress, what: str) -> list[socket.socket]:

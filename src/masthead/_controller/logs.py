@@ -104,6 +104,9 @@ class ReconcileFilter(logging.Filter):
 
     Add it to a handler of your own, whose format can then have ``%(controller)s %(object)s %(reconcile_id)s``::
 
+        import logging
+
+        handler = logging.StreamHandler()
         handler.addFilter(masthead.ReconcileFilter())
     """
 

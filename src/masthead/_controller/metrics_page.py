@@ -9,14 +9,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.daemon_threads import BusyError, ThreadSlot
-from masthead._controller.http_requests import HttpResponse, text_response
+from masthead._controller.http_requests import EndpointResponse, text_response
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prometheus_client import CollectorRegistry
 
-    from masthead._controller.http_requests import HttpRequest
+    from masthead._controller.http_requests import EndpointRequest
 
 __all__ = ["MetricsPage"]
 
@@ -38,7 +38,7 @@ class MetricsPage:
         self._registry = registry
         self._thread = ThreadSlot()
 
-    async def respond(self, request: HttpRequest) -> HttpResponse:
+    async def respond(self, request: EndpointRequest) -> EndpointResponse:
         """Answer a scrape; the parameter ``name[]`` selects metrics."""
         if self._registry is None:
             return text_response(_why_not(), HTTPStatus.NOT_FOUND)
@@ -47,12 +47,12 @@ class MetricsPage:
         try:
             body, content_type = await self._thread.run(partial(_expose, self._registry, accepted, names))
             if len(body) < _WORTH_COMPRESSING or not _accepts_gzip(request):
-                return HttpResponse(HTTPStatus.OK, body, content_type)
+                return EndpointResponse(HTTPStatus.OK, body, content_type)
             compressed = await self._thread.run(partial(gzip.compress, body, _FAST, mtime=0))
         except BusyError:
             return text_response("an earlier scrape has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
         headers = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
-        return HttpResponse(HTTPStatus.OK, compressed, content_type, headers)
+        return EndpointResponse(HTTPStatus.OK, compressed, content_type, headers)
 
 
 def _expose(registry: CollectorRegistry, accepted: str, names: Sequence[str]) -> tuple[bytes, str]:
@@ -62,7 +62,7 @@ def _expose(registry: CollectorRegistry, accepted: str, names: Sequence[str]) ->
     return encode(registry.restricted_registry(names) if names else registry), content_type
 
 
-def _accepts_gzip(request: HttpRequest) -> bool:
+def _accepts_gzip(request: EndpointRequest) -> bool:
     for each in request.headers.get("accept-encoding", "").split(","):
         coding, _, weight = each.partition(";")
         if coding.strip().lower() == "gzip":

@@ -11,7 +11,7 @@ from masthead._controller.bind_address import parse_bind_address
 from masthead._controller.checks import CheckGroup, CheckResult
 from masthead._controller.debug_pages import DebugPages
 from masthead._controller.http_requests import text_response
-from masthead._controller.http_server import HttpServer
+from masthead._controller.http_server import EndpointServer
 from masthead._controller.metrics_page import MetricsPage
 from masthead._module import set_module
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from masthead._controller.bind_address import BindAddress
     from masthead._controller.checks import Check
-    from masthead._controller.http_requests import HttpRequest, HttpResponse
+    from masthead._controller.http_requests import EndpointRequest, EndpointResponse
 
-    _Handler: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]
+    _Handler: TypeAlias = Callable[[EndpointRequest], Awaitable[EndpointResponse]]
 
 __all__ = ["ProbeServer"]
 
@@ -78,7 +78,7 @@ class ProbeServer:
         self._health = CheckGroup(checks_health)
         self._ready = CheckGroup(checks_ready)
         self._routes: dict[BindAddress, dict[str, _Handler]] = {}
-        self._servers: dict[BindAddress, HttpServer] = {}
+        self._servers: dict[BindAddress, EndpointServer] = {}
         self._stack = AsyncExitStack()
         self._probes = self._add(
             parse_bind_address(probe_bind, "probe_bind"),
@@ -119,7 +119,7 @@ class ProbeServer:
             stack.callback(self._ready.close)
             for address, routes in self._routes.items():
                 what = " and ".join(f"/{each}" for each in routes)
-                server = HttpServer(_Router(routes).respond, address, what)
+                server = EndpointServer(_Router(routes).respond, address, what)
                 self._servers[address] = await stack.enter_async_context(server)
                 _log.info("%s on port %d", what, server.port)
             self._stack = stack.pop_all()
@@ -143,10 +143,10 @@ class ProbeServer:
         server = None if address is None else self._servers.get(address)
         return None if server is None else server.port
 
-    async def _respond_health(self, request: HttpRequest) -> HttpResponse:
+    async def _respond_health(self, request: EndpointRequest) -> EndpointResponse:
         return await _respond_checks(self._health, request)
 
-    async def _respond_ready(self, request: HttpRequest) -> HttpResponse:
+    async def _respond_ready(self, request: EndpointRequest) -> EndpointResponse:
         return await _respond_checks(self._ready, request)
 
 
@@ -156,7 +156,7 @@ class _Router:
     def __init__(self, routes: Mapping[str, _Handler]) -> None:
         self._routes = routes
 
-    async def respond(self, request: HttpRequest) -> HttpResponse:
+    async def respond(self, request: EndpointRequest) -> EndpointResponse:
         first = request.path.removeprefix("/").partition("/")[0]
         handler = self._routes.get(first)
         if handler is not None:
@@ -165,7 +165,7 @@ class _Router:
         return text_response("".join(f"/{each}\n" for each in self._routes), status)
 
 
-async def _respond_checks(checks: CheckGroup, request: HttpRequest) -> HttpResponse:
+async def _respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:
     """Answer a probe of all checks, or of one: ``/readyz`` or ``/readyz/NAME``, as Kubernetes' own components do."""
     endpoint, _, name = request.path.strip("/").partition("/")
     names = checks.names()

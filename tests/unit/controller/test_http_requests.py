@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._controller.http_requests import (
-    HttpResponse,
+    EndpointResponse,
     RequestError,
     encode_response,
     parse_request,
@@ -125,7 +125,7 @@ def parsed(data: bytes, method: str = "GET") -> HTTPResponse:
 def test_a_response_is_read_by_other_implementations(
     body: bytes, status: HTTPStatus, keeps_alive: bool
 ) -> None:
-    response = HttpResponse(status, body, headers=(("X-Test", "1"),))
+    response = EndpointResponse(status, body, headers=(("X-Test", "1"),))
     found = parsed(encode_response(response, has_body=True, keeps_alive=keeps_alive))
     assert (found.status, found.read(), found.getheader("X-Test")) == (status, body, "1")
     assert found.will_close is not keeps_alive

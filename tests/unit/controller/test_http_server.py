@@ -11,24 +11,24 @@ import pytest
 
 from masthead._controller import http_server
 from masthead._controller.bind_address import BindAddress
-from masthead._controller.http_requests import HttpResponse, text_response
-from masthead._controller.http_server import HttpServer
+from masthead._controller.http_requests import EndpointResponse, text_response
+from masthead._controller.http_server import EndpointServer
 from masthead.errors import ConfigError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead._controller.http_requests import HttpRequest
+    from masthead._controller.http_requests import EndpointRequest
 
 GET = b"GET /path HTTP/1.1\r\nHost: x\r\n\r\n"
 LOOPBACK = BindAddress("127.0.0.1", 0)
 
 
-async def echo(request: HttpRequest) -> HttpResponse:
+async def echo(request: EndpointRequest) -> EndpointResponse:
     return text_response(f"{request.method} {request.path}")
 
 
-def serving(handler: object = echo, bind: BindAddress = LOOPBACK) -> HttpServer:
-    return HttpServer(handler, bind, "probes")  # type: ignore[arg-type]
+def serving(handler: object = echo, bind: BindAddress = LOOPBACK) -> EndpointServer:
+    return EndpointServer(handler, bind, "probes")  # type: ignore[arg-type]
 
 
 class Client:
@@ -39,7 +39,7 @@ class Client:
         self.writer = writer
 
     @classmethod
-    async def connect(cls, server: HttpServer) -> Client:
+    async def connect(cls, server: EndpointServer) -> Client:
         return cls(*await asyncio.open_connection("127.0.0.1", server.port))
 
     async def send(self, data: bytes) -> None:
@@ -196,10 +196,10 @@ async def test_a_connection_may_be_idle_for_longer_than_the_time_between_scrapes
 async def test_a_client_that_does_not_read_is_cut_off() -> None:
     began: list[float] = []
 
-    async def large(request: HttpRequest) -> HttpResponse:
+    async def large(request: EndpointRequest) -> EndpointResponse:
         del request
         began.append(now())
-        return HttpResponse(HTTPStatus.OK, b"x" * 50_000_000)
+        return EndpointResponse(HTTPStatus.OK, b"x" * 50_000_000)
 
     async with serving(large) as server:
         raw = socket.create_connection(("127.0.0.1", server.port))
@@ -233,7 +233,7 @@ async def test_clients_that_wait_do_not_keep_others_out() -> None:
 async def test_more_requests_at_once_than_connections_are_refused() -> None:
     release = asyncio.Event()
 
-    async def wait(request: HttpRequest) -> HttpResponse:
+    async def wait(request: EndpointRequest) -> EndpointResponse:
         await release.wait()
         return await echo(request)
 
@@ -264,7 +264,7 @@ async def test_a_connection_ends_after_many_requests() -> None:
 
 @in_virtual_time
 async def test_a_handler_that_raises_costs_one_response(caplog: pytest.LogCaptureFixture) -> None:
-    async def handler(request: HttpRequest) -> HttpResponse:
+    async def handler(request: EndpointRequest) -> EndpointResponse:
         if request.path == "/bad":
             raise ZeroDivisionError
         return await echo(request)
@@ -281,7 +281,7 @@ async def test_a_handler_that_raises_costs_one_response(caplog: pytest.LogCaptur
 
 @in_virtual_time
 async def test_a_handler_that_hangs_is_given_up() -> None:
-    async def hang(request: HttpRequest) -> HttpResponse:
+    async def hang(request: EndpointRequest) -> EndpointResponse:
         del request
         await asyncio.Event().wait()
         raise AssertionError
@@ -298,7 +298,7 @@ async def test_a_handler_that_hangs_is_given_up() -> None:
 async def test_closing_lets_a_response_finish_and_closes_the_rest() -> None:
     release = asyncio.Event()
 
-    async def wait(request: HttpRequest) -> HttpResponse:
+    async def wait(request: EndpointRequest) -> EndpointResponse:
         await release.wait()
         return await echo(request)
 
