@@ -96,6 +96,7 @@ MIRRORS: Final = (
     Mirror("masthead._cache.informer.informer", ("SharedInformer",)),
     Mirror("masthead._cache.factory.informers", ("InformerGroup", "Informers")),
     Mirror("masthead._cache.factory.factory", ("SharedInformerFactory",)),
+    Mirror("masthead._record.recorder", ("EventRecorder",), "event_recorder"),
     Mirror("masthead._controller.context", ("Context",)),
 )
 """Every class with a blocking namesake that is made here."""
@@ -109,11 +110,13 @@ _CLIENTSET: Final = {
 
 _BASES: Final[Mapping[str, str]] = {
     "Context": "ContextFacade[AsyncContext[T]]",
+    "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
     "SharedInformer": "InformerFacade[T]",
     "InformerGroups": "FactoryFacade",
 }
 _CONSTRUCTIONS: Final[Mapping[str, Construction]] = {
+    "EventRecorder": Construction("recorder_client_of", "PortalEventRecorder"),
     "SharedInformer": Construction("source_of", "PortalInformer"),
     "SharedInformerFactory": Construction("client_of", "PortalFactory", keeps="_client"),
 }
@@ -132,6 +135,10 @@ _NAMES: Final[Mapping[str, Reference]] = {
     )
 } | {
     "ContextFacade": Reference("masthead._sync.context_facade", "ContextFacade"),
+    **{
+        name: Reference("masthead._sync.recorder_facade", name)
+        for name in ("PortalEventRecorder", "RecorderFacade", "recorder_client_of")
+    },
     "wrap_informer": Reference("masthead._sync.wrap", "wrap_informer"),
 }
 _BASE: Final = Reference("masthead._client.base", "BaseResource")
@@ -173,6 +180,7 @@ _LEFT_OUT: Final = frozenset(
 )
 _ON_LOOP: Final = frozenset({"SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
+    "EventRecorder.close": ("_close", ""),
     "Registration.remove": ("_end", "leave"),
     "SharedInformer.run": ("_run", ""),
     "SharedInformer.start": ("_start", ""),
@@ -184,6 +192,8 @@ _ADAPTED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _IN_CALLER: Final = frozenset(
     {
+        "EventRecorder.__aenter__",
+        "EventRecorder.__aexit__",
         "RetryVerbs.update_with_retry",
         "RetryVerbs.create_or_update",
         "SharedInformer.__aenter__",
@@ -197,6 +207,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "async def reconcile(ctx: masthead.aio.Context[Website]": "def reconcile(ctx: masthead.Context[Website]",
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",
     "Threads: belongs to one event loop.": "Threads: may be shared by any number of threads.",
+    "`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.": (
+        "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers."
+    ),
     "One instance belongs to one event loop; calls may be made at the same time.": (
         "Any number of threads may use it at the same time."
     ),

@@ -56,6 +56,7 @@ BASES = {
     "Facade",
     "FactoryFacade",
     "InformerFacade",
+    "RecorderFacade",
     "RegistrationFacade",
     "StreamFacade",
 }
@@ -80,6 +81,11 @@ WORDS = [
     (r"\bawait ", ""),
     (r"\ban async iterator\b", "an iterator"),
     (r"Threads: belongs to one event loop\.", "Threads: may be shared by any number of threads."),
+    (
+        r"`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event "
+        r"loop\.",
+        "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers.",
+    ),
     (
         r"One instance belongs to one event loop; calls may be made at the same time\.",
         "Any number of threads may use it at the same time.",
@@ -220,7 +226,7 @@ def test_every_class_of_the_table_has_its_namesake() -> None:
     assert wanted <= {each.__name__ for _, each in blocking_classes()}
 
 
-@pytest.mark.parametrize("name", ["Client", "SharedInformer", "SharedInformerFactory"])
+@pytest.mark.parametrize("name", ["Client", "EventRecorder", "SharedInformer", "SharedInformerFactory"])
 def test_what_users_make_is_made_with_the_same_arguments(name: str) -> None:
     ours, theirs = getattr(masthead, name).__init__, getattr(masthead.aio, name).__init__
 

@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.time import format_micro_time, format_time
 
 if TYPE_CHECKING:
-    from masthead._sansio.event_correlation import EventRecord, Reference
+    from masthead._sansio.event_correlation import EventRecord, EventReference
     from masthead._sansio.event_writes import EventWrite
 
 __all__ = ["RESOURCES", "EventApi", "EventSource", "create_body", "namespace_of", "patch_body"]
@@ -103,7 +103,7 @@ def _series(write: EventWrite) -> dict[str, object]:
     return {"count": write.count, "lastObservedTime": format_micro_time(write.last_at)}
 
 
-def _reference(reference: Reference) -> dict[str, str]:
+def _reference(reference: EventReference) -> dict[str, str]:
     fields = {
         "apiVersion": reference.api_version,
         "kind": reference.kind,

@@ -1,4 +1,4 @@
-"""The event recorder of the async façade."""
+"""The event recorder, which writes Events in the background."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EventRecorder", "ObjectEventRecorder"]
 
-_QUEUE_LIMIT: Final = 1000
-_CLOSE_TIMEOUT: Final = 5.0
+QUEUE_LIMIT: Final = 1000
+CLOSE_TIMEOUT: Final = 5.0
 
 
-def _utc_now() -> datetime:
+def utc_now() -> datetime:
+    """The wall clock."""
     return datetime.now(UTC)
 
 
@@ -57,7 +58,8 @@ class EventRecorder:
 
     Threads:
         `record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event loop.
-        What is recorded before the recorder is started is written when it starts.
+        What is recorded before the recorder is started is written when it starts. If the client is closed first, what is left
+        has two seconds.
     """
 
     def __init__(
@@ -67,12 +69,12 @@ class EventRecorder:
         *,
         instance: str | None = None,
         host: str | None = None,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = utc_now,
         metrics: Metrics | None = None,
-        queue_limit: int = _QUEUE_LIMIT,
+        queue_limit: int = QUEUE_LIMIT,
         options: CorrelatorOptions | None = None,
     ) -> None:
-        """Create a recorder; start it in an ``async with`` block, or with `start`.
+        """Create a recorder; it writes from `start` on, or in ``async with``.
 
         Args:
             client: Writes the Events.
@@ -146,7 +148,7 @@ class EventRecorder:
         """Start writing. Starting twice does nothing.
 
         Raises:
-            ClosedError: If it was closed.
+            ClosedError: If it was closed, or its client.
         """
         if self._is_closed:
             raise ClosedError("the recorder is closed; make a new one")
@@ -162,7 +164,7 @@ class EventRecorder:
         self._buffer.open(monotonic, sender.wake)
         await asyncio.sleep(0)  # a task that is cancelled before its first step would have no last words
 
-    async def flush(self, timeout: float = _CLOSE_TIMEOUT) -> bool:
+    async def flush(self, timeout: float = CLOSE_TIMEOUT) -> bool:
         """Wait until everything recorded so far is written or given up, the counts of series included.
 
         Args:
@@ -175,7 +177,7 @@ class EventRecorder:
             return not len(self._buffer)
         return await self._sender.flush(timeout)
 
-    async def close(self, timeout: float = _CLOSE_TIMEOUT) -> None:
+    async def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
         """Write what is left, with one last attempt each, and end. Closing twice does nothing.
 
         What is recorded afterwards is dropped and counted.

@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias, cast
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.event_correlation import Occurrence, Reference, truncated
+from masthead._sansio.event_correlation import EventReference, Occurrence, truncated
 from masthead.errors import InvalidValueError, TimeError
 
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
@@ -94,7 +94,7 @@ def occurrence_of(
     )
 
 
-def reference_to(obj: EventSubject) -> Reference:
+def reference_to(obj: EventSubject) -> EventReference:
     """A reference to an object that exists on the server.
 
     Raises:
@@ -102,7 +102,7 @@ def reference_to(obj: EventSubject) -> Reference:
     """
     if isinstance(obj, Object):
         meta = obj.metadata
-        found = Reference(
+        found = EventReference(
             obj.api_version, obj.kind, meta.namespace, meta.name, meta.uid, meta.resource_version
         )
     elif isinstance(obj, Mapping):
@@ -168,11 +168,11 @@ def checked_source(component: str, instance: str | None, host: str) -> tuple[str
     return component, found
 
 
-def _from_plain(obj: Mapping[str, object]) -> Reference:
+def _from_plain(obj: Mapping[str, object]) -> EventReference:
     """From the plain data of an object, or of a reference."""
     metadata = obj.get("metadata")
     where = cast("Mapping[str, object]", metadata) if isinstance(metadata, Mapping) else obj
-    return Reference(
+    return EventReference(
         _text(obj.get("apiVersion")),
         _text(obj.get("kind")),
         _text(where.get("namespace")),
@@ -183,9 +183,9 @@ def _from_plain(obj: Mapping[str, object]) -> Reference:
     )
 
 
-def _from_reference(obj: HasReference) -> Reference:
+def _from_reference(obj: HasReference) -> EventReference:
     try:
-        return Reference(
+        return EventReference(
             _text(obj.api_version),
             _text(obj.kind),
             _text(obj.namespace),

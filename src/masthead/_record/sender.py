@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._record.buffer import EventBuffer
-    from masthead._record.sink import EventSink, Failure
+    from masthead._record.sink import EventSink, WriteFailure
     from masthead._sansio.event_correlation import EventRecord
     from masthead._sansio.event_writes import EventWrite
 
@@ -222,7 +222,7 @@ class EventSender:
             _log.info("recorder %s: Events can be written again", self._component)
         self._is_out_of_reach = False
 
-    def _log_once(self, kind: str, write: EventWrite, error: Exception, failure: Failure) -> None:
+    def _log_once(self, kind: str, write: EventWrite, error: Exception, failure: WriteFailure) -> None:
         """Log the first failure of its kind; many Events fail for one reason."""
         level = logging.DEBUG if kind in self._logged else logging.ERROR
         self._logged.add(kind)

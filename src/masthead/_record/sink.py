@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._rest.client import RestClient
     from masthead._sansio.event_writes import EventWrite
 
-__all__ = ["EventSink", "Failure", "failure_of"]
+__all__ = ["EventSink", "WriteFailure", "failure_of"]
 
 _TIMEOUT: Final = 30.0
 """Seconds that one request may take."""
@@ -39,7 +39,7 @@ Verdict: TypeAlias = Literal["retry", "refused", "quiet", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class WriteFailure:
     """What a failed write means.
 
     Attributes:
@@ -56,7 +56,7 @@ class Failure:
     is_ambiguous: bool = False
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: Exception) -> WriteFailure:
     """Tell temporary failures from lasting ones."""
     match error:
         case StatusError():
@@ -64,18 +64,18 @@ def failure_of(error: Exception) -> Failure:
             # in front of a restarting server hardly ever sends.
             if error.code in _TEMPORARY or error.retry_after:
                 is_ambiguous = error.code != _TOO_MANY_REQUESTS
-                return Failure(
+                return WriteFailure(
                     "retry", error.reason or str(error.code), error.retry_after or 0.0, is_ambiguous
                 )
             is_quiet = _is_terminating(error) or is_about_namespace(error)
-            return Failure("quiet" if is_quiet else "refused", error.reason or str(error.code))
+            return WriteFailure("quiet" if is_quiet else "refused", error.reason or str(error.code))
         case ClosedError():
-            return Failure("closed", "Closed")
+            return WriteFailure("closed", "Closed")
         case TransportError() | AuthError():
             is_sent = not isinstance(error, ConnectError | AuthError)
-            return Failure("retry", type(error).__name__, is_ambiguous=is_sent)
+            return WriteFailure("retry", type(error).__name__, is_ambiguous=is_sent)
         case _:
-            return Failure("refused", type(error).__name__)
+            return WriteFailure("refused", type(error).__name__)
 
 
 def _is_terminating(error: StatusError) -> bool:

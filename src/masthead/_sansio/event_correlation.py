@@ -46,7 +46,7 @@ __all__ = [
     "EventRecord",
     "Observation",
     "Occurrence",
-    "Reference",
+    "EventReference",
     "SpamFilter",
     "truncated",
 ]
@@ -71,7 +71,7 @@ def truncated(note: str, limit: int = _LONGEST_NOTE) -> str:
     return data[: limit - len(_ELLIPSIS.encode())].decode(errors="ignore") + _ELLIPSIS
 
 
-class Reference(msgspec.Struct, frozen=True):
+class EventReference(msgspec.Struct, frozen=True):
     """A reference to an object.
 
     Attributes:
@@ -111,13 +111,13 @@ class Occurrence(msgspec.Struct, frozen=True):
         related: A second object.
     """
 
-    regarding: Reference
+    regarding: EventReference
     type: str
     reason: str
     note: str
     action: str
     at: datetime
-    related: Reference | None = None
+    related: EventReference | None = None
 
     @property
     def similarity(self) -> Key:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from masthead._record.bodies import EventSource, create_body, patch_body
-from masthead._sansio.event_correlation import EventCorrelator, EventRecord, Occurrence, Reference
+from masthead._sansio.event_correlation import EventCorrelator, EventRecord, EventReference, Occurrence
 from masthead._sansio.event_writes import EventWrite
 
 SCRIPTS = [
@@ -23,8 +23,8 @@ SCRIPTS = [
 what client-go 1.36's ``EventCorrelator`` has decided: nothing to write, or count, message and seconds of the first one."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SITE = Reference("v1", "ConfigMap", "default", "site", "7", "1")
-OTHER = Reference("v1", "ConfigMap", "default", "other", "7", "1")
+SITE = EventReference("v1", "ConfigMap", "default", "site", "7", "1")
+OTHER = EventReference("v1", "ConfigMap", "default", "other", "7", "1")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[str(number) for number in range(len(SCRIPTS))])
@@ -34,7 +34,7 @@ def test_core_v1_events_are_correlated_as_in_client_go(script: list[list[Any]]) 
     now = 0.0
     for number, (seconds, obj, kind, reason, message, expected) in enumerate(script):
         now += seconds
-        regarding = Reference("v1", "Pod", "default", obj, f"uid-{obj}", str(number))
+        regarding = EventReference("v1", "Pod", "default", obj, f"uid-{obj}", str(number))
         at = START + timedelta(seconds=now)
         seen = correlator.observe(Occurrence(regarding, kind, reason, message, "", at), now, "")
         record = seen.record

@@ -14,9 +14,9 @@ from masthead._sansio.event_correlation import (
     CorrelatorOptions,
     EventCorrelator,
     EventRecord,
+    EventReference,
     Observation,
     Occurrence,
-    Reference,
     SpamFilter,
     truncated,
 )
@@ -25,8 +25,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = 60.0
 
 
-def reference(name: str = "web", *, version: str = "1", uid: str = "") -> Reference:
-    return Reference("v1", "Pod", "default", name, uid or f"uid-of-{name}", version)
+def reference(name: str = "web", *, version: str = "1", uid: str = "") -> EventReference:
+    return EventReference("v1", "Pod", "default", name, uid or f"uid-of-{name}", version)
 
 
 class Recording:
@@ -43,11 +43,11 @@ class Recording:
         self,
         note: str = "Back-off",
         *,
-        of: Reference | None = None,
+        of: EventReference | None = None,
         type: str = "Normal",  # noqa: A002 - as the recorder calls it
         reason: str = "BackOff",
         action: str = "",
-        related: Reference | None = None,
+        related: EventReference | None = None,
     ) -> Observation:
         occurrence = Occurrence(
             of or reference(), type, reason, note, action, START + timedelta(seconds=self.now), related

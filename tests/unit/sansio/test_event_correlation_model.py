@@ -16,8 +16,8 @@ from masthead._sansio.event_correlation import (
     CorrelatorOptions,
     EventCorrelator,
     EventRecord,
+    EventReference,
     Occurrence,
-    Reference,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -186,7 +186,7 @@ class Correlators(RuleBasedStateMachine):
     )
     def observe(self, obj: str, type: str, reason: str, note: str, version: str) -> None:  # noqa: A002
         name = f"event-{next(self.names)}"
-        regarding = Reference("v1", "Pod", "default", obj, f"uid-{obj}", version)
+        regarding = EventReference("v1", "Pod", "default", obj, f"uid-{obj}", version)
         occurrence = Occurrence(regarding, type, reason, note, "", START + timedelta(seconds=self.now))
         seen = self.correlator.observe(occurrence, self.now, name)
         event, is_granted, is_filtered = self.model.observe(Said(obj, type, reason), note, self.now, name)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.event_correlation import EventRecord, Occurrence, Reference
+from masthead._sansio.event_correlation import EventRecord, EventReference, Occurrence
 from masthead._sansio.event_writes import EventWrite, EventWriteQueue
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -21,7 +21,7 @@ LIMIT, ATTEMPTS, CONCURRENCY = 8, 3, 2
 
 
 def record_of(obj: str, number: int) -> EventRecord:
-    regarding = Reference("v1", "Pod", "default", obj, obj)
+    regarding = EventReference("v1", "Pod", "default", obj, obj)
     made = EventRecord((obj, number), Occurrence(regarding, "Normal", "Started", "", "", AT), "", "", 0.0)
     made.count = made.wanted = 1
     return made

@@ -1,0 +1,54 @@
+"""The parts of the blocking event recorder that are not generated."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from masthead._record.recorder import EventRecorder
+from masthead._sync.client import Client
+from masthead._sync.facade import Facade, behind
+from masthead.errors import ClosedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from masthead._client.client import Client as AsyncClient
+    from masthead._sync.portal import Portal, Spawn
+
+__all__ = ["PortalEventRecorder", "RecorderFacade", "recorder_client_of"]
+
+
+class PortalEventRecorder(EventRecorder):
+    """A recorder whose task belongs to a portal, and so ends before the client is closed."""
+
+    def use(self, spawn: Spawn) -> None:
+        """Have the task started by a portal."""
+        self._spawn = spawn
+
+
+class RecorderFacade(Facade[PortalEventRecorder]):
+    """The base of the blocking event recorder."""
+
+    def __init__(self, portal: Portal, inner: PortalEventRecorder) -> None:
+        super().__init__(portal, inner)
+        inner.use(portal.spawn)
+
+    def _close(self, close: Coroutine[object, None, None]) -> None:
+        with suppress(ClosedError):  # of the client, which has ended the recorder
+            self._portal.call(close)
+
+
+def recorder_client_of(client: Client) -> tuple[Portal, AsyncClient]:
+    """The client of a recorder as the async façade takes it, and its portal.
+
+    Raises:
+        InvalidValueError: If it is of the async façade, or no client.
+    """
+    if not isinstance(cast("object", client), Client):
+        raise InvalidValueError(
+            f"a recorder needs a masthead.Client, and was given a {type(client).__module__}.{type(client).__name__}; for an "
+            "async client, use masthead.aio.EventRecorder",
+            value=client,
+        )
+    return behind(client)
