@@ -82,8 +82,10 @@ WORDS = [
     (r"\ban async iterator\b", "an iterator"),
     (r"Threads: belongs to one event loop\.", "Threads: may be shared by any number of threads."),
     (
-        r"`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event "
-        r"loop\.",
+        (
+            r"`record` may be called from any thread, also in signal handlers and finalizers; all else on the client's event "
+            r"loop\."
+        ),
         "Any number of threads may use it at the same time; `record` may also be called in signal handlers and finalizers.",
     ),
     (
