@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from masthead._customresource.rendering import with_integers
 from masthead._customresource.resource import CustomResource
 from masthead._customresource.sources import crds
 from masthead._meta.registry import registry
@@ -30,7 +31,7 @@ def definition_objects(manager: Manager) -> Iterator[Mapping[str, object]]:
         for each in _versions_of(spec.kind)
     ]
     for definition in crds(*classes):
-        yield definition.to_dict()
+        yield cast("Mapping[str, object]", with_integers(definition.to_dict()))
 
 
 def _versions_of(cls: type[CustomResource]) -> Iterator[type[CustomResource]]:
