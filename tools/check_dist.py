@@ -32,7 +32,9 @@ def check(archive: Path) -> None:
         run = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*run, str(archive.resolve())], check=True, cwd=folder)
         subprocess.run([str(python), "-I", "-c", _PROGRAM], check=True, cwd=folder)
-        subprocess.run([str(python), "-I", "-m", "masthead", "--version"], check=True, cwd=folder)
+        command = [str(python), "-I", "-m", "masthead"]
+        subprocess.run([*command, "--version"], check=True, cwd=folder)
+        subprocess.run([*command, "new", "smoke-operator"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
 
 
 def main(folder: str) -> int:

@@ -18,6 +18,7 @@ commands:
   crds        print or install the CRDs of a module's custom resources; its options: masthead crds --help
   generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
   manifests   write the permissions and the Deployment of an operator; its options: masthead manifests --help
+  new         write a small operator to begin with; its options: masthead new --help
   run         run the manager of an operator; its options: masthead run --help
   serve       run an API server without a cluster; its options: masthead serve --help
 
@@ -67,6 +68,12 @@ def _manifests(arguments: Sequence[str]) -> int:
     return manifests(arguments)
 
 
+def _new(arguments: Sequence[str]) -> int:
+    from masthead._cli.new import main as new
+
+    return new(arguments)
+
+
 def _run(arguments: Sequence[str]) -> int:
     from masthead._cli.run import main as run
 
@@ -83,6 +90,7 @@ _COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "crds": _crds,
     "generate": _generate,
     "manifests": _manifests,
+    "new": _new,
     "run": _run,
     "serve": _serve,
 }

@@ -8,4 +8,5 @@
 | `workload` | its Deployment and its namespace |
 | `manifests` | all of it, by file |
 | `image` | its Dockerfile |
+| `project`, `templates/` | a new project |
 """

@@ -9,7 +9,9 @@ __all__ = ["DOCKERFILE"]
 DOCKERFILE: Final = """\
 FROM python:3.13-slim AS build
 COPY . /src
-RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir /src
+# wheels/ is for what is not on an index.
+RUN python -m venv /venv && \\
+    /venv/bin/pip install --no-cache-dir $(find /src -path '/src/wheels/*.whl') /src
 
 FROM python:3.13-slim
 COPY --from=build /venv /venv

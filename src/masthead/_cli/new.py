@@ -1,0 +1,66 @@
+"""``masthead new``: a new operator project."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead._scaffold.project import Project
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_BAD_ARGUMENTS: Final = 2
+
+
+def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
+    """Write a project into a new folder; return the exit code: 0, or 2 if an argument is invalid.
+
+    Args:
+        arguments: The arguments after ``new``.
+        name: The name of the command in messages.
+    """
+    chosen = _parser(name).parse_args(arguments)
+    try:
+        project = Project.named(chosen.name, chosen.kind, chosen.group)
+        folder = chosen.dir or Path(project.name)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ConfigError(f"{folder} exists already; name another folder with --dir")
+        _write(project, folder)
+    except (ConfigError, OSError) as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return _BAD_ARGUMENTS
+    sys.stdout.write(
+        f"wrote {folder}: an operator for {project.kind} objects of {project.group}\n"
+        f"next: cd {folder} && make install test; README.md says more\n"
+    )
+    return 0
+
+
+def _write(project: Project, folder: Path) -> None:
+    for path, text in project.files().items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=name,
+        description="Write a small operator to begin with: typed, with tests that pass, manifests and an image.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("name", metavar="NAME", help="the name of the operator, such as website-operator")
+    parser.add_argument(
+        "--dir", type=Path, metavar="DIR", help="the folder, which must be new or empty (NAME)"
+    )
+    parser.add_argument(
+        "--kind", default="", metavar="KIND", help="the kind of its custom resource (after NAME)"
+    )
+    parser.add_argument("--group", default="", metavar="GROUP", help="the API group of that (example.com)")
+    return parser

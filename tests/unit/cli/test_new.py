@@ -1,0 +1,143 @@
+"""``masthead new`` writes an operator that passes its tests and all checks at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from masthead._cli.main import main
+from masthead._scaffold.project import Project
+
+PROGRAMS = Path(sys.executable).parent
+SOURCE = Path(__file__).parents[3] / "src"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("new") / "bakery"
+    assert main(["new", "bakery-operator", "--dir", str(folder)]) == 0
+    return folder
+
+
+def run(project: Path, *command: str) -> str:
+    """Run a program in the project, as its Makefile does; return its output."""
+    environment = {**os.environ, "PYTHONPATH": "", "MYPYPATH": str(SOURCE)}
+    done = subprocess.run(
+        [PROGRAMS / command[0], *command[1:]],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_its_tests_pass(project: Path) -> None:
+    assert "5 passed" in run(project, "python", "-m", "pytest", "-q", "-p", "no:asyncio")
+
+
+def test_it_is_formatted_and_linted(project: Path) -> None:
+    run(project, "ruff", "format", "--check", "--no-cache", ".")
+    run(project, "ruff", "check", "--no-cache", ".")
+
+
+@pytest.mark.parametrize(
+    "command", [["mypy"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"]
+)
+def test_it_is_typed(project: Path, command: list[str]) -> None:
+    run(project, *command)
+
+
+def test_its_manifests_are_written(project: Path) -> None:
+    command = ["masthead", "manifests", "bakery_operator.main:app", "--out", "deploy"]
+    # As if it were installed.
+    done = subprocess.run(
+        [PROGRAMS / command[0], *command[1:]],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": "src"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.count("wrote ") == 4, done.stderr
+    assert "name: bakeries.example.com\n" in (project / "deploy" / "crds.yaml").read_text("utf-8")
+
+
+def test_all_that_a_project_needs_is_there(project: Path) -> None:
+    found = {path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()}
+
+    assert found >= {
+        ".gitignore",
+        "Dockerfile",
+        "Makefile",
+        "README.md",
+        "pyproject.toml",
+        "src/bakery_operator/__init__.py",
+        "src/bakery_operator/main.py",
+        "src/bakery_operator/resources.py",
+        "tests/test_bakery_operator.py",
+    }
+    assert (
+        tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]["name"] == "bakery-operator"
+    )
+
+
+def test_nothing_is_left_to_fill_in() -> None:
+    texts = Project.named("bakery-operator").files()
+
+    assert not [path for path, text in texts.items() if re.search("@[A-Z]+@|PACKAGE", path + text)]
+
+
+def test_names_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "x"
+    assert main(["new", "oven", "--dir", str(folder), "--kind", "BakersOven", "--group", "ovens.io"]) == 0
+
+    assert "an operator for BakersOven objects of ovens.io" in capsys.readouterr().out
+    text = (folder / "src" / "oven" / "resources.py").read_text("utf-8")
+    assert "class BakersOven(" in text
+    assert 'group="ovens.io",' in text
+
+
+def test_the_folder_is_named_after_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["new", "bakery-operator"]) == 0
+    assert (tmp_path / "bakery-operator" / "Makefile").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["Bakery"], "the name 'Bakery'"),
+        (["1-oven"], "must begin with a letter"),
+        (["json"], "add -operator to it"),
+        (["class"], "add -operator to it"),
+        (["masthead"], "add -operator to it"),
+        (["oven", "--kind", "oven"], "the kind 'oven' must be"),
+        (["oven", "--group", "ovens"], "the group 'ovens' must be a domain"),
+        (["oven", "--dir", "."], "exists already; name another folder with --dir"),
+        (["oven", "--dir", "file"], "exists already"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+
+    assert main(["new", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
