@@ -105,7 +105,7 @@ def _kind_of(name: str) -> str:
 
 
 def _templates() -> Iterator[tuple[str, str]]:
-    folder = resources.files(__package__).joinpath(_TEMPLATES)
+    folder = resources.files("masthead._scaffold").joinpath(_TEMPLATES)
     yield from _files_in(folder, PurePosixPath())
 
 
