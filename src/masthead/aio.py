@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
+    from masthead._controller.shard_member import ShardMember as ShardMember
     from masthead._customresource.options import ConversionWebhook as ConversionWebhook
     from masthead._customresource.options import PrinterColumn as PrinterColumn
     from masthead._customresource.options import ScaleSubresource as ScaleSubresource
@@ -169,6 +170,7 @@ _HOMES = {
     "Config": "masthead._config.model",
     "Manager": "masthead._sync.manager",
     "ManagerRuntime": "masthead._controller.runtime",
+    "ShardMember": "masthead._controller.shard_member",
     "Controller": "masthead._controller.controller",
     "Request": "masthead._controller.requests",
     "Result": "masthead._controller.requests",

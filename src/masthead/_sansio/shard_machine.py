@@ -67,7 +67,7 @@ class ShardMachine:
         while True:
             plan = machine.observe(view, now)       # `now` is when the view arrived, or later
             ...                                     # end leases; write the table:
-            machine.written(plan.write)             # only if it was acknowledged
+            machine.written(plan.write, uid)        # only if it was acknowledged
             share = machine.share                   # what may be worked on; until nothing else is worked on:
             machine.acknowledge(share)
 
@@ -118,8 +118,9 @@ class ShardMachine:
         """No work is under way on slots outside of a share that was current at some time, and none will begin."""
         self._drained |= self._leaving - share.slots
 
-    def written(self, write: TableWrite) -> None:
-        """The server has acknowledged a write of the last plan."""
+    def written(self, write: TableWrite, uid: str) -> None:
+        """The server has acknowledged the write of the last plan, and stored the table in a lease with this uid."""
+        self._table_uid, self._missing_since = uid, None
         self._leaving -= write.releases
         self._drained -= write.releases
         self._owned |= write.claims

@@ -100,28 +100,27 @@ class Server:
         return GroupView(leases, table)
 
     def get(self, name: str) -> Lease | None:
-        found = self.objects.get(name)
-        if found is None:
-            return None
-        assert found.record is not None
-        return Lease(found.record, found.uid, str(found.version))
+        return self._lease(name) if name in self.objects else None
 
-    def create(self, name: str, record: LeaseRecord | None = None, table: str = "") -> Lease | None:
+    def _lease(self, name: str) -> Lease:
+        """An object as a write returns it; that of the table has no record."""
+        found = self.objects[name]
+        return Lease(found.record or LeaseRecord(), found.uid, str(found.version))
+
+    def create(self, name: str, record: LeaseRecord | None = None, table: str = "") -> Lease:
         if name in self.objects:
             raise ConflictError
         version = next(self._versions)
         self.objects[name] = Stored(f"u{version}", version, record, table)
-        return self.get(name) if record is not None else None
+        return self._lease(name)
 
-    def update(
-        self, name: str, version: str, record: LeaseRecord | None = None, table: str = ""
-    ) -> Lease | None:
+    def update(self, name: str, version: str, record: LeaseRecord | None = None, table: str = "") -> Lease:
         found = self.objects.get(name)
         if found is None or (self._honours_conditions and str(found.version) != version):
             raise ConflictError
         if (found.record, found.table) != (record, table):  # a write that changes nothing makes no version
             self.objects[name] = Stored(found.uid, next(self._versions), record, table)
-        return self.get(name) if record is not None else None
+        return self._lease(name)
 
     def delete(self, name: str, version: str) -> None:
         if name not in self.objects or str(self.objects[name].version) != version:
@@ -317,7 +316,8 @@ class Replica:
         stamp = EPOCH + timedelta(seconds=self.now())
         for lease in plan.fences:
             ended = LeaseRecord("", 1, stamp, stamp, lease.transitions)
-            done |= yield from self._try(partial(server.update, lease.name, lease.version, ended))
+            found = yield from self._try(partial(server.update, lease.name, lease.version, ended))
+            done = done or found is not None
         for lease in plan.deletions:
             yield from self._try(partial(server.delete, lease.name, lease.version))
         write: TableWrite | None = plan.write
@@ -327,17 +327,17 @@ class Replica:
                 written = yield from self._try(lambda: server.update(TABLE, write.version, table=text))
             else:
                 written = yield from self._try(lambda: server.create(TABLE, table=text))
-            if written:
-                self.machine.written(write)
+            if written is not None:
+                self.machine.written(write, written.uid)
                 done = True
         return done
 
-    def _try(self, perform: Callable[[], Any]) -> Generator[Sleep | Call, Any, bool]:
+    def _try(self, perform: Callable[[], Any]) -> Generator[Sleep | Call, Any, Lease | None]:
+        """Send a request; returns what the server does, or nothing if it failed."""
         try:
-            yield Call(perform)
+            return (yield Call(perform))
         except (ConflictError, NoResponseError):
-            return False
-        return True
+            return None
 
     def _apply(self) -> Process:
         """Workers: begin with what is gained, end what is lost, then acknowledge."""
