@@ -335,9 +335,10 @@ class Replica:
     def _try(self, perform: Callable[[], Any]) -> Generator[Sleep | Call, Any, Lease | None]:
         """Send a request; returns what the server does, or nothing if it failed."""
         try:
-            return (yield Call(perform))
+            found: Lease | None = yield Call(perform)
         except (ConflictError, NoResponseError):
             return None
+        return found
 
     def _apply(self) -> Process:
         """Workers: begin with what is gained, end what is lost, then acknowledge."""
