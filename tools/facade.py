@@ -109,7 +109,7 @@ _CLIENTSET: Final = {
 """The classes that `tools.clientset` writes, with their blocking namesakes."""
 
 _BASES: Final[Mapping[str, str]] = {
-    "Context": "ContextFacade[AsyncContext[T]]",
+    "Context": "ContextFacade[T]",
     "EventRecorder": "RecorderFacade",
     "Registration": "RegistrationFacade[AsyncRegistration]",
     "SharedInformer": "InformerFacade[T]",

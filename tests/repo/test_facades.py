@@ -33,6 +33,10 @@ LEGACY = DOCUMENTS.with_name("kubernetes-legacy")
 
 # What the async façade has beyond the blocking one, and why.
 ASYNC_ONLY = {
+    "Context": {
+        "begin_finalize",
+        "end_finalize",
+    },  # the halves of a method that calls a function of its caller
     "ReadVerbs": {"list_watch"},  # opens connections that are read in the loop
     # For those who build on it: what they return is read in the loop, and transports are called there.
     "RestClient": {"call", "open", "wrap_transport"},

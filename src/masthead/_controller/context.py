@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Context"]
 
 T = TypeVar("T", bound=Object)
-ListOf: TypeAlias = list[T]  # the class below has a method of that name
+V = TypeVar("V")
+ListOf: TypeAlias = list[V]  # the class below has a method of that name
 K = TypeVar("K", bound=Object)
 
 
@@ -353,7 +354,7 @@ class Context(Generic[T]):
 
     async def finalize(
         self,
-        cleanup: Callable[[], Awaitable[object]] | Callable[[], object],
+        cleanup: Callable[[], object],
         *,
         finalizer: str = "",
     ) -> bool:
@@ -370,7 +371,7 @@ class Context(Generic[T]):
         until it returns without an error; then the finalizer is removed.
 
         Args:
-            cleanup: What to do before the object may go; a coroutine function or a plain one, which must not block.
+            cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.
             finalizer: Its name, if it is not the one that the controller has declared.
 
         Returns:

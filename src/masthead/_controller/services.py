@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from masthead.errors import InvalidValueError
 from masthead.metrics import NO_METRICS
@@ -63,7 +63,7 @@ class ThreadRunner(Protocol):
     async def call(
         self,
         function: Callable[..., object],
-        context: Context[Any],
+        context: Context[Object],
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:
@@ -93,7 +93,7 @@ class NoThreads:
     async def call(
         self,
         function: Callable[..., object],
-        context: Context[Any],
+        context: Context[Object],
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:

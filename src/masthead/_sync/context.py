@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
-from masthead._controller.context import Context as AsyncContext
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sync.context_facade import ContextFacade
@@ -30,7 +29,7 @@ K = TypeVar("K", bound=Object)
 
 
 @set_module("masthead")
-class Context(ContextFacade[AsyncContext[T]], Generic[T]):
+class Context(ContextFacade[T], Generic[T]):
     """What a reconcile is about, and what it needs.
 
     ::

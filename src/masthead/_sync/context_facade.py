@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from masthead._controller.context import Context as AsyncContext
+from masthead._meta.object import Object
 from masthead._sync.client import Client
 from masthead._sync.facade import Facade
 
@@ -11,12 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._client.client import Client as AsyncClient
-    from masthead._controller.context import Context as AsyncContext
     from masthead._sync.portal import Portal
 
 __all__ = ["ContextFacade"]
 
-AsyncT = TypeVar("AsyncT", bound="AsyncContext[Any]")
+T = TypeVar("T", bound=Object)
 
 
 def client_of_loop(portal: Portal, client: AsyncClient) -> Client:
@@ -26,7 +27,7 @@ def client_of_loop(portal: Portal, client: AsyncClient) -> Client:
     return made
 
 
-class ContextFacade(Facade[AsyncT]):
+class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
     """The base of the blocking context."""
 
     @property
@@ -41,14 +42,14 @@ class ContextFacade(Facade[AsyncT]):
 
             @app.controller(Website, finalizer="example.com/bucket")
             def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
-                if ctx.finalize(lambda: print("deleting the bucket")):
+                if ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 
         Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
         until it returns without an error; then the finalizer is removed.
 
         Args:
-            cleanup: What to do before the object may go.
+            cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.
             finalizer: Its name, if it is not the one that the controller has declared.
 
         Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._controller.context import Context as AsyncContext
+    from masthead._meta.object import Object
 
 __all__ = ["Manager", "ReconcilerThreads"]
 
@@ -50,7 +51,7 @@ class ReconcilerThreads:
     async def call(
         self,
         function: Callable[..., object],
-        context: AsyncContext[Any],
+        context: AsyncContext[Object],
         arguments: tuple[object, ...],
         limit: float | None,
     ) -> object:
@@ -61,7 +62,7 @@ class ReconcilerThreads:
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
             Exception: Whatever the function raises.
         """
-        blocking: Context[Any] = Context(self._portal, context)
+        blocking: Context[Object] = Context(self._portal, context)
         copied = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: copied.run(function, blocking, *arguments)
