@@ -152,6 +152,7 @@ _LEFT_OUT: Final = frozenset(
         # Their arguments and results belong to the event loop.
         "RestClient.call",
         "RestClient.open",
+        "RestClient.wrap_transport",
         "ReadVerbs.list_watch",
         # Written by hand: the client has a portal of the manager, and a function of the caller is called.
         "Context.client",

@@ -60,7 +60,13 @@ if TYPE_CHECKING:
     from masthead._controller.declarations import Owns as Owns
     from masthead._controller.declarations import Reads as Reads
     from masthead._controller.declarations import Watches as Watches
-    from masthead._controller.probe_server import ProbeServer as ProbeServer
+    from masthead._controller.log_formatters import JsonFormatter as JsonFormatter
+    from masthead._controller.log_formatters import TextFormatter as TextFormatter
+    from masthead._controller.logs import ReconcileFilter as ReconcileFilter
+    from masthead._controller.logs import setup_logging as setup_logging
+    from masthead._controller.options import RunOptions as RunOptions
+    from masthead._controller.options import RunOverrides as RunOverrides
+    from masthead._controller.permissions import Permission as Permission
     from masthead._controller.requests import Request as Request
     from masthead._controller.requests import Result as Result
     from masthead._controller.runtime import ManagerRuntime as ManagerRuntime
@@ -168,6 +174,13 @@ _HOMES = {
     "Watch": "masthead._client.watch",
     "WorkQueue": "masthead._workqueue.queue",
     "Config": "masthead._config.model",
+    "JsonFormatter": "masthead._controller.log_formatters",
+    "Permission": "masthead._controller.permissions",
+    "ReconcileFilter": "masthead._controller.logs",
+    "RunOptions": "masthead._controller.options",
+    "RunOverrides": "masthead._controller.options",
+    "TextFormatter": "masthead._controller.log_formatters",
+    "setup_logging": "masthead._controller.logs",
     "Manager": "masthead._sync.manager",
     "ManagerRuntime": "masthead._controller.runtime",
     "ShardMember": "masthead._controller.shard_member",
@@ -219,7 +232,6 @@ _HOMES = {
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
     "EventRecorder": "masthead._record.recorder",
-    "ProbeServer": "masthead._controller.probe_server",
     "RestClient": "masthead._rest.client",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",

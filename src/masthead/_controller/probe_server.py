@@ -13,7 +13,6 @@ from masthead._controller.debug_pages import DebugPages
 from masthead._controller.http_requests import text_response
 from masthead._controller.http_server import EndpointServer
 from masthead._controller.metrics_page import MetricsPage
-from masthead._module import set_module
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +33,6 @@ _log: Final = logging.getLogger("masthead.controller")
 _LOOPBACK: Final = ("127.", "localhost", "::1")
 
 
-@set_module("masthead.aio")
 class ProbeServer:
     """Serves ``/healthz``, ``/livez``, ``/readyz``, ``/metrics`` and ``/debug`` while it is entered.
 

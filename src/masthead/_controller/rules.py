@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._controller.options import RunOptions
     from masthead._controller.permissions import Permission
 
-__all__ = ["Grant", "Rule", "grants_of", "is_granted", "rules_of"]
+__all__ = ["Grant", "RbacRule", "grants_of", "is_granted", "rules_of"]
 
 CLUSTER: Final = ""
 """The namespace of a grant for all namespaces, or for what is in none."""
@@ -54,7 +54,7 @@ class Grant(NamedTuple):
     name: str = ""
 
 
-class Rule(NamedTuple):
+class RbacRule(NamedTuple):
     """A PolicyRule of RBAC.
 
     Attributes:
@@ -98,7 +98,7 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
     return frozenset(each for each in found if not _is_implied(each, found))
 
 
-def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[Rule, ...]]:
+def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
     """The rules of each namespace, as few as possible, in a fixed order; those for the cluster under an empty name."""
     verbs: dict[tuple[str, str, str, str], set[str]] = {}
     for each in grants:
@@ -110,9 +110,9 @@ def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[Rule, ...]]:
     for (namespace, group, resource, in_order, _), named in names.items():
         key = (namespace, group, in_order, tuple(sorted(named - {""})))
         resources.setdefault(key, set()).add(resource)
-    found: dict[str, list[Rule]] = {}
+    found: dict[str, list[RbacRule]] = {}
     for (namespace, group, in_order, only), alike in resources.items():
-        found.setdefault(namespace, []).append(Rule((group,), tuple(sorted(alike)), in_order, only))
+        found.setdefault(namespace, []).append(RbacRule((group,), tuple(sorted(alike)), in_order, only))
     return {namespace: tuple(sorted(found[namespace])) for namespace in sorted(found)}
 
 

@@ -9,7 +9,7 @@ from masthead._controller.rules import CLUSTER, grants_of, rules_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from masthead._controller.rules import Rule
+    from masthead._controller.rules import RbacRule
     from masthead._scaffold.settings import Deploy
 
 __all__ = ["access_objects"]
@@ -29,7 +29,7 @@ def access_objects(deploy: Deploy) -> Iterator[dict[str, object]]:
         yield from _role(deploy, namespace, found)
 
 
-def _role(deploy: Deploy, namespace: str, rules: Sequence[Rule]) -> Iterator[dict[str, object]]:
+def _role(deploy: Deploy, namespace: str, rules: Sequence[RbacRule]) -> Iterator[dict[str, object]]:
     is_cluster = namespace == CLUSTER
     kind = "ClusterRole" if is_cluster else "Role"
     metadata = deploy.metadata(None if is_cluster else namespace)

@@ -10,11 +10,10 @@ from masthead._rest.client import RestClient as AsyncRestClient
 from masthead._sync.facade import Facade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from masthead._meta.secret import Secret
     from masthead._rest.response import Response
-    from masthead._transport.contract import Transport
 
 __all__ = ["RestClient"]
 
@@ -44,10 +43,6 @@ class RestClient(Facade[AsyncRestClient]):
     def has_reached(self) -> bool:
         """Whether the server has ever responded."""
         return self._async.has_reached
-
-    def wrap_transport(self, wrap: Callable[[Transport], Transport]) -> None:
-        """Put something between the client and its transport, such as a recorder of requests, before the first call."""
-        self._async.wrap_transport(wrap)
 
     def get(
         self,

@@ -14,9 +14,9 @@ from tests.unit.controller.probing import fetch
 
 from masthead._controller.debug_pages import format_sections
 from masthead._controller.log_values import plain_value
+from masthead._controller.probe_server import ProbeServer
 from masthead._controller.stacks import MAX_TASKS, format_task_stacks, task_stacks
 from masthead._version import __version__
-from masthead.aio import ProbeServer
 from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:

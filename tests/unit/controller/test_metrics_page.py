@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from tests.unit.controller.probing import fetch
 
-from masthead.aio import ProbeServer
+from masthead._controller.probe_server import ProbeServer
 from masthead.metrics import ALL, Metric, PrometheusMetrics
 from masthead.testing.virtual_time import in_virtual_time
 
@@ -109,7 +109,7 @@ def test_without_prometheus_client_the_response_names_the_extra() -> None:
     program = """
 import asyncio, sys
 sys.modules["prometheus_client"] = None
-from masthead.aio import ProbeServer
+from masthead._controller.probe_server import ProbeServer
 
 async def main():
     async with ProbeServer({}, {}, probe_bind="0", metrics_bind="127.0.0.1:0") as server:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.controller.probing import fetch
 
-from masthead.aio import ProbeServer
+from masthead._controller.probe_server import ProbeServer
 from masthead.errors import ConfigError, InvalidValueError
 from masthead.testing.virtual_time import in_virtual_time, now
 

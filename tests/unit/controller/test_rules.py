@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 import masthead
 from masthead import Manager, Permission
-from masthead._controller.rules import Grant, Rule, grants_of, is_granted, rules_of
+from masthead._controller.rules import Grant, RbacRule, grants_of, is_granted, rules_of
 from masthead._meta import fields
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import ConfigMap, Node, Pod, Secret, Service
 
 WEBSITES = "example.com/v1/websites"
-EVENTS = Rule(("events.k8s.io",), ("events",), ("create", "patch"))
-STATUS = Rule(("example.com",), ("websites/status",), ("patch",))
+EVENTS = RbacRule(("events.k8s.io",), ("events",), ("create", "patch"))
+STATUS = RbacRule(("example.com",), ("websites/status",), ("patch",))
 
 
 async def reconcile(ctx: object) -> None: ...
 
 
-def rules(app: Manager, **overrides: Any) -> dict[str, tuple[Rule, ...]]:
+def rules(app: Manager, **overrides: Any) -> dict[str, tuple[RbacRule, ...]]:
     return dict(rules_of(grants_of(app, app.options.overridden(**overrides), "operators")))
 
 
@@ -32,7 +32,7 @@ def test_the_reconciled_kind_is_read_and_its_status_patched() -> None:
     app.controller(WEBSITES)(reconcile)
 
     assert rules(app) == {
-        "": (EVENTS, Rule(("example.com",), ("websites",), ("get", "list", "watch")), STATUS),
+        "": (EVENTS, RbacRule(("example.com",), ("websites",), ("get", "list", "watch")), STATUS),
     }
 
 
@@ -43,11 +43,11 @@ def test_owned_kinds_are_written_and_their_owners_deletion_may_be_blocked() -> N
     verbs = ("get", "list", "watch", "create", "patch", "delete")
     assert rules(app) == {
         "": (
-            Rule(("",), ("services",), verbs),
-            Rule(("apps",), ("deployments",), verbs),
+            RbacRule(("",), ("services",), verbs),
+            RbacRule(("apps",), ("deployments",), verbs),
             EVENTS,
-            Rule(("example.com",), ("websites",), ("get", "list", "watch")),
-            Rule(("example.com",), ("websites/finalizers",), ("update",)),
+            RbacRule(("example.com",), ("websites",), ("get", "list", "watch")),
+            RbacRule(("example.com",), ("websites/finalizers",), ("update",)),
             STATUS,
         )
     }
@@ -57,14 +57,14 @@ def test_watched_kinds_and_kinds_that_are_read_are_only_read() -> None:
     app = Manager()
     app.controller(WEBSITES, watches={Secret: lambda _: None}, reads=[ConfigMap])(reconcile)
 
-    assert rules(app)[""][0] == Rule(("",), ("configmaps", "secrets"), ("get", "list", "watch"))
+    assert rules(app)[""][0] == RbacRule(("",), ("configmaps", "secrets"), ("get", "list", "watch"))
 
 
 def test_the_object_itself_is_patched_only_for_a_finalizer() -> None:
     app = Manager()
     app.controller(WEBSITES, finalizer="example.com/bucket")(reconcile)
 
-    assert Rule(("example.com",), ("websites",), ("get", "list", "watch", "patch")) in rules(app)[""]
+    assert RbacRule(("example.com",), ("websites",), ("get", "list", "watch", "patch")) in rules(app)[""]
 
 
 def test_the_status_of_a_builtin_kind_belongs_to_kubernetes() -> None:
@@ -83,7 +83,7 @@ def test_namespaces_of_the_manager_get_roles_of_their_own() -> None:
     assert found.keys() == {"", "shop", "blog"}
     assert found["shop"] == found["blog"]
     assert EVENTS in found["shop"]
-    assert found[""] == (Rule(("",), ("nodes",), ("get", "list", "watch")),)
+    assert found[""] == (RbacRule(("",), ("nodes",), ("get", "list", "watch")),)
 
 
 def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
@@ -93,8 +93,8 @@ def test_a_kind_may_be_watched_in_other_namespaces_than_the_rest() -> None:
     )(reconcile)
 
     found = rules(app)
-    assert found["vault"] == (Rule(("",), ("secrets",), ("get", "list", "watch")),)
-    assert found[""] == (Rule(("",), ("configmaps",), ("get", "list", "watch")),)
+    assert found["vault"] == (RbacRule(("",), ("secrets",), ("get", "list", "watch")),)
+    assert found[""] == (RbacRule(("",), ("configmaps",), ("get", "list", "watch")),)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_who_selects_one_name_may_read_only_that(selector: Any) -> None:
     app = Manager()
     app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
 
-    assert rules(app)[""][0] == Rule(("",), ("secrets",), ("get", "list", "watch"), ("tls",))
+    assert rules(app)[""][0] == RbacRule(("",), ("secrets",), ("get", "list", "watch"), ("tls",))
 
 
 @pytest.mark.parametrize("selector", ["metadata.name!=tls", {"type": "Opaque"}])
@@ -118,7 +118,7 @@ def test_another_selector_of_fields_limits_nothing(selector: Any) -> None:
     app = Manager()
     app.controller(WEBSITES, reads=[masthead.Reads(Secret, field_selector=selector)])(reconcile)
 
-    assert rules(app)[""][0] == Rule(("",), ("secrets",), ("get", "list", "watch"))
+    assert rules(app)[""][0] == RbacRule(("",), ("secrets",), ("get", "list", "watch"))
 
 
 def test_what_is_granted_for_the_cluster_is_not_granted_again_for_a_namespace() -> None:
@@ -132,7 +132,7 @@ def test_events_about_cluster_scoped_objects_are_in_the_default_namespace() -> N
     app = Manager(namespaces="shop")
     app.controller(Node)(reconcile)
 
-    assert rules(app) == {"": (Rule(("",), ("nodes",), ("get", "list", "watch")),), "default": (EVENTS,)}
+    assert rules(app) == {"": (RbacRule(("",), ("nodes",), ("get", "list", "watch")),), "default": (EVENTS,)}
 
 
 def test_leader_election_needs_one_lease_where_the_program_runs() -> None:
@@ -141,8 +141,8 @@ def test_leader_election_needs_one_lease_where_the_program_runs() -> None:
 
     group = ("coordination.k8s.io",)
     expected = (
-        Rule(group, ("leases",), ("create",)),
-        Rule(group, ("leases",), ("get", "update"), ("website-operator",)),
+        RbacRule(group, ("leases",), ("create",)),
+        RbacRule(group, ("leases",), ("get", "update"), ("website-operator",)),
     )
     assert rules(app)["operators"] == expected
     assert rules(app, leader_election_namespace="leases")["leases"] == expected
@@ -167,9 +167,9 @@ def test_permissions_of_the_program_are_added() -> None:
     )(reconcile)
 
     found = rules(app)
-    assert Rule(("",), ("nodes",), ("patch",)) in found[""]
-    assert Rule(("",), ("pods/eviction",), ("create",)) in found[""]
-    assert found["vault"] == (Rule(("",), ("secrets",), ("get",), ("other", "tls")),)
+    assert RbacRule(("",), ("nodes",), ("patch",)) in found[""]
+    assert RbacRule(("",), ("pods/eviction",), ("create",)) in found[""]
+    assert found["vault"] == (RbacRule(("",), ("secrets",), ("get",), ("other", "tls")),)
 
 
 def test_a_permission_follows_the_namespaces_of_the_manager_unless_its_kind_is_cluster_scoped() -> None:
@@ -177,8 +177,8 @@ def test_a_permission_follows_the_namespaces_of_the_manager_unless_its_kind_is_c
     app.controller(WEBSITES)(reconcile)
 
     found = rules(app)
-    assert found[""] == (Rule(("",), ("nodes",), ("get",)),)
-    assert found["shop"][0] == Rule(("",), ("secrets",), ("get",))
+    assert found[""] == (RbacRule(("",), ("nodes",), ("get",)),)
+    assert found["shop"][0] == RbacRule(("",), ("secrets",), ("get",))
 
 
 @pytest.mark.parametrize(
