@@ -60,3 +60,4 @@ async def live(env: Environment) -> None:
     await sites(env).delete("shop")
     await env.settle()
     assert not await sites(env).list()
+    assert env.missing_permissions == []

@@ -25,11 +25,11 @@ def manifests_of(deploy: Deploy) -> dict[str, list[Mapping[str, object]]]:
     Raises:
         CustomResourceError: If the versions of a custom resource do not fit together.
     """
+    namespace = () if deploy.has_namespace else (namespace_object(deploy),)
+    # kubectl applies the files of a folder in the order of their names.
     made: dict[str, list[Mapping[str, object]]] = {
         "crds.yaml": [*definition_objects(deploy.manager)],
-        "namespace.yaml": [] if deploy.has_namespace else [namespace_object(deploy)],
-        "rbac.yaml": [*access_objects(deploy)],
-        "deployment.yaml": [*workload_objects(deploy)],
+        "operator.yaml": [*namespace, *access_objects(deploy), *workload_objects(deploy)],
     }
     return {name: objects for name, objects in made.items() if objects}
 

@@ -111,6 +111,11 @@ class BlockingEnvironment:
         return self._do(lambda: self._environment.events)
 
     @property
+    def missing_permissions(self) -> list[str]:
+        """What replicas have requested, and the rules of ``masthead manifests`` do not allow."""
+        return self._do(lambda: self._environment.missing_permissions)
+
+    @property
     def now(self) -> float:
         """The seconds of the environment's clock."""
         return self._do(lambda: self._environment.now)

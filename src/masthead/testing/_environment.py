@@ -178,6 +178,14 @@ class Environment:
         """The Events that replicas have created since, such as ``Normal Deployed default/web: the site is up``."""
         return self._log.events
 
+    @property
+    def missing_permissions(self) -> list[str]:
+        """What replicas have requested, and the rules of ``masthead manifests`` do not allow: ``get secrets shop/tls``.
+
+        Declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a `masthead.Permission`.
+        """
+        return list(dict.fromkeys(text for each in self._replicas for text in each.missing_permissions))
+
     def clear(self) -> None:
         """Forget what was written until now."""
         self._log.clear()

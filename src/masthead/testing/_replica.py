@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from masthead._cache.factory.selection import Selection, wanted
 from masthead._controller.cache_reader import informer_of
+from masthead._controller.rules import grants_of
 from masthead._module import set_module
+from masthead.testing._permissions import PermissionCheck
 from masthead.testing._writes import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
 
@@ -50,7 +52,8 @@ class Replica:
         self.manager: Manager = manager
         options = manager.options.overridden(**overrides)
         self.client: Client = manager.make_client(config, options)
-        self._transport = RecordingTransport(log, name)
+        self._permissions = PermissionCheck(grants_of(manager, options, self.client.namespace))
+        self._transport = RecordingTransport(log, name, self._permissions)
         self.client.rest.wrap_transport(self._transport.around)
         self._overrides = overrides
         self._clock = clock
@@ -80,6 +83,11 @@ class Replica:
     def is_leading(self) -> bool:
         """Whether its controllers run."""
         return self.is_running and self.runtime.is_leading
+
+    @property
+    def missing_permissions(self) -> list[str]:
+        """What it has requested, and the rules of ``masthead manifests`` do not allow."""
+        return list(self._permissions.missing)
 
     async def start(self) -> None:
         """Start it.

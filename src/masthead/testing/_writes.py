@@ -13,6 +13,7 @@ from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
     from masthead._transport.contract import Transport, TransportRequest, TransportResponse
+    from masthead.testing._permissions import PermissionCheck
 
 __all__ = ["RecordingTransport", "Write", "WriteLog"]
 
@@ -186,13 +187,15 @@ class RecordingTransport:
     Args:
         log: Where writes go.
         replica: Who writes.
+        permissions: What it may do.
     """
 
     _transport: Transport
 
-    def __init__(self, log: WriteLog, replica: str) -> None:
+    def __init__(self, log: WriteLog, replica: str, permissions: PermissionCheck) -> None:
         self._log = log
         self._replica = replica
+        self._permissions = permissions
         self._is_severed = False
 
     def around(self, transport: Transport) -> RecordingTransport:
@@ -214,6 +217,7 @@ class RecordingTransport:
         if self._is_severed:
             raise ClosedError(f"replica {self._replica} has crashed")
         if request.method in {"GET", "HEAD"}:
+            self._permissions.observe(request, 0)
             return await self._transport.send(request)
         code = 0
         try:
@@ -221,6 +225,7 @@ class RecordingTransport:
             code = response.status
         finally:
             self._log.add(Write.of(request, code, self._replica))
+            self._permissions.observe(request, code)
         return response
 
     async def close(self) -> None:

@@ -147,15 +147,15 @@ def test_files_are_written_once_and_checked(
     assert not (tmp_path / "deploy").exists()
     assert main(command) == 0
     written = sorted(each.name for each in (tmp_path / "deploy").iterdir())
-    assert written == ["Dockerfile", "deployment.yaml", "namespace.yaml", "rbac.yaml"]
-    assert capsys.readouterr().out.count("would write ") == 4
+    assert written == ["Dockerfile", "operator.yaml"]
+    assert capsys.readouterr().out.count("would write ") == 2
     assert main([*command, "--check"]) == 0
     assert main(command) == 0
     assert capsys.readouterr().out == ""
 
-    (tmp_path / "deploy" / "rbac.yaml").write_text("changed by hand", "utf-8")
+    (tmp_path / "deploy" / "operator.yaml").write_text("changed by hand", "utf-8")
     assert main([*command, "--check"]) == 1
-    assert capsys.readouterr().out == f"would write {tmp_path / 'deploy' / 'rbac.yaml'}\n"
+    assert capsys.readouterr().out == f"would write {tmp_path / 'deploy' / 'operator.yaml'}\n"
 
 
 def test_a_dockerfile_alone_is_printed_alone(operator: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,7 +68,7 @@ def test_its_manifests_are_written(project: Path) -> None:
         check=False,
     )
 
-    assert done.stdout.count("wrote ") == 4, done.stderr
+    assert done.stdout.count("wrote ") == 2, done.stderr
     assert "name: bakeries.example.com\n" in (project / "deploy" / "crds.yaml").read_text("utf-8")
 
 
