@@ -73,9 +73,7 @@ def _run(target: Target, overrides: RunOverrides) -> int:
     setup_logging(given.log_format, given.log_level or "INFO")
     logging.captureWarnings(capture=True)
     manager = load_manager(target)
-    options = RunOptions.from_environment(os.environ, manager.options).overridden(**overrides)
-    if (options.log_format, options.log_level) != (given.log_format, given.log_level):
-        setup_logging(options.log_format, options.log_level or "INFO")
+    # It sets up logging anew, if its own options say more about that.
     manager.run(**overrides)
     return 0
 

@@ -57,7 +57,9 @@ class DebugPages:
             if name == "threads":
                 return text_response(await self._thread.run(format_thread_stacks))
         except BusyError:
-            return text_response("an earlier request has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE)
+            return text_response(
+                "too many requests, or an earlier one has not ended\n", HTTPStatus.SERVICE_UNAVAILABLE
+            )
         sections = {"version": __version__, **self._sections()}
         if name:
             if name not in sections:

@@ -5,7 +5,8 @@ paths without bodies.
 
 | limit | value | what happens |
 |---|---|---|
-| connections | `MAX_CONNECTIONS` | the one that has waited longest for a request is closed; if none waits: 503 |
+| connections | `FEW_CONNECTIONS` | the one that has waited longest for its client is closed, after `PATIENCE` |
+| connections | `MAX_CONNECTIONS` | the same at once; if none waits: 503 |
 | head of a request | `MAX_HEAD` bytes, `MAX_HEADERS` lines | 431 |
 | time for a head | `HEAD_TIMEOUT` | closed |
 | time between requests | `IDLE_TIMEOUT` | closed |
@@ -44,7 +45,10 @@ __all__ = ["EndpointServer"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
-MAX_CONNECTIONS: Final = 64
+FEW_CONNECTIONS: Final = 64
+MAX_CONNECTIONS: Final = 256
+"""More than the hundred connections that an event loop accepts at once, before it reads from any of them."""
+PATIENCE: Final = 1.0
 MAX_HEAD: Final = 16_384
 MAX_REQUESTS: Final = 1_000
 HEAD_TIMEOUT: Final = 5.0
@@ -64,7 +68,7 @@ class _Connection:
     Attributes:
         task: What serves it.
         writer: Where responses go.
-        waits_since: Since when it waits for a request; None while one is handled.
+        waits_since: Since when it waits for its client to send or to read; None while a request is handled.
     """
 
     __slots__ = ("task", "waits_since", "writer")
@@ -91,7 +95,8 @@ class EndpointServer:
         self._bind = bind
         self._what = what
         self._servers: list[asyncio.Server] = []
-        self._connections: set[_Connection] = set()
+        # Ordered, so that the first of several that have waited equally long is closed.
+        self._connections: dict[_Connection, None] = {}
         self._is_closing = False
         self.port: int = bind.port
 
@@ -136,7 +141,7 @@ class EndpointServer:
             if self._is_closing or not self._has_room():
                 await _write(writer, _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections"))
             else:
-                self._connections.add(connection)
+                self._connections[connection] = None
                 await self._serve_requests(connection, reader)
             writer.close()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -146,21 +151,23 @@ class EndpointServer:
         except Exception:  # noqa: BLE001 - one connection must not cost the server
             _log.exception("%s: serving a connection failed", self._what)
         finally:
-            self._connections.discard(connection)
+            self._connections.pop(connection, None)
             if not writer.is_closing():
                 writer.transport.abort()
 
     def _has_room(self) -> bool:
-        """Make room for a connection: clients that send nothing must not keep out those that do."""
-        if len(self._connections) < MAX_CONNECTIONS:
+        """Make room for a connection: clients that send or read nothing must not keep out others."""
+        count = len(self._connections)
+        if count < FEW_CONNECTIONS:
             return True
+        now = asyncio.get_running_loop().time()
         waiting = [each for each in self._connections if each.waits_since is not None]
-        if not waiting:
-            return False
-        oldest = min(waiting, key=lambda each: each.waits_since or 0.0)
-        self._connections.discard(oldest)
-        oldest.task.cancel()
-        return True
+        oldest = min(waiting, key=lambda each: each.waits_since or 0.0, default=None)
+        if oldest is not None and (count >= MAX_CONNECTIONS or now - (oldest.waits_since or 0.0) >= PATIENCE):
+            self._connections.pop(oldest, None)
+            oldest.task.cancel()
+            return True
+        return count < MAX_CONNECTIONS
 
     async def _serve_requests(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         writer, loop = connection.writer, asyncio.get_running_loop()
@@ -178,6 +185,7 @@ class EndpointServer:
             response = await self._respond(request)
             keeps_alive = request.keeps_alive and number < MAX_REQUESTS and not self._is_closing
             has_body = request.method != "HEAD"
+            connection.waits_since = loop.time()
             await _write(writer, encode_response(response, has_body=has_body, keeps_alive=keeps_alive))
             if not keeps_alive:
                 return

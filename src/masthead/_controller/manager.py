@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 from masthead._client.client import Client
 from masthead._controller.background import SourceSpec, TimerSpec
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
+from masthead._controller.logs import setup_logging
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
@@ -331,6 +332,8 @@ class Manager:
         else:
             raise ManagerStateError("an event loop is running here already; use `await manager.serve()`")
         options = RunOptions.from_environment(os.environ, self._options).overridden(**overrides)
+        if options.log_format or options.log_level:
+            setup_logging(options.log_format, options.log_level or "INFO")
         asyncio.run(self._run(config, options))
 
     async def serve(self, client: Client | Config | None = None, **overrides: Unpack[RunOverrides]) -> None:

@@ -214,19 +214,55 @@ async def test_a_client_that_does_not_read_is_cut_off() -> None:
 @in_virtual_time
 async def test_clients_that_wait_do_not_keep_others_out() -> None:
     async with serving() as server:
-        silent = [await Client.connect(server) for _ in range(3 * http_server.MAX_CONNECTIONS)]
+        silent = [await Client.connect(server) for _ in range(http_server.FEW_CONNECTIONS)]
         for client in silent:
             await client.send(b"GET /")
-        for _ in range(10):
+        await asyncio.sleep(http_server.PATIENCE)
+        for number in range(5):
+            client = await Client.connect(server)
+            await client.send(GET)
+            assert await client.response() == (200, b"GET /path")
+            assert await silent[number].is_closed()
+            client.close()
+        for client in silent:
+            client.close()
+
+
+@in_virtual_time
+async def test_many_silent_clients_at_once_are_bounded_and_do_not_keep_others_out() -> None:
+    async with serving() as server:
+        silent = [await Client.connect(server) for _ in range(http_server.MAX_CONNECTIONS + 50)]
+        for _ in range(5):
             client = await Client.connect(server)
             await client.send(GET)
             assert await client.response() == (200, b"GET /path")
             client.close()
         assert len(server._connections) <= http_server.MAX_CONNECTIONS
         assert await silent[0].is_closed()
-        assert now() < http_server.HEAD_TIMEOUT
         for client in silent:
             client.close()
+
+
+@in_virtual_time
+async def test_clients_that_do_not_read_do_not_keep_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "FEW_CONNECTIONS", 4)
+
+    async def large_or_small(request: EndpointRequest) -> EndpointResponse:
+        size = 10_000_000 if request.path == "/large" else 2
+        return EndpointResponse(HTTPStatus.OK, b"x" * size)
+
+    async with serving(large_or_small) as server:
+        lazy = [await Client.connect(server) for _ in range(http_server.FEW_CONNECTIONS)]
+        for client in lazy:
+            client.reader._transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(b"GET /large HTTP/1.1\r\n\r\n")
+        await asyncio.sleep(http_server.PATIENCE)
+        client = await Client.connect(server)
+        await client.send(GET)
+        assert await client.response() == (200, b"xx")
+        assert len(server._connections) == http_server.FEW_CONNECTIONS
+        for each in (client, *lazy):
+            each.close()
 
 
 @in_virtual_time

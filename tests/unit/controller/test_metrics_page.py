@@ -150,12 +150,26 @@ async def test_a_collector_that_hangs_costs_one_thread(monkeypatch: pytest.Monke
     async with metrics_of(registry) as port:
         found = await asyncio.gather(*(fetch(port, "/metrics") for _ in range(5)))
         assert {each.status for each in found} == {503}
-        assert "an earlier scrape has not ended" in (await fetch(port, "/metrics")).text
+        assert "an earlier one has not ended" in (await fetch(port, "/metrics")).text
         assert collector.calls == 1
         collector.release.set()
         async with asyncio.timeout(30):
             while (await fetch(port, "/metrics")).status != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0)
+
+
+async def test_many_scrapes_at_once_do_not_queue_up() -> None:
+    registry = CollectorRegistry()
+    collector = HangingCollector()
+    registry.register(collector)
+    async with metrics_of(registry) as port:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(fetch(port, "/metrics")) for _ in range(20)]
+            async with asyncio.timeout(30):
+                while sum(task.done() for task in tasks) < 15:  # noqa: ASYNC110
+                    await asyncio.sleep(0)
+            collector.release.set()
+        assert sorted(task.result().status for task in tasks) == [200] * 5 + [503] * 15
 
 
 class BrokenCollector(HangingCollector):
