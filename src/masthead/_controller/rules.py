@@ -92,9 +92,11 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
         found.update(_of_controller(controller, options))
     for each in manager.permissions:
         found.update(_of_permission(each, options.namespaces))
+    leases = options.leader_election_namespace or namespace
     if options.leader_election:
-        leases = options.leader_election_namespace or namespace
         found.update(_of_lease(leases, options.leader_election_id))
+    if options.sharding:
+        found.update(_of_shards(leases))
     return frozenset(each for each in found if not _is_implied(each, found))
 
 
@@ -191,6 +193,13 @@ def _of_lease(namespace: str, name: str) -> Iterator[Grant]:
     yield Grant(namespace, _LEASES, "leases", "create")
     yield Grant(namespace, _LEASES, "leases", "get", name)
     yield Grant(namespace, _LEASES, "leases", "update", name)
+    yield from _of_events(namespace)
+
+
+def _of_shards(namespace: str) -> Iterator[Grant]:
+    # A lease of each replica, and one for all; the names of the replicas are not known.
+    for verb in ("get", "list", "create", "update", "delete"):
+        yield Grant(namespace, _LEASES, "leases", verb)
     yield from _of_events(namespace)
 
 

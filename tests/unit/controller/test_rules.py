@@ -156,6 +156,14 @@ def test_a_leader_says_so_by_events_about_the_lease() -> None:
     assert EVENTS in rules(app)["operators"]
 
 
+def test_replicas_that_share_the_objects_need_each_others_leases() -> None:
+    app = Manager(sharding="website-operator", leader_election="leader")
+    app.controller(WEBSITES)(reconcile)
+
+    verbs = ("get", "list", "create", "update", "delete")
+    assert rules(app)["operators"] == (RbacRule(("coordination.k8s.io",), ("leases",), verbs),)
+
+
 def test_permissions_of_the_program_are_added() -> None:
     app = Manager(permissions=[Permission(Node, "patch")])
     app.controller(
