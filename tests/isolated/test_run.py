@@ -118,7 +118,7 @@ class Running:
 def running(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MASTHEAD_", "KUBE"))}
     with subprocess.Popen(
-        [sys.executable, "-m", "masthead", "run", *arguments],
+        [sys.executable, "-P", "-m", "masthead", "run", *arguments],
         cwd=folder,
         env={**clean, **environment},
         stderr=subprocess.PIPE,
@@ -246,8 +246,16 @@ def test_reload_notices_new_files_and_other_folders(kubeconfig: Path, tmp_path: 
     library.mkdir()
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "app.py").write_text(PROGRAM, "utf-8")
-    arguments = ["app", "--reload", f"--reload-dir={library}", "--kubeconfig", str(kubeconfig), *PORTS_OFF]
+    # Also the name of a module of the standard library.
+    (folder / "operator.py").write_text(PROGRAM, "utf-8")
+    arguments = [
+        "operator.py",
+        "--reload",
+        f"--reload-dir={library}",
+        "--kubeconfig",
+        str(kubeconfig),
+        *PORTS_OFF,
+    ]
     with running(folder, *arguments) as process:
         process.line("VERSION one")
         (library / "new.py").write_text("", "utf-8")

@@ -82,7 +82,8 @@ class _Reloader:
     """Starts the program, and looks at the files."""
 
     def __init__(self, arguments: Sequence[str], folders: Sequence[Path]) -> None:
-        self._command = [sys.executable, "-m", "masthead", "run", *arguments]
+        # -P: the current folder must not hide modules of the standard library, as an operator.py would.
+        self._command = [sys.executable, "-P", "-m", "masthead", "run", *arguments]
         self._folders = folders
         self._child: asyncio.subprocess.Process | None = None
         self._stop = asyncio.Event()
