@@ -49,8 +49,8 @@ class WorkQueueState(Generic[K]):
 
     Order: the highest priority first, first in, first out within a priority. *Ageing*: while keys of several priorities
     are ready, every `oldest_every`-th key that is taken is the oldest of the first keys of all priorities, whatever its
-    own. So a key that becomes ready when ``n`` keys wait is taken after at most ``oldest_every * (n + 1)`` others, however
-    many of higher priority are added later.
+    own. So a key that becomes ready, or is given a higher priority, when ``n`` others wait is taken before
+    ``oldest_every * (n + 1)`` others are, however many of higher priority are added later.
 
     Adding and taking is O(1) if all keys have the default priority, and O(number of priorities in use) otherwise. A delay
     costs O(log delayed).

@@ -229,8 +229,10 @@ class Traffic:
 
     def add(self, key: int, priority: int) -> None:
         self.now += 1
-        if self.state.add(key, self.now, priority):
-            self.limits[key] = self.every * (self.state.waiting)  # itself included
+        before = self.state.count_by_priority()
+        self.state.add(key, self.now, priority)
+        if self.state.count_by_priority() != before:  # it is new, or has a higher priority now
+            self.limits[key] = self.every * self.state.waiting  # itself included
 
     def take(self) -> None:
         key = self.state.take(self.now)

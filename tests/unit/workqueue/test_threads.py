@@ -200,7 +200,7 @@ asyncio.run(main())
 
 def test_a_program_of_its_own_uses_both_queues_and_ends() -> None:
     done = subprocess.run(
-        [sys.executable, "-X", "dev", "-W", "error", "-c", PROGRAM],
+        [sys.executable, "-W", "error", "-c", PROGRAM],
         capture_output=True,
         text=True,
         check=False,
