@@ -12,6 +12,7 @@ import threading
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 
+from masthead._cache.options import InformerOptions
 from masthead._client.client import Client
 from masthead._controller.background import SourceSpec, TimerSpec
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
+    from masthead._cache.options import Hold
+    from masthead._cache.store.transforms import Transform
     from masthead._client.options import FieldSelection, LabelSelection
     from masthead._config.model import Config
     from masthead._controller.declarations import KindLike, Mapper, Owns, Reads, Watches
@@ -72,6 +75,9 @@ class Manager:
         client_options: Further arguments of the client, such as ``rate``.
         metrics: Where to count; by default Prometheus, if that is installed and ``metrics_bind`` is not ``0``.
         permissions: What sources and timers do, for ``masthead manifests``.
+        hold: How the caches hold objects: ``lazy`` decodes a section when it is first read, ``eager`` at once, and
+            ``compact`` compresses them and decodes them again at each read, which takes several times less memory.
+        transform: What is done to each object before it is cached, such as `drop_managed_fields`.
 
     Raises:
         InvalidValueError: If an argument is invalid.
@@ -91,6 +97,8 @@ class Manager:
         client_options: Mapping[str, object] | None = None,
         metrics: Metrics | None = None,
         permissions: Iterable[Permission] = (),
+        hold: Hold = "lazy",
+        transform: Transform[Object] | None = None,
     ) -> None:
         base = options or RunOptions()
         if namespaces is not None:
@@ -106,6 +114,7 @@ class Manager:
         self._client_options = dict(client_options or {})
         self._metrics = metrics
         self._permissions = checked_permissions(permissions)
+        self._cache_options: InformerOptions[Object] = InformerOptions(hold=hold, transform=transform)
         self._controllers: list[Controller[Any]] = []
         self._sources: list[SourceSpec] = []
         self._timers: list[TimerSpec] = []
@@ -149,6 +158,11 @@ class Manager:
     def permissions(self) -> tuple[Permission, ...]:
         """What sources and timers do."""
         return self._permissions
+
+    @property
+    def cache_options(self) -> InformerOptions[Object]:
+        """How its caches hold objects."""
+        return self._cache_options
 
     @property
     def health_checks(self) -> Mapping[str, Callable[[], object]]:

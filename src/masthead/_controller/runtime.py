@@ -70,8 +70,13 @@ class ManagerRuntime:
         self._threads = threads
         self._metrics = metrics if metrics is not None else default_metrics(options)
         self._clock = clock
+        caches = manager.cache_options
         self._factory = SharedInformerFactory(
-            client, namespace=options.namespaces or None, metrics=self._metrics
+            client,
+            namespace=options.namespaces or None,
+            hold=caches.hold,
+            transform=caches.transform,
+            metrics=self._metrics,
         )
         self._recorder = EventRecorder(
             client, manager.name, instance=options.identity or None, clock=clock, metrics=self._metrics

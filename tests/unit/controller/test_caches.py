@@ -1,0 +1,41 @@
+"""How the caches of a manager hold objects."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+import masthead
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap
+from masthead.errors import InvalidValueError
+from masthead.testing import Environment, in_virtual_time
+
+
+@pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
+@in_virtual_time
+async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold: Any) -> None:
+    app, seen = masthead.Manager("caches", hold=hold, transform=masthead.drop_managed_fields), list[object]()
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+        if ctx.request.name == "web":
+            seen.append((config.data["a"], len(config.metadata.managed_fields)))
+            await ctx.apply({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "made"}})
+
+    web = ConfigMap.new("web", namespace="default", data={"a": "b"})
+    async with Environment(app, objects=[web]) as env:
+        await env.settle()
+        stored = await env.client.core_v1.config_maps("default").get("web")
+        made = await env.client.core_v1.config_maps("default").get("made")
+
+    assert seen == [("b", 0)]
+    assert len(stored.metadata.managed_fields) > 0
+    assert made.metadata.owner_references[0].name == "web"
+
+
+@pytest.mark.parametrize("options", [{"hold": "loose"}, {"transform": "drop_managed_fields"}])
+def test_another_way_to_hold_objects_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(InvalidValueError):
+        masthead.Manager(**cast("Any", options))
