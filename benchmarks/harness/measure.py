@@ -44,19 +44,18 @@ class Lab:
 
     def run(self, *arguments: str | Path, python: str = sys.executable) -> dict[str, Any]:
         """Start Python, this one or another, and return the JSON that it prints last."""
-        if python == sys.executable:
-            return printed([python, *arguments], self._environment())
-        # Nothing of another interpreter's may come into our tree.
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        return printed([python, "-W", "ignore", *arguments], environment)
+        return printed(*self._command(python, arguments))
 
     @contextlib.contextmanager
-    def running(self, *arguments: str | Path) -> Generator[subprocess.Popen[str]]:
-        """Run Python until the end of the block; it can be read what it prints."""
+    def running(
+        self, *arguments: str | Path, python: str = sys.executable
+    ) -> Generator[subprocess.Popen[str]]:
+        """Run Python, this one or another, until the end of the block; it can be read what it prints."""
+        command, environment = self._command(python, arguments)
         process = subprocess.Popen(
-            [sys.executable, *arguments],
+            command,
             cwd=ROOT,
-            env=self._environment(),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             encoding="utf-8",
@@ -80,6 +79,14 @@ class Lab:
             if not process.stdout.readline():
                 raise RuntimeError("the server did not start; its output is above")
             yield kubeconfig
+
+    def _command(
+        self, python: str, arguments: Sequence[str | Path]
+    ) -> tuple[list[str | Path], dict[str, str]]:
+        if python == sys.executable:
+            return [python, *arguments], self._environment()
+        # Nothing of another interpreter's may come into our tree.
+        return [python, "-W", "ignore", *arguments], {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def _environment(self) -> dict[str, str]:
         """Byte code is cached, as it is for an installed package; the first run fills the cache.

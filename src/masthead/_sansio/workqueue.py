@@ -74,7 +74,6 @@ class WorkQueueState(Generic[K]):
         "_lanes",
         "_normal",
         "_oldest_every",
-        "_priorities",
         "_processing",
         "_sequence",
         "_taken_with",
@@ -94,11 +93,8 @@ class WorkQueueState(Generic[K]):
         # dicts: to take the first of those is to step over all that were taken before.
         self._normal: OrderedDict[K, float] = OrderedDict()
         self._lanes: dict[int, OrderedDict[K, float]] = {}
-        self._priorities: dict[K, int] = {}  # of the ready keys in _lanes
         self._processing: dict[K, float] = {}
-        self._taken_with: dict[
-            K, int
-        ] = {}  # the priorities of keys that are being processed, if they are not 0
+        self._taken_with: dict[K, int] = {}  # the priorities of keys in processing, if they are not 0
         self._dirty: dict[K, tuple[float, int]] = {}
         self._delayed: dict[K, tuple[float, int, int]] = {}  # due, sequence, priority
         self._heap: list[tuple[float, int, K]] = []
@@ -127,9 +123,9 @@ class WorkQueueState(Generic[K]):
             if priority > 0:
                 self._put(key, self._normal.pop(key), priority)
             return False
-        if self._priorities and key in self._priorities:
-            if priority > self._priorities[key]:
-                self._put(key, self._remove(key), priority)
+        if self._lanes and (before := self._lane_of(key)):
+            if priority > before:
+                self._put(key, self._remove(key, before), priority)
             return False
         if key is None:
             raise InvalidValueError("the key of a work queue must not be None", value=key)
@@ -157,7 +153,7 @@ class WorkQueueState(Generic[K]):
             return self.add(key, now, priority)
         if self._is_shut_down:
             return False
-        if key in self._normal or key in self._priorities or key in self._dirty:
+        if key in self._normal or self._lane_of(key) or key in self._dirty:
             return self.add(key, now, priority)  # merges the priorities
         due, delayed = now + delay, self._delayed.get(key)
         if delayed is not None:
@@ -175,7 +171,7 @@ class WorkQueueState(Generic[K]):
         """Hand out the next key, which is being processed from now on; None if no key is ready."""
         if self._delayed and self._heap[0][0] <= now:
             self.promote(now)
-        if self._priorities:
+        if self._lanes:
             key = self._take_by_priority()
         elif self._normal:
             key, self.ready_since = self._normal.popitem(last=False)
@@ -240,8 +236,8 @@ class WorkQueueState(Generic[K]):
         """
         if key in self._normal:
             del self._normal[key]
-        elif key in self._priorities:
-            self._remove(key)
+        elif priority := self._lane_of(key):
+            self._remove(key, priority)
         elif key in self._dirty:
             del self._dirty[key]
         elif key in self._delayed:
@@ -254,7 +250,7 @@ class WorkQueueState(Generic[K]):
     def clear(self) -> int:
         """Drop all keys that are ready, delayed or dirty; returns how many. What is being processed goes on."""
         dropped = self.waiting + len(self._delayed)
-        for each in (self._normal, self._lanes, self._priorities, self._dirty, self._delayed, self._heap):
+        for each in (self._normal, self._lanes, self._dirty, self._delayed, self._heap):
             each.clear()
         return dropped
 
@@ -278,7 +274,7 @@ class WorkQueueState(Generic[K]):
 
     def __len__(self) -> int:
         """How many keys are ready. Delayed keys count once their delay has ended and `promote` or `take` was called."""
-        return len(self._normal) + len(self._priorities)
+        return len(self._normal) + sum(map(len, self._lanes.values()))
 
     @property
     def is_shut_down(self) -> bool:
@@ -288,17 +284,17 @@ class WorkQueueState(Generic[K]):
     @property
     def is_idle(self) -> bool:
         """Whether nothing is ready, dirty or being processed. Delayed keys may wait."""
-        return not (self._normal or self._priorities or self._processing)
+        return not (self._normal or self._lanes or self._processing)
 
     @property
     def has_more(self) -> bool:
         """Whether a key is ready or delayed."""
-        return bool(self._normal or self._priorities or self._delayed)
+        return bool(self._normal or self._lanes or self._delayed)
 
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing will be handed out any more: shut down, and nothing is ready or dirty."""
-        return self._is_shut_down and not (self._normal or self._priorities or self._dirty)
+        return self._is_shut_down and not (self._normal or self._lanes or self._dirty)
 
     @property
     def delayed(self) -> int:
@@ -312,7 +308,7 @@ class WorkQueueState(Generic[K]):
     @property
     def waiting(self) -> int:
         """How many keys are ready or dirty."""
-        return len(self._normal) + len(self._priorities) + len(self._dirty)
+        return len(self) + len(self._dirty)
 
     @property
     def in_flight(self) -> dict[K, float]:
@@ -373,11 +369,16 @@ class WorkQueueState(Generic[K]):
         if lane is None:
             lane = self._lanes[priority] = OrderedDict()
         lane[key] = since
-        self._priorities[key] = priority
 
-    def _remove(self, key: K) -> float:
+    def _lane_of(self, key: K) -> int:
+        """The priority of a ready key; 0 if it has that, or is not ready."""
+        for priority, lane in self._lanes.items():
+            if key in lane:
+                return priority
+        return 0
+
+    def _remove(self, key: K, priority: int) -> float:
         """Remove a ready key of another priority than 0; returns since when it has waited."""
-        priority = self._priorities.pop(key)
         lane = self._lanes[priority]
         since = lane.pop(key)
         if not lane:
@@ -394,7 +395,6 @@ class WorkQueueState(Generic[K]):
         key, self.ready_since = lane.popitem(last=False)
         if not lane:
             del self._lanes[priority]
-        del self._priorities[key]
         self._taken_with[key] = priority
         return key
 
