@@ -196,6 +196,10 @@ class CacheReader:
         """Whether all caches that should have a write are at least as new."""
         return all(_shows(each, write) for each in self._by_resource.get(write.resource, ()))
 
+    def staleness(self, write: OwnWrite) -> float:
+        """For how many seconds a cache that should have a write has had no contact to the server."""
+        return max((each.health.staleness for each in self._by_resource.get(write.resource, ())), default=0.0)
+
     def holds(self, resource: str) -> bool:
         """Whether there is a cache of a resource, such as ``deployments.apps``."""
         return resource in self._by_resource

@@ -35,8 +35,10 @@ class Sink(Protocol):
         """Reconcile an object; a change that is the echo of an own write does not count."""
         ...
 
-    def mapping_failed(self, source: EnqueueHandler, key: str, error: Exception) -> None:
-        """A mapper has raised for an object."""
+    def mapping_failed(
+        self, source: EnqueueHandler, key: str, old: Object | None, error: Exception
+    ) -> None:
+        """A mapper has raised for an object, which was something else before; None if it was added."""
         ...
 
 
@@ -87,7 +89,7 @@ class EnqueueHandler(EventHandler[Object]):
         try:
             requests = self._requests(event)
         except Exception as error:  # noqa: BLE001 - a mapper is the user's
-            self._sink.mapping_failed(self, obj.key, error)
+            self._sink.mapping_failed(self, obj.key, event.old, error)
             return
         if not requests:
             return
@@ -104,15 +106,15 @@ class EnqueueHandler(EventHandler[Object]):
         for request in requests:
             self._sink.enqueue(request, counted, self._reason(event), priority)
 
-    def observe_again(self, obj: Object) -> None:
-        """Enqueue what an object leads to for which the mapper has raised before."""
-        try:
-            requests = set(self._mapped(obj))
-        except Exception as error:  # noqa: BLE001 - a mapper is the user's
-            self._sink.mapping_failed(self, obj.key, error)
-            return
+    def observe_again(self, key: str, objects: Iterable[Object]) -> None:
+        """Enqueue what an object leads to, or has led to, for which the mapper has raised before.
+
+        Raises:
+            Exception: Whatever the mapper raises.
+        """
+        requests = {request for each in objects for request in self._mapped(each)}
         for request in requests:
-            self._sink.enqueue(request, None, f"{self._resource} {obj.key} mapped again", 0)
+            self._sink.enqueue(request, None, f"{self._resource} {key} mapped again", 0)
 
     def _passes(self, event: ChangeEvent) -> bool:
         try:

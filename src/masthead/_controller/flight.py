@@ -104,6 +104,18 @@ class Flight:
         """Whether the caches show everything that was written."""
         return all(map(self._reader.is_visible, self.writes))
 
+    def is_refuted(self, elapsed: float) -> bool:
+        """Whether what is not visible will never be: the server has lost it.
+
+        A cache that has no contact to the server is behind, and is waited for. One that has had contact for longer than
+        the time between two bookmarks is not.
+
+        Args:
+            elapsed: The seconds since the last write.
+        """
+        silence = [self._reader.staleness(each) for each in self.writes if not self._reader.is_visible(each)]
+        return all(elapsed - each >= VISIBLE_WITHIN for each in silence)
+
     async def wait_visible(self) -> None:
         """Wait until the caches show everything that was written.
 

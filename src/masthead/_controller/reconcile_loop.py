@@ -16,6 +16,7 @@ from masthead._controller.flight import Flight
 from masthead._controller.invocation import Invocation, ReconcileOutcome
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
+from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
@@ -46,9 +47,6 @@ _REASONS: Final = 5
 """How many reasons of a reconcile are kept."""
 _WRITES: Final = 10_000
 """How many objects' own writes are remembered whose events have not arrived; beyond, an unneeded reconcile may follow."""
-_FIRST_RETRY: Final = 1.0
-_LONGEST_RETRY: Final = 300.0
-"""Seconds until a mapper that has raised is called again."""
 
 
 class ReconcileLoop:
@@ -90,8 +88,7 @@ class ReconcileLoop:
         self._cleaned: set[tuple[str, str]] = set()
         self._workers: list[asyncio.Task[None]] = []
         self._settling: set[asyncio.Task[None]] = set()
-        self._failed_mappings: dict[tuple[int, str], int] = {}
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._mapping_retries = MappingRetries(self._cached, self._on_mapping_failure)
         self._ids = itertools.count(1)
         self._run_id = secrets.token_hex(4)
         self._is_started = False
@@ -156,8 +153,7 @@ class ReconcileLoop:
         """Cancel what is running, and wait until nothing of it is left."""
         self._is_started = False
         self.queue.shut_down()
-        for timer in self._timers:
-            timer.cancel()
+        self._mapping_retries.clear()
         tasks = [*self._workers, *self._settling]
         for task in tasks:
             task.cancel()
@@ -199,8 +195,7 @@ class ReconcileLoop:
             for request, delay in self.queue.delays().items()
             if delay <= 0 or (delay <= within and self.queue.num_requeues(request))
         ]
-        now = self._clock()
-        if any(each.when() <= now + within for each in self._timers):
+        if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")
         found += [
             f"controller {name}: {each.pending} events of {each.name} are not handled yet"
@@ -233,12 +228,17 @@ class ReconcileLoop:
         self._note(request, reason)
         self.queue.add(request, priority=priority)
 
-    def mapping_failed(self, source: EnqueueHandler, key: str, error: Exception) -> None:
-        """Log the error of a mapper, and call it again later with the object as it is then."""
-        failed = (id(source), key)
-        attempt = self._failed_mappings.get(failed, 0)
-        self._failed_mappings[failed] = attempt + 1
-        delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2**attempt)
+    def mapping_failed(
+        self, source: EnqueueHandler, key: str, old: Object | None, error: Exception
+    ) -> None:
+        """Call a mapper again later that has raised for an object."""
+        self._mapping_retries.add(source, key, old, error)
+
+    def _cached(self, source: EnqueueHandler, key: str) -> Object | None:
+        namespace, _, name = key.rpartition("/")
+        return self.reader.get(source.spec.kind, name, namespace)
+
+    def _on_mapping_failure(self, source: EnqueueHandler, key: str, delay: float, error: Exception) -> None:
         self.metrics.mapping_errors.inc()
         self._log.error(
             "controller %s: the mapper of %s raised for %s, and is called again in %g s: %s",
@@ -249,21 +249,6 @@ class ReconcileLoop:
             error,
             exc_info=None if isinstance(error, MastheadError) else error,
         )
-
-        def retry() -> None:
-            self._timers.discard(timer)
-            namespace, _, name = key.rpartition("/")
-            obj: Object | None = self.reader.get(source.spec.kind, name, namespace)
-            if obj is None or not self._is_started:
-                self._failed_mappings.pop(failed, None)
-                return
-            before = self._failed_mappings[failed]
-            source.observe_again(obj)
-            if self._failed_mappings.get(failed) == before:
-                del self._failed_mappings[failed]
-
-        timer = asyncio.get_running_loop().call_later(delay, retry)
-        self._timers.add(timer)
 
     # Workers.
 
@@ -367,16 +352,26 @@ class ReconcileLoop:
             self.queue.add_after(request, result.requeue_after, priority=result.priority)
 
     async def _settle(self, flight: Flight) -> None:
-        """Keep an object in flight until the caches show what its reconcile has written."""
+        """Keep an object in flight until the caches show what its reconcile has written, however long that takes."""
+        ended = self._clock()
         try:
-            await flight.wait_visible()
-        except DeadlineError as error:
-            self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, error)
-            flight.hold(None, str(error))
+            while (problem := await self._invisible(flight)) is not None:
+                self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, problem)
+                if flight.is_refuted(self._clock() - ended):
+                    flight.hold(None, problem)
+                    break
         except ClosedError:
             return  # the manager stops
         finally:
             self._complete(flight)
+
+    async def _invisible(self, flight: Flight) -> str | None:
+        """Wait until the caches show what a reconcile has written; returns what is wrong if that takes long."""
+        try:
+            await flight.wait_visible()
+        except DeadlineError as error:
+            return str(error)
+        return None
 
     def _complete(self, flight: Flight) -> None:
         request = flight.request

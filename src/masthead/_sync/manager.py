@@ -67,6 +67,8 @@ class ReconcilerThreads:
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: copied.run(function, blocking, *arguments)
         )
+        # What a function raises that took too long, or whose work is no longer wanted, is nobody's concern.
+        future.add_done_callback(_retrieve)
         try:
             done, _ = await asyncio.wait({future}, timeout=limit)
             if not done:
@@ -85,6 +87,11 @@ class ReconcilerThreads:
             await asyncio.wait({future})
             raise
         return future.result()
+
+
+def _retrieve(future: asyncio.Future[object]) -> None:
+    if not future.cancelled():
+        future.exception()
 
 
 @set_module("masthead")

@@ -12,6 +12,7 @@ import pytest
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.meta import Patch
 from masthead.metrics import PrometheusMetrics
 from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
@@ -185,6 +186,38 @@ async def test_a_mapper_that_raises_is_called_again(caplog: pytest.LogCaptureFix
     assert runs.attempts("good") == [0, 0]
     assert runs.count("masthead_controller_mapping_errors_total") == 3
     assert "the mapper of secrets raised for default/one, and is called again in 1 s: 'site'" in caplog.text
+
+
+@in_virtual_time
+async def test_a_mapper_that_raises_misses_neither_deletions_nor_former_states() -> None:
+    is_broken = False
+
+    def mapper(secret: Secret) -> str | None:
+        if is_broken:
+            raise KeyError("site")
+        return secret.metadata.annotations.get("site")
+
+    async def nothing(*_: object) -> None: ...
+
+    runs = Runs("former", nothing, watches={Secret: mapper})
+    async with runs.environment() as env:
+        secrets = env.client.core_v1.secrets("default")
+        moves = Secret.new("moves", annotations={"site": "default/good"})
+        goes = Secret.new("goes", annotations={"site": "default/bad"})
+        for each in (moves, goes):
+            await secrets.create(each)
+        await env.settle()
+        runs.seen.clear()
+
+        is_broken = True
+        await secrets.patch("moves", Patch.merge({"metadata": {"annotations": {"site": None}}}))
+        await secrets.patch("goes", Patch.merge({"metadata": {"labels": {"a": "b"}}}))
+        await secrets.delete("goes")
+        await env.settle(within=0)
+        assert runs.seen == []
+        is_broken = False
+        await env.settle()
+        assert sorted(runs.seen) == [("bad", 0), ("good", 0)]
 
 
 @in_virtual_time

@@ -1,0 +1,359 @@
+"""Scripts of scenarios for controllers: what a seed stands for, before anything happens.
+
+A scenario is plain data. Its repr is Python that recreates it, so that a failing one can be read and played again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final, Literal, TypeAlias
+
+NAMESPACES: Final = ("default", "kube-public")
+NAMES: Final = ("a", "b", "c")
+COLORS: Final = ("red", "blue", "green")
+SECRETS: Final = ("", "key", "door")
+
+Style: TypeAlias = Literal["apply", "update", "generate"]
+"""How copies are written: applied; created and updated; or created with generated names, and patched."""
+Mishap: TypeAlias = Literal["raise first", "raise last", "raise temporary", "hang", "slow", "map", "cleanup", "cancel"]
+"""What goes wrong in the operator's own code."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How the operator is made, and runs.
+
+    Attributes:
+        style: How it writes.
+        workers: How many objects it reconciles at once.
+        replicas: How many replicas there are at first.
+        elects: Whether replicas elect a leader; if not, there is never more than one.
+        in_threads: Whether the second controller is a plain function.
+        requeue: After how many seconds objects are reconciled again; 0 for never.
+        resync: After how many seconds objects are resynced; 0 for never.
+    """
+
+    style: Style = "apply"
+    workers: int = 1
+    replicas: int = 1
+    elects: bool = False
+    in_threads: bool = False
+    requeue: float = 0.0
+    resync: float = 0.0
+
+
+@dataclass(frozen=True)
+class PutPlot:
+    """Create a plot, or change it."""
+
+    namespace: str
+    name: str
+    color: str
+    copies: int
+    secret: str = ""
+
+
+@dataclass(frozen=True)
+class DeletePlot:
+    """Delete a plot, if it exists."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True)
+class RecreatePlot:
+    """Delete a plot, wait until it is gone or for a while, and create another of the same name."""
+
+    namespace: str
+    name: str
+    color: str
+    copies: int
+
+
+@dataclass(frozen=True)
+class PutSecret:
+    """Create a secret, or change it."""
+
+    namespace: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class DeleteSecret:
+    """Delete a secret, if it exists."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Meddle:
+    """Do something to an owned object.
+
+    Attributes:
+        how: ``delete`` it; ``edit`` what the operator decides; ``label`` it; ``steal`` the field by an apply; ``orphan``
+            it.
+        which: Which one, of those that there are.
+    """
+
+    how: Literal["delete", "edit", "label", "steal", "orphan"]
+    which: int
+
+
+@dataclass(frozen=True)
+class EditStatus:
+    """Write the status of a plot, as another controller would."""
+
+    namespace: str
+    name: str
+    copies: int
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Inject a fault: a method of `masthead.server.Faults`, and its arguments."""
+
+    fault: str
+    how: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True)
+class Heal:
+    """Remove all faults."""
+
+
+@dataclass(frozen=True)
+class Compact:
+    """The server forgets the past."""
+
+
+@dataclass(frozen=True)
+class RestartServer:
+    """The server stops, and comes back with its data."""
+
+    down: float
+
+
+@dataclass(frozen=True)
+class Misbehave:
+    """The operator's own code goes wrong the next time."""
+
+    mishap: Mishap
+
+
+@dataclass(frozen=True)
+class StartReplica:
+    """Another replica starts."""
+
+
+@dataclass(frozen=True)
+class StopReplica:
+    """A replica stops gracefully."""
+
+    which: int
+
+
+@dataclass(frozen=True)
+class CrashReplica:
+    """A replica is killed."""
+
+    which: int
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """A replica cannot send requests for a while; its watches stay open."""
+
+    which: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PauseReplica:
+    """A replica is suspended for a while."""
+
+    which: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Time passes."""
+
+    seconds: float
+
+
+Step: TypeAlias = (
+    "PutPlot | DeletePlot | RecreatePlot | PutSecret | DeleteSecret | Meddle | EditStatus | Fail | Heal | Compact | "
+    "RestartServer | Misbehave | StartReplica | StopReplica | CrashReplica | CutOff | PauseReplica | Wait"
+)
+
+
+@dataclass(frozen=True)
+class ControllerScenario:
+    """One scenario.
+
+    Attributes:
+        seed: For what is left to chance while it is played: delays, and uids.
+        operator: Who reconciles.
+        before: What is there before it starts.
+        steps: What happens then, one after the other.
+    """
+
+    seed: int
+    operator: Operator
+    before: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether the server has to keep its objects in a file."""
+        return any(isinstance(each, RestartServer) for each in self.steps)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the operator always knows what it has written: no response is lost, no other process has written."""
+        unclear = StartReplica | StopReplica | CrashReplica | PauseReplica | CutOff | RestartServer
+        return not self.operator.elects and not any(
+            isinstance(each, unclear)
+            or (isinstance(each, Fail) and each.fault in {"lose_response", "delay"})
+            or (isinstance(each, Misbehave) and each.mishap == "hang")
+            or (isinstance(each, Meddle) and each.how == "orphan")
+            for each in self.steps
+        )
+
+    def __str__(self) -> str:
+        def rows(items: Sequence[object]) -> str:
+            return "".join(f"\n        {each!r}," for each in items)
+
+        return (
+            f"ControllerScenario(\n    seed={self.seed},\n    operator={self.operator!r},\n"
+            f"    before=({rows(self.before)}\n    ),\n    steps=({rows(self.steps)}\n    ),\n)"
+        )
+
+
+def scenario_of(seed: int) -> ControllerScenario:
+    """The scenario of a seed."""
+    chance = Random(seed)
+    operator = _operator(chance)
+    before = tuple(_write(chance) for _ in range(chance.randint(0, 4)))
+    steps = tuple(_step(chance, operator) for _ in range(chance.randint(4, 18)))
+    return ControllerScenario(seed, operator, before, steps)
+
+
+def shrunk(
+    scenario: ControllerScenario, is_failing: Callable[[ControllerScenario], bool], attempts: int = 60
+) -> ControllerScenario:
+    """A smaller scenario that fails as well, found by leaving out one step after the other."""
+    for part in ("steps", "before"):
+        number = 0
+        while number < len(items := getattr(scenario, part)) and attempts:
+            smaller = replace(scenario, **{part: items[:number] + items[number + 1 :]})
+            attempts -= 1
+            if is_failing(smaller):
+                scenario = smaller
+            else:
+                number += 1
+    return scenario
+
+
+def _operator(chance: Random) -> Operator:
+    elects = chance.random() < 0.4
+    return Operator(
+        style=chance.choice(("apply", "apply", "update", "generate")),
+        workers=chance.choice((1, 2, 4)),
+        replicas=chance.choice((1, 2, 3)) if elects else 1,
+        elects=elects,
+        in_threads=chance.random() < 0.2,
+        requeue=chance.choice((0.0, 0.0, 0.0, 7.0, 120.0)),
+        resync=chance.choice((0.0, 0.0, 0.0, 45.0)),
+    )
+
+
+def _place(chance: Random) -> tuple[str, str]:
+    return chance.choice(NAMESPACES), chance.choice(NAMES)
+
+
+def _write(chance: Random) -> Step:
+    namespace, name = _place(chance)
+    roll = chance.random()
+    if roll < 0.42:
+        return PutPlot(namespace, name, chance.choice(COLORS), chance.randint(0, 3), chance.choice(SECRETS))
+    if roll < 0.52:
+        return DeletePlot(namespace, name)
+    if roll < 0.60:
+        return RecreatePlot(namespace, name, chance.choice(COLORS), chance.randint(0, 3))
+    if roll < 0.70:
+        return PutSecret(namespace, chance.choice(SECRETS[1:]), chance.choice(COLORS))
+    if roll < 0.76:
+        return DeleteSecret(namespace, chance.choice(SECRETS[1:]))
+    if roll < 0.81:
+        return EditStatus(namespace, name, chance.randint(0, 3))
+    return Meddle(chance.choice(("delete", "edit", "label", "steal", "orphan")), chance.randrange(10))
+
+
+_RESOURCES: Final = ("plots", "plots", "configmaps", "configmaps", "secrets", "")
+
+_FAULTS: Final[Mapping[str, Callable[[Random], dict[str, object]]]] = {
+    "drop_watch": lambda chance: {"after": chance.randint(0, 4)},
+    "cut_watch": lambda chance: {"after": chance.randint(0, 4)},
+    "silence_watch": lambda chance: {"after": chance.randint(0, 4)},
+    "expire_watch": lambda chance: {"after": chance.randint(0, 4)},
+    "fail": lambda chance: {
+        "code": chance.choice((403, 429, 500, 503)),
+        "verb": chance.choice(("list", "watch", "read", "write", "patch", "create", "delete", "update")),
+    },
+    "throttle": lambda chance: {
+        "retry_after": chance.choice((0, 1, 7)),
+        "verb": chance.choice(("read", "write")),
+    },
+    "conflict": lambda _: {},
+    "delay": lambda chance: {"seconds": chance.choice((0.2, 3.0, 25.0, 90.0)), "verb": chance.choice(("write", "read"))},
+    "lose_response": lambda _: {},
+    "expire": lambda _: {},
+    "too_large_version": lambda _: {},
+    "hold_bookmarks": lambda chance: {"times": chance.choice((None, 1, 2))},
+    "stale_lists": lambda chance: {"by": chance.randint(1, 6), "times": None},
+}
+"""The faults, with their random arguments."""
+
+
+def _fault(chance: Random) -> Fail:
+    name = chance.choice(tuple(_FAULTS))
+    how: dict[str, object] = {"times": chance.choice((1, 1, 2, 4)), **_FAULTS[name](chance)}
+    if resource := chance.choice(_RESOURCES):
+        how["resource"] = resource
+    return Fail(name, how)
+
+
+def _step(chance: Random, operator: Operator) -> Step:
+    roll = chance.random()
+    if roll < 0.45:
+        return _write(chance)
+    if roll < 0.62:
+        return _fault(chance)
+    if roll < 0.74:
+        return Wait(chance.choice((0.0, 0.05, 1.0, 3.0, 20.0, 65.0, 400.0)))
+    if roll < 0.84:
+        return Misbehave(
+            chance.choice(
+                ("raise first", "raise last", "raise temporary", "hang", "slow", "map", "map", "cleanup", "cancel")
+            )
+        )
+    which = chance.randrange(3)
+    rare: Sequence[Step] = (
+        Compact(),
+        Heal(),
+        RestartServer(chance.choice((0.0, 2.0, 40.0))),
+        CrashReplica(which),
+        CrashReplica(which),
+        StopReplica(which),
+        StartReplica(),
+        CutOff(which, chance.choice((1.0, 12.0, 60.0))),
+        PauseReplica(which, chance.choice((1.0, 9.0, 30.0))) if operator.elects else Compact(),
+    )
+    return chance.choice(rare)

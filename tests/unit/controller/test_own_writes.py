@@ -1,0 +1,89 @@
+"""Own writes: waited for, however long the cache takes, and no reason to reconcile again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import masthead
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.testing import Environment, in_virtual_time
+from masthead.testing.virtual_time import now
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Counter:
+    """Counts in a ConfigMap, from what its cache has."""
+
+    def __init__(self) -> None:
+        self.app = masthead.Manager("counter")
+        self.seen: list[tuple[float, int]] = []
+
+        @self.app.controller(Secret, owns=[ConfigMap])
+        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+            found = ctx.cache.get(ConfigMap, "count", "default")
+            count = int(found.data["n"]) if found is not None else 0
+            self.seen.append((now(), count))
+            await ctx.apply(ConfigMap.new("count", data={"n": str(count + 1)}))
+
+
+async def touch(env: Environment, text: str) -> None:
+    secret = Secret.new("s", data={"text": text.encode()})
+    await env.client.core_v1.secrets("default").apply(secret, field_manager="test")
+
+
+@in_virtual_time
+async def test_a_cache_that_is_silent_for_long_is_waited_for() -> None:
+    counter = Counter()
+    async with Environment() as env:
+        # Nothing comes any more behind the bookmark that ends the initial state, until the stall is noticed.
+        env.server.faults.silence_watch(resource="configmaps", after=1)
+        await env.start(counter.app)
+        await env.settle()
+        for text in "abc":
+            await touch(env, text)
+            await env.advance(1)
+        assert counter.seen == [(0.0, 0)]
+        await env.settle()
+        (first, second) = counter.seen
+        assert (first, second[1]) == ((0.0, 0), 1)
+        assert second[0] > 60
+
+
+@in_virtual_time
+async def test_a_server_that_is_away_for_long_is_waited_for(tmp_path: Path) -> None:
+    counter = Counter()
+    async with Environment(server_options={"data": tmp_path / "objects"}) as env:
+        env.server.faults.silence_watch(resource="configmaps", after=1)
+        await env.start(counter.app)
+        await env.settle()
+        await touch(env, "a")
+        await env.advance(1)
+        await env.stop_server()
+        await env.advance(1000)
+        await env.start_server()
+        await touch(env, "b")
+        await env.settle()
+        assert [count for _, count in counter.seen] == [0, 1]
+
+
+@in_virtual_time
+async def test_a_version_that_the_server_has_lost_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    counter = Counter()
+    async with Environment(server_options={"data": tmp_path / "before"}) as env:
+        for text in "abcdefgh":
+            await touch(env, text)
+        env.server.faults.silence_watch(resource="configmaps", after=1)
+        await env.start(counter.app)
+        await env.advance(1)
+        assert [count for _, count in counter.seen] == [0]
+        await env.stop_server()
+        env._server_options["data"] = tmp_path / "after"
+        await env.start_server()
+        await touch(env, "a")
+        await env.advance(600)
+        await env.settle()
+        found = await env.client.core_v1.config_maps("default").get("count")
+        assert found.data == {"n": "1"}
