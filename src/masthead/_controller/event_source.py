@@ -35,9 +35,7 @@ class Sink(Protocol):
         """Reconcile an object; a change that is the echo of an own write does not count."""
         ...
 
-    def mapping_failed(
-        self, source: EnqueueHandler, key: str, old: Object | None, error: Exception
-    ) -> None:
+    def mapping_failed(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
         """A mapper has raised for an object, which was something else before; None if it was added."""
         ...
 

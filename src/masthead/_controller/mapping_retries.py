@@ -54,9 +54,7 @@ class MappingRetries:
         on_failure: Is called when a mapper has raised.
     """
 
-    def __init__(
-        self, current: Callable[[EnqueueHandler, str], Object | None], on_failure: Retrier
-    ) -> None:
+    def __init__(self, current: Callable[[EnqueueHandler, str], Object | None], on_failure: Retrier) -> None:
         self._current = current
         self._on_failure = on_failure
         self._failed: dict[tuple[int, str], _FailedMapping] = {}

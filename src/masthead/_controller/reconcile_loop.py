@@ -228,9 +228,7 @@ class ReconcileLoop:
         self._note(request, reason)
         self.queue.add(request, priority=priority)
 
-    def mapping_failed(
-        self, source: EnqueueHandler, key: str, old: Object | None, error: Exception
-    ) -> None:
+    def mapping_failed(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
         """Call a mapper again later that has raised for an object."""
         self._mapping_retries.add(source, key, old, error)
 

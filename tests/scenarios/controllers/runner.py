@@ -18,23 +18,17 @@ from tests.scenarios.controllers.scenario import (
     ControllerScenario,
     CrashReplica,
     CutOff,
-    DeletePlot,
-    DeleteSecret,
-    EditStatus,
     Fail,
     Heal,
-    Meddle,
     Misbehave,
     PauseReplica,
-    PutPlot,
-    PutSecret,
-    RecreatePlot,
     RestartServer,
     StartReplica,
     StopReplica,
     Wait,
     shrunk,
 )
+from tests.scenarios.controllers.users import Users
 from tests.scenarios.runner import open_files
 
 import masthead
@@ -45,12 +39,9 @@ from masthead.testing import Environment
 from masthead.testing.virtual_time import now, run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from tests.scenarios.controllers.scenario import Step
 
     from masthead._transport.contract import Transport, TransportRequest, TransportResponse
-    from masthead.meta import Object
     from masthead.testing import Replica
 
 _SHOWN: Final = 12
@@ -86,8 +77,7 @@ class ControllerScenarioRunner:
         self.app = operator.manager()
         self.transports: dict[str, BreakableTransport] = {}
         self.later: list[asyncio.Task[None]] = []
-        self.foreign: list[tuple[str, str, int]] = []
-        """What others have written: resource, key of its plot, and version."""
+        self.users = Users(env.client)
 
     async def perform(self) -> list[str]:
         """Play it to its end; returns the problems."""
@@ -112,8 +102,35 @@ class ControllerScenarioRunner:
 
     async def _do(self, step: Step) -> None:
         match step:
-            case PutPlot() | DeletePlot() | RecreatePlot() | PutSecret() | DeleteSecret() | Meddle() | EditStatus():
-                await self._as_user(lambda: self._write(step))
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+            case Misbehave(mishap):
+                self.operator.mishaps.append(mishap)
+            case Fail() | Heal() | Compact() | RestartServer():
+                await self._afflict(step)
+            case StartReplica() | StopReplica() | CrashReplica() | PauseReplica() | CutOff():
+                await self._change_replicas(step)
+            case _:
+                await self.users.do(step)
+
+    async def _afflict(self, step: Fail | Heal | Compact | RestartServer) -> None:
+        server = self.env.server
+        match step:
+            case Fail(fault, how):
+                getattr(server.faults, fault)(**how)
+            case Heal():
+                server.faults.clear()
+            case Compact():
+                server.compact()
+            case RestartServer(down):
+                await self.env.stop_server()
+                await asyncio.sleep(down)
+                await self.env.start_server()
+
+    async def _change_replicas(
+        self, step: StartReplica | StopReplica | CrashReplica | PauseReplica | CutOff
+    ) -> None:
+        match step:
             case StartReplica():
                 # Without an election, two would be a mistake of the user.
                 if self.scenario.operator.elects or not self.env.replicas:
@@ -126,21 +143,6 @@ class ControllerScenarioRunner:
                 self._pause(replica, seconds)
             case CutOff(which, seconds) if replica := self._replica(which):
                 self.transports[replica.name].cut_off_until = now() + seconds
-            case RestartServer(down):
-                await self.env.stop_server()
-                await asyncio.sleep(down)
-                await self.env.start_server()
-                self._count_copies()
-            case Wait(seconds):
-                await asyncio.sleep(seconds)
-            case Misbehave(mishap):
-                self.operator.mishaps.append(mishap)
-            case Fail(fault, how):
-                getattr(self.env.server.faults, fault)(**how)
-            case Heal():
-                self.env.server.faults.clear()
-            case Compact():
-                self.env.server.compact()
             case _:
                 pass  # there is no such replica
 
@@ -169,95 +171,6 @@ class ControllerScenarioRunner:
                 replica.resume()
 
         self.later.append(asyncio.get_running_loop().create_task(resume()))
-
-    def _count_copies(self) -> None:
-        if self.scenario.is_exact:
-            self.operator.most_copies = Counting(self.env.server, self.operator.judge)
-
-    # Users.
-
-    async def _as_user(self, write: Callable[[], Awaitable[None]]) -> None:
-        """Write as a user, who tries again if the server fails, but not for ever."""
-        for attempt in range(6):
-            try:
-                await write()
-            except masthead.NotFoundError:
-                return
-            except (masthead.MastheadError, OSError):
-                await asyncio.sleep(0.1 * 4**attempt)
-            else:
-                return
-
-    async def _write(self, step: Step) -> None:
-        client = self.env.client
-        match step:
-            case PutPlot(namespace, name, color, copies, secret):
-                spec = {"color": color, "copies": copies, "secret": secret}
-                await self._put(client.resource(Plot, namespace), Plot.new(name, spec=spec), {"spec": spec})
-            case DeletePlot(namespace, name):
-                await client.resource(Plot, namespace).delete(name)
-            case RecreatePlot(namespace, name, color, copies):
-                plots = client.resource(Plot, namespace)
-                with contextlib.suppress(masthead.NotFoundError):
-                    await plots.delete(name)
-                    await asyncio.sleep(0.01)
-                spec = {"color": color, "copies": copies, "secret": ""}
-                await self._put(plots, Plot.new(name, spec=spec), {"spec": spec})
-            case PutSecret(namespace, name, value):
-                secrets = client.core_v1.secrets(namespace)
-                data = {"text": value.encode()}
-                made = Secret.new(name, data=data)
-                await self._put(secrets, made, {"data": made.to_dict()["data"]})
-            case DeleteSecret(namespace, name):
-                await client.core_v1.secrets(namespace).delete(name)
-            case EditStatus(namespace, name, copies):
-                patch = Patch.merge({"status": {"copies": copies}})
-                made = await client.resource(Plot, namespace).patch(name, patch, subresource="status")
-                self._note("plots.example.com", made)
-            case Meddle():
-                await self._meddle(step)
-            case _:
-                raise AssertionError(step)
-
-    async def _put(self, resource: Any, obj: Object, change: dict[str, Any]) -> None:
-        try:
-            made = await resource.create(obj)
-        except masthead.AlreadyExistsError:
-            made = await resource.patch(obj.metadata.name, Patch.merge(change))
-        if isinstance(made, Plot):
-            self._note("plots.example.com", made)
-
-    async def _meddle(self, step: Meddle) -> None:
-        found = await self.env.client.core_v1.config_maps(None).list(label_selector="plot")
-        if not found.items:
-            return
-        chosen = found.items[step.which % len(found.items)]
-        maps = self.env.client.core_v1.config_maps(chosen.metadata.namespace)
-        name = chosen.metadata.name
-        match step.how:
-            case "delete":
-                await maps.delete(name)
-                return
-            case "edit":
-                made = await maps.patch(name, Patch.merge({"data": {"color": "grey"}}))
-            case "label":
-                made = await maps.patch(name, Patch.merge({"metadata": {"labels": {"at": str(int(now()))}}}))
-            case "steal":
-                wanted = ConfigMap.new(name, data={"color": "stolen"})
-                made = await maps.apply(wanted, field_manager="thief", force=True)
-            case "orphan":
-                made = await maps.patch(name, Patch.merge({"metadata": {"ownerReferences": None}}))
-        self._note("configmaps", made, chosen)
-
-    def _note(self, resource: str, made: Object, before: Object | None = None) -> None:
-        """Note a change that the operator must look at."""
-        version = int(made.metadata.resource_version)
-        if before is None:
-            self.foreign.append((resource, made.key, version))
-            return
-        for owner in before.metadata.owner_references:
-            if owner.kind == "Plot" and made.metadata.resource_version != before.metadata.resource_version:
-                self.foreign.append((resource, f"{made.metadata.namespace}/{owner.name}", version))
 
     # The end.
 
@@ -307,7 +220,9 @@ class ControllerScenarioRunner:
         secret = secrets.get(f"{plot.metadata.namespace}/{plot.spec.secret}")
         text = str(secret.data.get("text")) if secret is not None else ""
         wanted = {"color": plot.spec.color, "secret": text}
-        copies = [each for each in maps if any(o.uid == plot.metadata.uid for o in each.metadata.owner_references)]
+        copies = [
+            each for each in maps if any(o.uid == plot.metadata.uid for o in each.metadata.owner_references)
+        ]
         if len(copies) != plot.spec.copies:
             self.problems.append(f"{where} has {len(copies)} copies, and wants {plot.spec.copies}")
         for each in copies:
@@ -344,7 +259,7 @@ class ControllerScenarioRunner:
             return
         plots = self.env.client.resource(Plot, "default")
         spec = {"color": "black", "copies": 2}
-        await self._put(plots, Plot.new("last", spec=spec), {"spec": spec})
+        await self.users.put(plots, Plot.new("last", spec=spec), {"spec": spec})
         await self.env.settle(within=_LONGEST_BACKOFF, timeout=_PATIENCE)
         before = self.operator.judge.reconciles.copy()
         change = Patch.merge({"spec": {"color": "white", "copies": 2 + plan.workers % 2}})
@@ -361,10 +276,12 @@ class ControllerScenarioRunner:
     def _check_foreign_changes_seen(self) -> None:
         """For each change of others, there was a reconcile that saw it."""
         seen = self.operator.judge.seen
-        for resource, key, version in self.foreign:
+        for resource, key, version in self.users.writes:
             found = seen.get(("plots", key), {}).get(resource, 0)
             if found < version and key in self._living():
-                self.problems.append(f"no reconcile of {key} has seen version {version} of {resource}, only {found}")
+                self.problems.append(
+                    f"no reconcile of {key} has seen version {version} of {resource}, only {found}"
+                )
 
     def _living(self) -> set[str]:
         return set(self.env.server.versions(masthead.GroupVersionResource("example.com", "v1", "plots")))
@@ -397,7 +314,8 @@ async def _run_in_loop(scenario: ControllerScenario, options: dict[str, object])
         crds=[Plot], server_options=options, leader_election_namespace="default", graceful_timeout=10.0
     ) as env:
         runner = ControllerScenarioRunner(scenario, env, operator)
-        runner._count_copies()
+        if scenario.is_exact:
+            operator.most_copies = Counting(env.server, operator.judge)
         problems = await runner.perform()
     for _ in range(3):
         await asyncio.sleep(0)

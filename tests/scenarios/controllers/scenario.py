@@ -5,10 +5,12 @@ A scenario is plain data. Its repr is Python that recreates it, so that a failin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 NAMESPACES: Final = ("default", "kube-public")
 NAMES: Final = ("a", "b", "c")
@@ -17,7 +19,9 @@ SECRETS: Final = ("", "key", "door")
 
 Style: TypeAlias = Literal["apply", "update", "generate"]
 """How copies are written: applied; created and updated; or created with generated names, and patched."""
-Mishap: TypeAlias = Literal["raise first", "raise last", "raise temporary", "hang", "slow", "map", "cleanup", "cancel"]
+Mishap: TypeAlias = Literal[
+    "raise first", "raise last", "raise temporary", "hang", "slow", "map", "cleanup", "cancel"
+]
 """What goes wrong in the operator's own code."""
 
 
@@ -188,8 +192,24 @@ class Wait:
 
 
 Step: TypeAlias = (
-    "PutPlot | DeletePlot | RecreatePlot | PutSecret | DeleteSecret | Meddle | EditStatus | Fail | Heal | Compact | "
-    "RestartServer | Misbehave | StartReplica | StopReplica | CrashReplica | CutOff | PauseReplica | Wait"
+    PutPlot
+    | DeletePlot
+    | RecreatePlot
+    | PutSecret
+    | DeleteSecret
+    | Meddle
+    | EditStatus
+    | Fail
+    | Heal
+    | Compact
+    | RestartServer
+    | Misbehave
+    | StartReplica
+    | StopReplica
+    | CrashReplica
+    | CutOff
+    | PauseReplica
+    | Wait
 )
 
 
@@ -312,7 +332,10 @@ _FAULTS: Final[Mapping[str, Callable[[Random], dict[str, object]]]] = {
         "verb": chance.choice(("read", "write")),
     },
     "conflict": lambda _: {},
-    "delay": lambda chance: {"seconds": chance.choice((0.2, 3.0, 25.0, 90.0)), "verb": chance.choice(("write", "read"))},
+    "delay": lambda chance: {
+        "seconds": chance.choice((0.2, 3.0, 25.0, 90.0)),
+        "verb": chance.choice(("write", "read")),
+    },
     "lose_response": lambda _: {},
     "expire": lambda _: {},
     "too_large_version": lambda _: {},
@@ -341,7 +364,17 @@ def _step(chance: Random, operator: Operator) -> Step:
     if roll < 0.84:
         return Misbehave(
             chance.choice(
-                ("raise first", "raise last", "raise temporary", "hang", "slow", "map", "map", "cleanup", "cancel")
+                (
+                    "raise first",
+                    "raise last",
+                    "raise temporary",
+                    "hang",
+                    "slow",
+                    "map",
+                    "map",
+                    "cleanup",
+                    "cancel",
+                )
             )
         )
     which = chance.randrange(3)

@@ -22,7 +22,7 @@ class Counter:
         self.seen: list[tuple[float, int]] = []
 
         @self.app.controller(Secret, owns=[ConfigMap])
-        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
             found = ctx.cache.get(ConfigMap, "count", "default")
             count = int(found.data["n"]) if found is not None else 0
             self.seen.append((now(), count))
