@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from masthead._controller.requests import Request
     from masthead._controller.services import ThreadRunner
     from masthead._sansio.rate_limiters import QueueRateLimiter
+    from masthead._sansio.sharding import ShardKey
     from masthead._sansio.store import IndexFunc
     from masthead.metrics import Metrics
 
@@ -70,7 +71,9 @@ class Manager:
         name: What events and the user agent call the program; the name of the lease, or ``masthead``, by default.
         namespaces: The namespaces to watch, for all controllers; None for all.
         leader_election: The name of a Lease: controllers run only in the replica that holds it. None for no election.
-        sharding: The name of a set of replicas that share the objects; None for no sharding.
+        sharding: The name of a group of replicas that share the objects: each is reconciled by one of them at a time. None
+            for no sharding. Timers and sources run in every replica.
+        shard_by: What the share of an object follows from: its ``uid``, or its ``namespace``; the same in all replicas.
         options: How it runs; the environment and the arguments of `run` take precedence.
         client_options: Further arguments of the client, such as ``rate``.
         metrics: Where to count; by default Prometheus, if that is installed and ``metrics_bind`` is not ``0``.
@@ -93,6 +96,7 @@ class Manager:
         namespaces: str | Sequence[str] | None = None,
         leader_election: str | None = None,
         sharding: str | None = None,
+        shard_by: ShardKey = "uid",
         options: RunOptions | None = None,
         client_options: Mapping[str, object] | None = None,
         metrics: Metrics | None = None,
@@ -110,6 +114,7 @@ class Manager:
             base = base.overridden(sharding=True)
         self._name = name or leader_election or sharding or "masthead"
         self._sharding = sharding or ""
+        self._shard_by: ShardKey = shard_by
         self._options = base
         self._client_options = dict(client_options or {})
         self._metrics = metrics
@@ -151,7 +156,7 @@ class Manager:
 
     @property
     def sharding(self) -> str:
-        """The name of the set of replicas that share the objects; empty for no sharding."""
+        """The name of the group of replicas that share the objects; empty for no sharding."""
         return self._sharding
 
     @property
@@ -163,6 +168,11 @@ class Manager:
     def cache_options(self) -> InformerOptions[Object]:
         """How its caches hold objects."""
         return self._cache_options
+
+    @property
+    def shard_by(self) -> ShardKey:
+        """What the share of an object follows from."""
+        return self._shard_by
 
     @property
     def health_checks(self) -> Mapping[str, Callable[[], object]]:

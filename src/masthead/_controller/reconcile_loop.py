@@ -21,6 +21,7 @@ from masthead._controller.requests import Request, Result
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
 from masthead._sansio.own_writes import is_echo
+from masthead._sansio.workqueue import LOW_PRIORITY
 from masthead._workqueue.queue import WorkQueue
 from masthead.errors import (
     ClosedError,
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
-    from masthead._controller.services import ControllerServices
+    from masthead._controller.services import ControllerServices, ReplicaShare
     from masthead._meta.object import Object
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
+    from masthead._sansio.sharding import ShardSet
 
 __all__ = ["ReconcileLoop"]
 
@@ -79,6 +81,7 @@ class ReconcileLoop:
         self.flights: Final[dict[Request, Flight]] = {}
         informers = [(spec, informer_of(services.factory, spec)) for spec in controller.specs]
         self._informers: list[SharedInformer[Any]] = [informer for _, informer in informers]
+        self._primary_resource = str(controller.primary.resource.group_resource)
         self.reader: Final = CacheReader(controller.name, informers, controller.indexers)
         self._invocation: Invocation | None = None
         self._registrations: list[Registration] = []
@@ -91,6 +94,9 @@ class ReconcileLoop:
         self._mapping_retries = MappingRetries(self._cached, self._on_mapping_failure)
         self._ids = itertools.count(1)
         self._run_id = secrets.token_hex(4)
+        self._share = services.share
+        self._deleted: set[Request] = set()
+        self._reconcile_ended = asyncio.Event()
         self._is_started = False
         self._clock = asyncio.get_running_loop().time
 
@@ -125,6 +131,11 @@ class ReconcileLoop:
             self.controller.workers,
             len(self._informers[0].indexer),
         )
+
+    @property
+    def primary(self) -> SharedInformer[Any]:
+        """The cache of the reconciled objects."""
+        return self._informers[0]
 
     @property
     def is_started(self) -> bool:
@@ -219,6 +230,8 @@ class ReconcileLoop:
 
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
         """Reconcile an object; a change that is the echo of an own write does not count."""
+        if self._share is not None and not self._is_own(self._share, request, change):
+            return
         flight = self.flights.get(request)
         if flight is not None:
             flight.hold(change, reason)
@@ -227,6 +240,41 @@ class ReconcileLoop:
             return
         self._note(request, reason)
         self.queue.add(request, priority=priority)
+
+    def enqueue_gained(self, gained: ShardSet) -> None:
+        """Reconcile the objects that this replica may work on from now on, as far as its cache has them already."""
+        for obj in self._informers[0].indexer.list():
+            if gained.owns_object(obj):
+                self.enqueue(Request.of(obj), None, "the share of this replica has changed", LOW_PRIORITY)
+
+    async def wait_released(self) -> None:
+        """Wait until no reconcile is running of an object that this replica may no longer work on."""
+        while any(each.is_reconciling and not self._is_still_own(each) for each in self.flights.values()):
+            self._reconcile_ended.clear()
+            await self._reconcile_ended.wait()
+
+    def _is_still_own(self, flight: Flight) -> bool:
+        obj = self._informers[0].indexer.get_by_key(flight.request.key)
+        return self._share is None or (obj is not None and self._share.owns(obj))
+
+    def _is_own(self, share: ReplicaShare, request: Request, change: ObjectChange | None) -> bool:
+        """Whether a request is for this replica; of an object that is gone, only its deletion tells that."""
+        obj = self._informers[0].indexer.get_by_key(request.key)
+        if obj is not None:
+            return share.owns(obj)
+        is_deletion = change is not None and change.key == request.key and not change.new
+        if not is_deletion or change is None or change.resource != self._primary_resource:
+            return False
+        if share.owned(change.uid, request.namespace):
+            self._deleted.add(request)
+            return True
+        return False
+
+    def _may_reconcile(self, share: ReplicaShare, request: Request, obj: Object | None) -> bool:
+        """Whether an object is still of this replica when its turn comes; one that has left the share is not gone."""
+        is_deleted = request in self._deleted
+        self._deleted.discard(request)
+        return share.owns(obj) if obj is not None else is_deleted
 
     def mapping_failed(self, source: EnqueueHandler, key: str, old: Object | None, error: Exception) -> None:
         """Call a mapper again later that has raised for an object."""
@@ -289,6 +337,8 @@ class ReconcileLoop:
         obj = self._informers[0].indexer.get_by_key(request.key)
         if obj is None and not invocation.takes_missing:
             return ReconcileOutcome()
+        if self._share is not None and not self._may_reconcile(self._share, request, obj):
+            return ReconcileOutcome()
         with reconcile_fields(
             controller=self.controller.name, object=request.key, reconcile_id=flight.id
         ) as fields:
@@ -312,6 +362,7 @@ class ReconcileLoop:
 
     def _end(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         flight.is_reconciling = False
+        self._reconcile_ended.set()
         duration = self._clock() - flight.started
         self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOptions
     from masthead._controller.services import ThreadRunner
+    from masthead._controller.shard_member import ShardMember
+    from masthead._controller.sharded_run import ShardedRun
     from masthead._leaderelection.elector import LeaderElector
     from masthead.metrics import Metrics
 
@@ -82,6 +84,7 @@ class ManagerRuntime:
             client, manager.name, instance=options.identity or None, clock=clock, metrics=self._metrics
         )
         self._elector = self._make_elector() if options.leader_election else None
+        self._shards = self._make_shards() if options.sharding else None
         self._probes = self._make_probes()
         self._loops: dict[str, ReconcileLoop] = {}
         self._stopping = asyncio.Event()
@@ -117,6 +120,11 @@ class ManagerRuntime:
     def elector(self) -> LeaderElector | None:
         """The leader election; None if there is none."""
         return self._elector
+
+    @property
+    def member(self) -> ShardMember | None:
+        """The membership of replicas that share the objects; None if there is no sharding."""
+        return None if self._shards is None else self._shards.member
 
     @property
     def probes(self) -> ProbeServer:
@@ -215,6 +223,8 @@ class ManagerRuntime:
                 informer_of(self._factory, spec)
         await self._stack.enter_async_context(self._recorder)
         self._stack.push_async_callback(self._factory.shutdown)
+        if self._shards is not None:
+            await self._shards.prepare()
         await self._factory.start()
         await self._stack.enter_async_context(self._probes)
         if not _is_virtual(asyncio.get_running_loop()):
@@ -224,12 +234,23 @@ class ManagerRuntime:
         )
 
     async def _lead_or_follow(self) -> None:
-        """Run the controllers: at once, or in each term as the leader; until asked to stop."""
-        if self._elector is None:
+        """Run the controllers: at once, in each term as the leader, or with a share; until asked to stop."""
+        if self._elector is not None:
+            elector = self._elector
+            await self._campaign(elector.run(lambda _: self._lead()), self._stop_following)
+        elif self._shards is not None:
+            await self._campaign(self._shards.run(), self._stop_sharing)
+        else:
             await self._lead()
-            return
-        campaign = self._spawn(self._elector.run(lambda _: self._lead()))
-        stopping = self._spawn(self._stop_following(campaign))
+
+    async def _campaign(
+        self,
+        campaigning: Coroutine[object, None, None],
+        stop: Callable[[asyncio.Task[None]], Coroutine[object, None, None]],
+    ) -> None:
+        """Hold a lease until asked to stop."""
+        campaign = self._spawn(campaigning)
+        stopping = self._spawn(stop(campaign))
         try:
             await asyncio.wait({campaign})
         finally:
@@ -245,6 +266,13 @@ class ManagerRuntime:
         await self._stopping.wait()
         if not self._is_leading:
             campaign.cancel()
+
+    async def _stop_sharing(self, campaign: asyncio.Task[None]) -> None:
+        """Leave the group when the controllers of a manager that is asked to stop have ended."""
+        await self._stopping.wait()
+        if self._shards is not None:
+            await self._shards.wait_ended()
+        campaign.cancel()
 
     async def _lead(self) -> None:
         """Run the controllers, sources and timers until asked to stop; if cancelled, end at once."""
@@ -351,10 +379,37 @@ class ManagerRuntime:
             recorder=lambda lease, reason, message: self._recorder.record(lease, "Normal", reason, message),
         )
 
+    def _make_shards(self) -> ShardedRun:
+        from masthead._controller.shard_member import ShardMember
+        from masthead._controller.sharded_run import ShardedRun, sharded_informers
+
+        options, manager = self._options, self._manager
+        if options.leader_election:
+            raise ManagerStateError(
+                "a leader works on all objects, and replicas that share them have no leader: leader_election or sharding"
+            )
+        if not manager.sharding:
+            raise ManagerStateError("sharding needs the name of a group: Manager(sharding='my-operator')")
+        member = ShardMember(
+            self._client,
+            manager.sharding,
+            options.leader_election_namespace or None,
+            identity=options.identity or None,
+            by=manager.shard_by,
+            lease_duration=options.lease_duration,
+            renew_deadline=options.renew_deadline,
+            retry_period=options.retry_period,
+            clock=self._clock,
+        )
+        informers = sharded_informers(manager.controllers, self._factory, manager.shard_by)
+        return ShardedRun(member, informers, lambda: list(self._loops.values()), self._lead)
+
     def _make_probes(self) -> ProbeServer:
         health: dict[str, Callable[[], object]] = {"ping": _ping, **self._manager.health_checks}
         if self._elector is not None:
             health["leader-election"] = self._elector.health_check
+        if self._shards is not None:
+            health["sharding"] = self._shards.member.health_check
         ready = {
             "informers": self._check_synced,
             "controllers": self._check_started,
@@ -397,6 +452,7 @@ class ManagerRuntime:
             threads,
             metrics=self._metrics,
             clock=self._clock,
+            share=self._shards,
         )
 
 

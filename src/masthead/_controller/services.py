@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
     from masthead.metrics import Metrics
 
-__all__ = ["NoThreads", "Recorder", "ControllerServices", "ThreadRunner", "utc_now"]
+__all__ = ["NoThreads", "Recorder", "ReplicaShare", "ControllerServices", "ThreadRunner", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -79,6 +79,18 @@ class ThreadRunner(Protocol):
         ...
 
 
+class ReplicaShare(Protocol):
+    """What a replica may work on, of the objects that it shares with others."""
+
+    def owns(self, obj: Object) -> bool:
+        """Whether it may work on an object now."""
+        ...
+
+    def owned(self, uid: str, namespace: str) -> bool:
+        """Whether it may work on what an object has left behind that is gone."""
+        ...
+
+
 class NoThreads:
     """Refuses plain functions, where the blocking façade is not loaded."""
 
@@ -119,6 +131,7 @@ class ControllerServices:
         threads: Runs plain functions.
         metrics: Where to count.
         clock: The time that is written to the API.
+        share: What this replica may work on; None for everything.
         random: Returns numbers in [0, 1).
     """
 
@@ -128,4 +141,5 @@ class ControllerServices:
     threads: ThreadRunner
     metrics: Metrics = NO_METRICS
     clock: Callable[[], datetime] = utc_now
+    share: ReplicaShare | None = None
     random: Callable[[], float] = field(default=random.random)

@@ -1,0 +1,140 @@
+"""Replicas of a manager that share the objects: each is reconciled by one of them, and none is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import masthead
+import masthead.aio
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.errors import ManagerStateError
+from masthead.testing import Environment, in_virtual_time
+
+COUNT = 40
+PLACES = ["shop", "billing", "search", "web-front", "data", "team-blue", "monitoring"]
+SECRETS = [Secret.new(f"s{index}", namespace=PLACES[index % 7]) for index in range(COUNT)]
+NAMESPACES = [
+    masthead.Unstructured.from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
+    for each in PLACES
+]
+
+
+class Operator:
+    """Copies Secrets to ConfigMaps, slowly, and notes who works on what."""
+
+    def __init__(self, **options: Any) -> None:
+        self.app = masthead.Manager("shards", sharding="shards", **options)
+        self.running: set[masthead.Request] = set()
+        self.done: list[str] = []
+        self.overlaps = 0
+        self.gone: list[str] = []
+
+        @self.app.controller(Secret, owns=[ConfigMap], workers=2)
+        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret | None) -> None:
+            if secret is None:
+                self.gone.append(ctx.request.name)
+                return
+            self.overlaps += ctx.request in self.running
+            self.running.add(ctx.request)
+            try:
+                await asyncio.sleep(0.5)
+                await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
+                self.done.append(ctx.request.name)
+            finally:
+                self.running.discard(ctx.request)
+
+    def taken(self) -> list[str]:
+        found, self.done = sorted(self.done), []
+        return found
+
+
+NAMES = sorted(each.metadata.name for each in SECRETS)
+
+
+@pytest.mark.parametrize("by", ["uid", "namespace"])
+def test_objects_move_to_replicas_that_come_and_back_from_those_that_go(by: Any) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        operator = Operator(shard_by=by)
+        async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:
+            first = await env.start(operator.app, "first")
+            await env.advance(30)
+            assert operator.taken() == NAMES
+
+            second = await env.start(operator.app, "second")
+            await env.advance(30)
+            moved = operator.taken()
+            caches = [each.runtime.factory.core_v1.secrets.informer.indexer for each in (first, second)]
+            assert len(moved) == len(caches[1]) > 0
+            assert sum(map(len, caches)) == COUNT
+
+            for each in SECRETS:
+                secrets = env.client.core_v1.secrets(each.metadata.namespace)
+                await secrets.patch(each.metadata.name, masthead.Patch.merge({"data": {"a": "MQ=="}}))
+            await env.advance(30)
+            assert operator.taken() == NAMES
+
+            await first.stop()
+            await env.advance(30)
+            assert len(operator.taken()) == COUNT - len(moved)
+            assert len(caches[1]) == COUNT
+            assert operator.overlaps == 0
+            assert operator.gone == []
+
+    play()
+
+
+@in_virtual_time
+async def test_the_objects_of_a_replica_that_crashed_are_taken_over() -> None:
+    operator = Operator()
+    async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:
+        first = await env.start(operator.app, "first")
+        await env.start(operator.app, "second")
+        await env.advance(5)
+        await first.crash()
+        await env.advance(120)
+        assert set(operator.taken()) == set(NAMES)
+        assert operator.overlaps == 0
+
+
+@in_virtual_time
+async def test_a_deletion_is_reconciled_by_the_replica_whose_object_it_was() -> None:
+    operator = Operator()
+    async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:
+        await env.start(operator.app, "first")
+        await env.start(operator.app, "second")
+        await env.advance(60)
+        for each in SECRETS:
+            await env.client.core_v1.secrets(each.metadata.namespace).delete(each.metadata.name)
+        await env.advance(60)
+        assert sorted(operator.gone) == NAMES
+
+
+@in_virtual_time
+async def test_a_cache_that_another_controller_needs_whole_is_not_divided() -> None:
+    operator = Operator()
+
+    @operator.app.controller(ConfigMap, reads=[Secret], label_selector="none=1")
+    async def other(ctx: masthead.aio.Context[ConfigMap]) -> None:
+        del ctx
+
+    async with Environment(objects=[*NAMESPACES, *SECRETS]) as env:
+        first = await env.start(operator.app, "first")
+        await env.advance(60)
+        assert operator.taken() == NAMES
+        await env.start(operator.app, "second")
+        await env.advance(60)
+        assert 0 < len(operator.taken()) < COUNT
+        assert len(first.runtime.factory.core_v1.secrets.informer.indexer) == COUNT
+        assert operator.overlaps == 0
+
+
+@in_virtual_time
+async def test_a_leader_shares_nothing() -> None:
+    app = Operator(leader_election="one").app
+    async with Environment() as env:
+        with pytest.raises(ManagerStateError, match="leader_election or sharding"):
+            await env.start(app)
