@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -141,9 +143,10 @@ def run_to_end(folder: Path, *arguments: str, **environment: str) -> tuple[int, 
 
 def test_an_operator_runs_until_it_is_asked_to_stop(project: Path, kubeconfig: Path) -> None:
     with running(project, "app.py", "--kubeconfig", str(kubeconfig), *PORTS_OFF) as process:
-        found = process.record('"keys":["a"]')
-        process.line("in a thread")
+        # In any order: they are two controllers.
+        lines = [process.line('"name":"web"') for _ in range(2)]
         assert process.stop() == 0
+    (found,) = [json.loads(line) for line in lines if '"keys":["a"]' in line]
     shown = {key: found[key] for key in ("controller", "namespace", "name", "msg")}
     assert shown == {"controller": "settings", "namespace": "default", "name": "web", "msg": "VERSION one"}
     records = [json.loads(line) for line in process.seen]
@@ -209,12 +212,23 @@ def test_probes_and_metrics_are_served(project: Path, kubeconfig: Path) -> None:
         process.line("VERSION one")
 
         def get(path: str) -> str:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as response:
-                return str(response.read(), "utf-8")
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as response:
+                    return str(response.read(), "utf-8")
+            except urllib.error.HTTPError as error:
+                with error:
+                    return str(error.read(), "utf-8")
+
+        def wait_for(part: str, path: str) -> None:
+            """The line is logged within a reconcile, and what follows it is counted soon afterwards."""
+            deadline = time.monotonic() + 60
+            while part not in (text := get(path)):
+                assert time.monotonic() < deadline, text
 
         assert get("/healthz") == "ok"
+        wait_for("ok", "/readyz/controllers")
         assert get("/readyz") == "ok"
-        assert 'controller_runtime_reconcile_total{controller="settings",result="success"}' in get("/metrics")
+        wait_for('controller_runtime_reconcile_total{controller="settings",result="success"} 1.0', "/metrics")
         assert 'rest_client_requests_total{code="200",' in get("/metrics")
         assert "settings" in get("/debug")
         assert "masthead controller settings worker 0" in get("/debug/tasks")
