@@ -9,7 +9,7 @@ From the bottom up:
 `field_types`         the schema of an annotation
 `defaults`            the defaults of a class as defaults of its schema
 `schemas`             the schema of a class
-`names`               the names of a resource, and what is wrong with them
+`names`               the names of a resource, and what is wrong with options
 `options`             what a class says about its definition beyond its fields
 `json_paths`          simple paths into a schema: columns, scale, selectable fields
 `checks`              what the server would refuse about a schema

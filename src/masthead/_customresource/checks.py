@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._schema.defaulting import copied
-from masthead._schema.errors import FieldError, invalid
+from masthead._schema.list_types import list_errors
 from masthead._schema.prune import prune
 from masthead._schema.schema import Schema
 from masthead._schema.structural import structural_errors
@@ -14,13 +14,23 @@ from masthead._schema.validation import compile_validator
 from masthead.errors import CustomResourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from masthead._schema.errors import FieldError
 
 __all__ = ["check_schema"]
 
 _ROOT: Final = "$"
 _PROPERTY: Final = re.compile(r"\.properties\[([^\]]+)\]")
-_SHOWN: Final = 5
+_LIMIT: Final = re.compile(r"\bmax(Items|Properties|Length)\b")
+_SHOWN: Final = 3
+
+
+class _Problem(NamedTuple):
+    """What is wrong, and where in the schema."""
+
+    path: str
+    text: str
 
 
 def check_schema(schema: Schema, name: str) -> None:
@@ -34,83 +44,82 @@ def check_schema(schema: Schema, name: str) -> None:
         CustomResourceError: If it does not; the message has the first problems.
     """
     problems = [
-        *structural_errors(schema, _ROOT),
-        *_list_errors(schema, _ROOT),
-        *_default_errors(schema, _ROOT),
+        *_of_errors(structural_errors(schema, _ROOT)),
+        *_list_problems(schema, _ROOT),
+        *_default_problems(schema, _ROOT),
     ]
     if not problems and _has_rules(schema):
-        problems = _rule_errors(schema)
+        problems = list(_rule_problems(schema))
     if not problems:
         return
-    shown = [_shown(each, name) for each in problems[:_SHOWN]]
+    (path, text), *others = [_in_python(each, name) for each in problems[:_SHOWN]]
     more = f" (and {len(problems) - _SHOWN} more)" if len(problems) > _SHOWN else ""
-    first, *rest = shown
-    raise CustomResourceError(
-        "; ".join([first[1], *(": ".join(each) for each in rest)]) + more, path=first[0]
-    )
+    raise CustomResourceError("; ".join([text, *map(": ".join, others)]) + more, path=path)
 
 
-def _shown(problem: FieldError, name: str) -> tuple[str, str]:
-    """The path in Python, and the problem."""
-    path = _PROPERTY.sub(r".\1", problem.field.removeprefix(_ROOT))
-    path = path.replace(".items", "[]").replace(".additionalProperties", "[*]")
+def _in_python(problem: _Problem, name: str) -> _Problem:
+    """A problem with the path and the names that the class has."""
+    path = _PROPERTY.sub(r".\1", problem.path.removeprefix(_ROOT))
+    path = path.replace(".items", "[]").replace(".additionalProperties", "[*]").replace(".[", "[")
     path, is_rule, rest = path.partition(".x-kubernetes-validations")
-    what = f"rule {rest}" if is_rule else ""
-    return f"{name}{path}", ": ".join(filter(None, (what, problem.body)))
+    text = _LIMIT.sub(lambda found: f"max_{found[1].lower()}", problem.text)
+    return _Problem(f"{name}{path}", f"rule {rest}: {text}" if is_rule else text)
 
 
-def _list_errors(schema: Schema, path: str) -> Iterator[FieldError]:
+def _of_errors(errors: Iterable[FieldError]) -> Iterator[_Problem]:
+    return (_Problem(each.field, each.body) for each in errors)
+
+
+def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
     """Check the keys of lists, and the items of sets."""
     items = schema.items
     if items is not None and schema.list_type == "map":
         if not schema.list_map_keys:
-            yield invalid(path, "map", "a list of type map needs list_map_keys")
+            yield _Problem(path, 'list_type="map" needs list_map_keys')
         for key in schema.list_map_keys:
             field = items.properties.get(key)
             if field is None:
-                yield invalid(path, key, f"list_map_keys: the items have no field {key!r}")
+                yield _Problem(path, f"list_map_keys: the items have no field {key!r}")
             elif key not in items.required and not field.has_default:
-                yield invalid(path, key, "list_map_keys: a key must be required or have a default")
+                yield _Problem(path, f"list_map_keys: {key!r} must be required, or have a default")
     elif items is not None and schema.list_type == "set":
         is_whole = items.map_type == "atomic" or (
             items.type == "array" and items.list_type in {None, "atomic"}
         )
         if items.type in {"object", "array"} and not is_whole:
-            yield invalid(path, "set", "the items of a set must be scalars, or atomic")
+            yield _Problem(path, 'list_type="set": the items of a set must be scalars, or atomic')
     if schema.list_map_keys and schema.list_type != "map":
-        yield invalid(path, list(schema.list_map_keys), 'list_map_keys needs list_type="map"')
-    for name, child in _children(schema, path):
-        yield from _list_errors(child, name)
+        yield _Problem(path, 'list_map_keys needs list_type="map"')
+    for at, child in _children(schema, path):
+        yield from _list_problems(child, at)
 
 
-def _default_errors(schema: Schema, path: str) -> Iterator[FieldError]:
+def _default_problems(schema: Schema, path: str) -> Iterator[_Problem]:
     if schema.has_default and schema.default is not None:
         value = copied(schema.default)
         unknown = prune(value, schema, is_object=schema.embedded_resource)
+        errors = compile_validator(schema).errors(schema.default, path=path)
+        for each in errors or list_errors(schema.default, schema):
+            yield _Problem(each.field if errors else path, f"the default is invalid: {each.body}")
         if unknown or value != schema.default:
-            yield invalid(path, schema.default, "the default has unknown fields")
-        else:
-            for each in compile_validator(schema).errors(schema.default, path=path):
-                yield invalid(each.field, each.value, f"the default is invalid: {each.detail or each.body}")
-    for name, child in _children(schema, path):
-        yield from _default_errors(child, name)
+            yield _Problem(path, f"the default has unknown fields: {', '.join(unknown)}")
+    for at, child in _children(schema, path):
+        yield from _default_problems(child, at)
 
 
-def _rule_errors(schema: Schema) -> list[FieldError]:
+def _rule_problems(schema: Schema) -> Iterator[_Problem]:
     from masthead._schema.rule_definitions import rule_problems
     from masthead._schema.rules import compile_rules
 
-    problems = rule_problems(schema, _ROOT)
-    if problems:
-        return problems
-    found: list[FieldError] = []
-    waiting = [(_ROOT, schema)]
+    problems = list(_of_errors(rule_problems(schema, _ROOT)))
+    yield from problems
+    waiting = [] if problems else [(_ROOT, schema)]
     while waiting:
         path, each = waiting.pop()
         if each.has_default and each.default is not None and _has_rules(each):
-            found += compile_rules(each, is_root=each.embedded_resource).errors(each.default, path=path)
-        waiting += [(at, child) for at, child in _children(each, path)]
-    return found
+            for error in compile_rules(each, is_root=each.embedded_resource).errors(each.default, path=path):
+                yield _Problem(error.field, f"the default is invalid: {error.body}")
+        waiting += _children(each, path)
 
 
 def _children(schema: Schema, path: str) -> Iterator[tuple[str, Schema]]:

@@ -91,6 +91,8 @@ def _check_versions(found: list[Options]) -> None:
     first = found[0]
     where = f"{first.kind}.{first.group}"
     for other in found[1:]:
+        if (other.group, other.kind) != (first.group, first.kind):
+            raise CustomResourceError(f"{where} and {other.kind}.{other.group} are different kinds")
         for name in _SHARED:
             one, two = getattr(first, name), getattr(other, name)
             if one != two:

@@ -106,4 +106,6 @@ def _narrowed(schema: Schema, given: Mapping[str, object], path: str) -> Schema:
         raise CustomResourceError(
             f"{name} is for values of type {' or '.join(allowed)}, not {what}", path=path
         )
-    return replace(schema, **cast("dict[str, Any]", dict(given)))
+    # A list of conditions has keys of its own, unless it is said to merge otherwise.
+    keys = {} if given.get("list_type") in {None, "map"} else {"list_map_keys": ()}
+    return replace(schema, **cast("dict[str, Any]", {**keys, **given}))

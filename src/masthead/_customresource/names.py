@@ -1,4 +1,4 @@
-"""The names of a custom resource, and what is wrong with them."""
+"""The names of a custom resource, and what is wrong with them and with other options."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from masthead.errors import CustomResourceError
 if TYPE_CHECKING:
     from masthead._customresource.options import Options
 
-__all__ = ["check_names", "plural_of"]
+__all__ = ["check_options", "plural_of"]
 
 _VOWELS: Final = frozenset("aeiou")
 _HISSING: Final = ("s", "x", "z", "ch", "sh")
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
+_LONGEST_WARNING: Final = 256
 
 
 def plural_of(singular: str) -> str:
@@ -24,18 +25,33 @@ def plural_of(singular: str) -> str:
     return f"{singular}es" if singular.endswith(_HISSING) else f"{singular}s"
 
 
-def check_names(options: Options, path: str) -> None:
-    """Check what the server would refuse.
+def check_options(options: Options, path: str) -> None:
+    """Check what the server would refuse, whatever the schema is.
 
     Raises:
-        CustomResourceError: If a name is invalid.
+        CustomResourceError: If a name, the deprecation warning or the webhook is invalid.
     """
+    _check_names(options, path)
+    warning = options.deprecation_warning
+    if len(warning.encode()) > _LONGEST_WARNING or not warning.isprintable():
+        raise CustomResourceError(
+            f"the deprecation warning must be one printable line of at most {_LONGEST_WARNING} bytes",
+            path=path,
+        )
+    hook = options.conversion
+    if hook is not None and not hook.url and not all(hook.service.partition("/")):
+        raise CustomResourceError("conversion: give a service as namespace/name, or a url", path=path)
+    if hook is not None and hook.url and not hook.url.startswith("https://"):
+        raise CustomResourceError("conversion: the url must begin with https://", path=path)
+
+
+def _check_names(options: Options, path: str) -> None:
     _check_group(options.group, path)
     labels = {
         "version": options.version,
+        "kind": options.kind.lower(),
         "plural": options.plural,
         "singular": options.singular,
-        "kind": options.kind.lower(),
         **{f"short name {index}": each for index, each in enumerate(options.short_names)},
         **{f"category {index}": each for index, each in enumerate(options.categories)},
     }

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
 from masthead._customresource.definitions import checked_schema, definition_of
-from masthead._customresource.names import check_names, plural_of
+from masthead._customresource.names import check_options, plural_of
 from masthead._customresource.options import Options, columns_of, dotted, scale_of
 from masthead._customresource.schemas import schema_of_resource
 from masthead._meta.gvk import GroupVersionKind
@@ -92,7 +92,7 @@ class CustomResourceType(ObjectType):
                 dotted(each) for each in _texts(selectable_fields, "selectable_fields", name)
             ),
         )
-        check_names(options, name)
+        check_options(options, name)
         namespace |= {"GVK": options.gvk, "RESOURCE": options.resource()}
         made = cast("CustomResourceType", super().__new__(cls, name, bases, namespace, rules=rules, **config))
         type.__setattr__(made, "_options", options)

@@ -25,6 +25,7 @@ from masthead.errors import CustomResourceError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from masthead._meta.merge import Merge
     from masthead._schema.field import Field
 
 __all__ = ["EVERY_OBJECT_HAS", "schema_of_resource"]
@@ -88,7 +89,7 @@ class _Builder:
             if is_root and attribute in EVERY_OBJECT_HAS:
                 continue
             at = f"{path}.{attribute}"
-            field = _FieldSchema(self, cls, attribute, hints[attribute], at)
+            field = _FieldSchema(self, cls, attribute, wire, hints[attribute], at)
             properties[wire] = field.schema(docs.get(attribute, ""))
             if field.is_required and not (is_root and attribute == _STATUS):
                 required.append(wire)
@@ -154,10 +155,13 @@ class _Builder:
 class _FieldSchema:
     """Builds the schema of one field."""
 
-    def __init__(self, builder: _Builder, cls: ApiType, attribute: str, hint: object, path: str) -> None:
+    def __init__(
+        self, builder: _Builder, cls: ApiType, attribute: str, wire: str, hint: object, path: str
+    ) -> None:
         self._builder = builder
         self._cls = cls
         self._attribute = attribute
+        self._wire = wire
         self._path = path
         self._inner, self._metadata = _unwrapped(hint)
         self._fields: list[Field] = fields_in(self._metadata)
@@ -178,15 +182,27 @@ class _FieldSchema:
 
     def schema(self, doc: str) -> Schema:
         """Return the schema, with default and documentation."""
-        made = constrained(self._builder.of(self._inner, self._path), self._metadata, self._path)
+        made = self._merged(self._builder.of(self._inner, self._path))
+        made = constrained(made, self._metadata, self._path)
         if doc and not any("description" in each.given for each in self._fields):
             made = replace(made, description=doc)
         if self._given is MISSING and allows_none(self._inner):
             made = replace(made, nullable=True)
         return replace(made, default=self._default(made))
 
+    def _merged(self, made: Schema) -> Schema:
+        """Add how a generated class says that the field merges."""
+        merge: Merge | None = cast("Any", self._cls).MERGE.get(self._wire)
+        if merge is None:
+            return made
+        if made.type == "array":
+            return replace(made, list_type=merge.list_type, list_map_keys=merge.keys)
+        return replace(made, map_type=merge.map_type) if merge.map_type else made
+
     def _default(self, made: Schema) -> object:
         own = schema_default(self._cls, self._attribute, made, self._path)
+        if own is UNSET:  # a generated class has them apart
+            own = cast("Any", self._cls).DEFAULTS.get(self._wire, UNSET)
         said = [each.default for each in self._fields if each.default is not UNSET]
         if not said:
             return own

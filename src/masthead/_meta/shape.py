@@ -62,6 +62,7 @@ WORDS: Final[Mapping[object, str]] = {
 }
 
 
+_UNIONS: Final = (Union, types.UnionType)
 # msgspec encodes field names without escaping, so it rejects names that need it.
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
 
@@ -384,7 +385,7 @@ def shape_of(annotation: object) -> Shape:
         return ListShape(_inner_shape(arguments[0]))
     if origin is dict:
         return MapShape(_inner_shape(arguments[1]))
-    if origin in {Union, types.UnionType}:
+    if origin in _UNIONS:
         return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
     # A time needs a time zone.
     return _scalar((annotation,), Time if annotation is datetime else annotation)
@@ -404,6 +405,14 @@ def allows_none(annotation: object) -> bool:
     if get_origin(annotation) is Annotated:
         return allows_none(get_args(annotation)[0])
     return type(None) in get_args(annotation)
+
+
+def is_float(annotation: object) -> bool:
+    """Whether an annotation is that of a float, which may be optional."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return is_float(get_args(annotation)[0])
+    return any(map(is_float, get_args(annotation))) if origin in _UNIONS else annotation is float
 
 
 def _inner_shape(annotation: object) -> Shape:

@@ -22,7 +22,7 @@ from msgspec import UNSET, Raw, UnsetType, field
 
 from masthead._meta.annotations import evaluate
 from masthead._meta.implicit import Factory, is_implicit, maker_of
-from masthead._meta.shape import ShapeError, allows_none
+from masthead._meta.shape import ShapeError, allows_none, is_float
 from masthead._module import scoped
 
 if TYPE_CHECKING:
@@ -212,6 +212,8 @@ class SlotPlan:
         self, namespace: dict[str, Any], name: str, annotation: object, *, lazy: bool, plain: bool
     ) -> None:
         given, wire_name = _given_in(namespace, name)
+        if type(given) is int and is_float(annotation):
+            given = float(given)  # as it is decoded
         if given is not msgspec.NODEFAULT:
             self.defaults[name] = given
         make = maker_of(given, name)
