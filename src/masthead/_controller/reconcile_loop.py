@@ -204,7 +204,7 @@ class ReconcileLoop:
         found += [
             f"controller {name}: {request} is due in {delay:g} s"
             for request, delay in self.queue.delays().items()
-            if delay <= 0 or (delay <= within and self.queue.num_requeues(request))
+            if delay <= 0 or (delay <= within and request in self._failures)
         ]
         if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")

@@ -127,6 +127,24 @@ async def test_a_reconcile_that_keeps_failing_is_not_waited_for_for_ever() -> No
 
 
 @in_virtual_time
+async def test_a_temporary_error_is_waited_for_if_its_delay_is_short_enough() -> None:
+    app = masthead.Manager("busy")
+    attempts: list[int] = []
+
+    @app.controller(Secret)
+    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+        attempts.append(ctx.attempt)
+        if ctx.attempt < 2:
+            raise masthead.TemporaryError("busy", delay=30)
+
+    async with Environment(app, objects=[Secret.new("a", namespace="default")]) as env:
+        await env.settle()
+        assert attempts == [0]
+        await env.settle(within=30)
+        assert attempts == [0, 1, 2]
+
+
+@in_virtual_time
 async def test_controllers_that_fight_are_found_out() -> None:
     app = masthead.Manager("fight")
 
