@@ -56,6 +56,7 @@ def test_every_module_of_meta_is_named_in_its_package_docstring(module: str) -> 
         "docs/client.md",
         "docs/informers.md",
         "docs/server.md",
+        "docs/workqueue.md",
         "docs/conformance.md",
     ],
 )
@@ -89,6 +90,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "docs/operators.md",
         "docs/running.md",
         "docs/server.md",
+        "docs/workqueue.md",
         "docs/versions.md",
     ],
 )
@@ -112,6 +114,7 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
         "docs/operators.md",
         "docs/running.md",
         "docs/server.md",
+        "docs/workqueue.md",
     ],
 )
 def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
