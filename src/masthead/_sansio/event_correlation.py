@@ -431,7 +431,8 @@ class EventCorrelator:
         return self.updates_every_time or record.granted < min(record.count, 2)
 
     def _is_idle(self, record: EventRecord, now: float) -> bool:
-        return not self.updates_every_time and now - record.last >= self._options.finish
+        # The sum, as in `next_due`: a difference may be rounded to less, and wake its caller for nothing, for ever.
+        return not self.updates_every_time and now >= record.last + self._options.finish
 
     def _finish(self, record: EventRecord) -> EventRecord | None:
         self._records.discard(record.key)

@@ -31,7 +31,8 @@ class Cluster:
 
     Attributes:
         server: The server.
-        client: A client of the proxy.
+        client: A client of the proxy, as the recorder has it.
+        direct: A client of the server.
         proxy: Lies between the client and the server.
         clock: The time of all of them.
         site: An object to record Events about.
@@ -40,6 +41,7 @@ class Cluster:
 
     server: Server
     client: Client
+    direct: Client
     proxy: Proxy
     clock: LoopClock
     site: ConfigMap
@@ -81,9 +83,10 @@ async def cluster(**options: Any) -> AsyncIterator[Cluster]:
         masthead.server.run(clock=clock, bootstrap=False, controllers=False) as server,
         Proxy(server.url) as proxy,
         Client(replace(from_kubeconfig(server.kubeconfig()), server=proxy.url)) as client,
+        Client(from_kubeconfig(server.kubeconfig())) as direct,
     ):
         site = await client.core_v1.config_maps("default").create({"metadata": {"name": "site"}})
         async with EventRecorder(
             client, "operator", **{"clock": clock.now, "host": "node-1", **options}
         ) as recorder:
-            yield Cluster(server, client, proxy, clock, site, recorder)
+            yield Cluster(server, client, direct, proxy, clock, site, recorder)

@@ -286,6 +286,18 @@ def test_occurrences_during_the_last_write_of_a_series_are_not_lost() -> None:
     assert record.wanted == 2
 
 
+@given(st.floats(0, 1e7), st.floats(0.001, 1e4))
+def test_what_is_due_is_done_at_its_time_whatever_is_rounded(begin: float, finish: float) -> None:
+    recording = Recording(CorrelatorOptions(finish=finish))
+    recording.now = begin
+    recording.record()
+    due = recording.correlator.next_due()
+    assert due is not None
+    recording.correlator.due(due)
+    then = recording.correlator.next_due()
+    assert then is None or then > due
+
+
 def test_options_are_positive() -> None:
     with pytest.raises(ValueError, match="burst must be more than 0, not 0"):
         CorrelatorOptions(burst=0)

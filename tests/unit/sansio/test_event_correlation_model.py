@@ -119,12 +119,12 @@ class NaiveCorrelator:
     def refresh(self, now: float) -> None:
         if not self.is_core:
             for event in self.events:
-                if event.written and now - event.refreshed >= REFRESH:
+                if event.written and now >= event.refreshed + REFRESH:
                     event.refreshed = now
                     event.wanted = max(event.wanted, len(event.seen))
 
     def _is_idle(self, event: NaiveEvent, now: float) -> bool:
-        return not self.is_core and now - event.seen[-1] >= FINISH
+        return not self.is_core and now >= event.seen[-1] + FINISH
 
     def _close(self, event: NaiveEvent) -> None:
         event.is_open = False
@@ -199,9 +199,14 @@ class Correlators(RuleBasedStateMachine):
             self.pairs.append((seen.record, event))
         self.occurrences += 1
 
-    @rule(seconds=st.integers(0, 60))
-    def wait(self, seconds: int) -> None:
+    @rule(seconds=st.one_of(st.integers(0, 60), st.floats(0, 60)))
+    def wait(self, seconds: float) -> None:
         self.now += seconds
+
+    @rule()
+    def wait_until_due(self) -> None:
+        due = self.correlator.next_due()
+        self.now = self.now if due is None else max(self.now, due)
 
     @rule()
     def look(self) -> None:
