@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from masthead._record.buffer import EventCounts as EventCounts
     from masthead._record.recorder import ObjectEventRecorder as ObjectEventRecorder
     from masthead._record.references import HasReference as HasReference
-    from masthead._sansio.event_correlation import CorrelatorOptions as CorrelatorOptions
+    from masthead._sansio.event_limits import CorrelatorOptions as CorrelatorOptions
 
 _HOMES = {
     "EventCounts": "masthead._record.buffer",
     "ObjectEventRecorder": "masthead._record.recorder",
     "HasReference": "masthead._record.references",
-    "CorrelatorOptions": "masthead._sansio.event_correlation",
+    "CorrelatorOptions": "masthead._sansio.event_limits",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

@@ -11,7 +11,8 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.time import format_micro_time, format_time
 
 if TYPE_CHECKING:
-    from masthead._sansio.event_correlation import EventRecord, EventReference
+    from masthead._sansio.event_correlation import EventRecord
+    from masthead._sansio.event_occurrences import EventReference
     from masthead._sansio.event_writes import EventWrite
 
 __all__ = ["RESOURCES", "EventApi", "EventSource", "create_body", "namespace_of", "patch_body"]

@@ -5,7 +5,8 @@
     record(), any thread ──> inbox ──whoever gets the lock──> correlator ──> queue of writes ──> sender, on the loop
 
 Nobody waits for the lock in ``record``: a thread that does not get it leaves its occurrence in the inbox, to the one that
-has it. So it may be called from a signal handler or a finalizer, in the middle of another call.
+has it, which looks into the inbox after it has let go of the lock. So ``record`` may be called from a signal handler or a
+finalizer, in the middle of another call.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -23,11 +25,13 @@ from masthead._sansio.event_correlation import EventCorrelator
 from masthead._sansio.event_writes import EventWriteQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from masthead._record.metrics import RecorderMetrics
     from masthead._sansio.backoff import Random
-    from masthead._sansio.event_correlation import CorrelatorOptions, EventRecord, Occurrence
+    from masthead._sansio.event_correlation import EventRecord
+    from masthead._sansio.event_limits import CorrelatorOptions
+    from masthead._sansio.event_occurrences import Occurrence
     from masthead._sansio.event_writes import EventWrite
 
 __all__ = ["EventBuffer", "EventCounts"]
@@ -117,7 +121,7 @@ class EventBuffer:
     def turn(self) -> tuple[list[EventWrite], float | None]:
         """Take the writes to send now; and the seconds after which there may be more, None for no such time."""
         now = self._now()
-        with self._lock:
+        with self._locked():
             rest = self._observe(_SHARE)
             for record in self._correlator.due(now):
                 self._queue.add(record, is_bounded=False)
@@ -134,15 +138,19 @@ class EventBuffer:
 
     def catch_up(self) -> tuple[set[EventRecord], int]:
         """Ask for the write of everything that was recorded; return the records, and the number of the last write."""
-        with self._lock:
+        with self._locked():
             self._observe(None)
             for record in self._correlator.behind():
                 self._queue.add(record, is_bounded=False)
-            return self._queue.records(), self._queue.serial
+            waiting = self._queue.records()
+            for record in waiting:
+                # Its next write has all of it, unless that only finds out that an earlier one was carried out.
+                record.wanted = record.count
+            return waiting, self._queue.serial
 
     def hurry(self) -> None:
         """Give every write one last attempt, without a pause."""
-        with self._lock:
+        with self._locked():
             self._queue.hurry()
 
     def is_waiting(self, record: EventRecord) -> bool:
@@ -151,28 +159,27 @@ class EventBuffer:
 
     def use_core(self) -> None:
         """Write every occurrence, as core/v1 wants it."""
-        with self._lock:
+        with self._locked():
             self._correlator.updates_every_time = True
 
     def succeeded(self, write: EventWrite, count: int, verb: str) -> None:
         """Note that the server has an Event with this count."""
-        with self._lock:
+        with self._locked():
             self._correlator.wrote(write.record, count, self._now())
             self._queue.succeeded(write)
         self.counts.sent += 1
         self._metrics.sent(verb)
-        self._share()
 
     def gave_up(self, write: EventWrite, reason: str) -> None:
         """Note that the server refuses a write for good."""
-        with self._lock:
+        with self._locked():
             self._correlator.gave_up(write.record, self._now())
             self._queue.gave_up(write)
         self._count_failure(reason)
 
     def retry_later(self, write: EventWrite, after: float, reason: str) -> bool:
         """Note a temporary failure; return False if it was the last attempt."""
-        with self._lock:
+        with self._locked():
             now = self._now()
             is_kept = self._queue.retry_later(write, now, self._random, after=after)
             if not is_kept:
@@ -183,13 +190,13 @@ class EventBuffer:
 
     def rename(self, write: EventWrite) -> None:
         """Give an Event that the server does not have another name, because its own is taken."""
-        with self._lock:
+        with self._locked():
             record = write.record
             record.name = self._name(record.first)
 
     def put_back(self, write: EventWrite) -> None:
         """Undo the taking of a write."""
-        with self._lock:
+        with self._locked():
             self._queue.put_back(write)
 
     def abandon(self) -> int:
@@ -203,11 +210,17 @@ class EventBuffer:
     def _count_failure(self, reason: str) -> None:
         self.counts.failed += 1
         self._metrics.failed(reason)
-        self._share()
 
     def _now(self) -> float:
         assert self._monotonic is not None
         return self._monotonic()
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Take the lock, on the loop; then correlate what was left in the inbox meanwhile, because it was not free."""
+        with self._lock:
+            yield
+        self._share()
 
     def _share(self) -> None:
         """Correlate what is in the inbox, unless somebody does; that one looks again after it has let go of the lock."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from masthead._client.client import Client
     from masthead._record.buffer import EventCounts
     from masthead._record.references import EventSubject
-    from masthead._sansio.event_correlation import CorrelatorOptions
+    from masthead._sansio.event_limits import CorrelatorOptions
     from masthead.metrics import Metrics
 
 __all__ = ["EventRecorder", "ObjectEventRecorder"]

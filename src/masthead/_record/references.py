@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeAlias, cast
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.event_correlation import EventReference, Occurrence, truncated
+from masthead._sansio.event_occurrences import EventReference, Occurrence, truncated
 from masthead.errors import InvalidValueError, TimeError
 
 __all__ = ["EventSubject", "HasReference", "event_name", "occurrence_of", "reference_to"]
@@ -20,6 +20,7 @@ _LONGEST: Final = 128
 """The longest reason, action and reporting instance that the server accepts, in bytes."""
 _REASON: Final = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _LONGEST_NAME: Final = 253
+_METADATA_ONLY: Final = "PartialObjectMetadata"
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
 
 
@@ -109,6 +110,12 @@ def reference_to(obj: EventSubject) -> EventReference:
         found = _from_plain(obj)
     else:
         found = _from_reference(obj)
+    if found.kind == _METADATA_ONLY:
+        raise InvalidValueError(
+            f"an Event cannot be about the metadata of {found.name or 'an object'} alone, which do not tell its kind; give a "
+            "reference to the object, with its apiVersion, kind, namespace, name and uid",
+            value=obj,
+        )
     missing = [
         field
         for field, value in (

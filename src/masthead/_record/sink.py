@@ -62,13 +62,12 @@ def failure_of(error: Exception) -> WriteFailure:
         case StatusError():
             # differs from client-go: its REST client retries only what comes with a Retry-After, which a load balancer
             # in front of a restarting server hardly ever sends.
+            kind = error.reason_name or str(error.code)  # not its own reason, which may be anything
             if error.code in _TEMPORARY or error.retry_after:
                 is_ambiguous = error.code != _TOO_MANY_REQUESTS
-                return WriteFailure(
-                    "retry", error.reason or str(error.code), error.retry_after or 0.0, is_ambiguous
-                )
+                return WriteFailure("retry", kind, error.retry_after or 0.0, is_ambiguous)
             is_quiet = _is_terminating(error) or is_about_namespace(error)
-            return WriteFailure("quiet" if is_quiet else "refused", error.reason or str(error.code))
+            return WriteFailure("quiet" if is_quiet else "refused", kind)
         case ClosedError():
             return WriteFailure("closed", "Closed")
         case TransportError() | AuthError():

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from masthead._sansio.backoff import Random
-    from masthead._sansio.event_correlation import EventRecord, Key
+    from masthead._sansio.event_correlation import EventRecord
+    from masthead._sansio.event_occurrences import Key
 
 __all__ = ["EventWrite", "EventWriteQueue"]
 

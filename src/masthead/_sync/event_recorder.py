@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._record.buffer import EventCounts
     from masthead._record.recorder import ObjectEventRecorder
     from masthead._record.references import EventSubject
-    from masthead._sansio.event_correlation import CorrelatorOptions
+    from masthead._sansio.event_limits import CorrelatorOptions
     from masthead._sync.client import Client
     from masthead.metrics import Metrics
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from masthead._record.bodies import EventSource, create_body, patch_body
-from masthead._sansio.event_correlation import EventCorrelator, EventRecord, EventReference, Occurrence
+from masthead._sansio.event_correlation import EventCorrelator, EventRecord
+from masthead._sansio.event_occurrences import EventReference, Occurrence
 from masthead._sansio.event_writes import EventWrite
 
 SCRIPTS = [

@@ -351,6 +351,9 @@ async def test_mistakes_are_told_at_once() -> None:
             record("site", "Normal", "Created", "")  # type: ignore[arg-type]
         with pytest.raises(InvalidValueError, match="which has no uid"):
             record(site, "Normal", "Created", "", related=new)
+        metadata = await it.client.metadata("v1", "configmaps", namespace="default").get("site")
+        with pytest.raises(InvalidValueError, match="about the metadata of site alone"):
+            record(metadata, "Normal", "Created", "")
         assert it.recorder.counts.recorded == 0
 
 

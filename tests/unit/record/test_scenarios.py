@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.record.cluster import cluster
 
-from masthead.errors import NotFoundError
+from masthead.errors import ConflictError, NotFoundError
 from masthead.record import CorrelatorOptions
 from masthead.testing.virtual_time import run
 
@@ -116,23 +116,21 @@ class Scenario:
         self._it.proxy.open()
 
     async def _forget(self) -> None:
-        """Delete all Events, as the server does after an hour."""
+        """Delete all Events, as the server does after an hour, unless one is changed meanwhile."""
         self.has_forgotten = True
-        await self._remember()
-        await asyncio.gather(*(self._delete(name) for name in list(self.kept)))
-
-    async def _delete(self, name: str) -> None:
-        with suppress(NotFoundError):
-            await self._direct().delete(name)
+        for event in await self._direct().list():
+            meta = event.metadata
+            with suppress(ConflictError, NotFoundError):
+                await self._direct().delete(meta.name, resource_version=meta.resource_version)
+                self._remember(event)
 
     def _direct(self) -> ResourceClient[Event]:
         return self._it.direct.core_v1.events("default")
 
-    async def _remember(self) -> None:
-        for event in await self._direct().list():
-            key = event.involved_object.name or "", event.type or "", event.reason or ""
-            count = event.series.count if event.series else event.count or 1
-            self.kept[event.metadata.name] = key, count or 1
+    def _remember(self, event: Event) -> None:
+        key = event.involved_object.name or "", event.type or "", event.reason or ""
+        count = event.series.count if event.series else event.count
+        self.kept[event.metadata.name] = key, count or 1
 
     def _end_trouble(self) -> None:
         self._it.proxy.open()
@@ -142,7 +140,8 @@ class Scenario:
 
     async def counted(self) -> Counter[tuple[str, str, str]]:
         """The number of occurrences by object, type and reason, as the server has or had them."""
-        await self._remember()
+        for event in await self._direct().list():
+            self._remember(event)
         found: Counter[tuple[str, str, str]] = Counter()
         for key, count in self.kept.values():
             found[key] += count

@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._sansio.event_correlation import (
-    COMBINED,
-    CorrelatorOptions,
-    EventCorrelator,
-    EventRecord,
-    EventReference,
-    Observation,
-    Occurrence,
-    SpamFilter,
-    truncated,
-)
+from masthead._sansio.event_correlation import COMBINED, EventCorrelator, EventRecord, Observation
+from masthead._sansio.event_limits import CorrelatorOptions, SpamFilter
+from masthead._sansio.event_occurrences import EventReference, Occurrence, truncated
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = 60.0

@@ -12,13 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from masthead._sansio.event_correlation import (
-    CorrelatorOptions,
-    EventCorrelator,
-    EventRecord,
-    EventReference,
-    Occurrence,
-)
+from masthead._sansio.event_correlation import EventCorrelator, EventRecord
+from masthead._sansio.event_limits import CorrelatorOptions
+from masthead._sansio.event_occurrences import EventReference, Occurrence
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EXAMPLES = int(os.environ.get("MASTHEAD_EVENT_SEQUENCES", "60"))

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from masthead._sansio.backoff import Backoff
-from masthead._sansio.event_correlation import EventRecord, EventReference, Occurrence
+from masthead._sansio.event_correlation import EventRecord
+from masthead._sansio.event_occurrences import EventReference, Occurrence
 from masthead._sansio.event_writes import EventWrite, EventWriteQueue
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,0 +1,88 @@
+"""Occurrences: what is recorded about objects, before it becomes Events."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import msgspec
+
+__all__ = ["EventReference", "Key", "Occurrence", "truncated"]
+
+Key: TypeAlias = "tuple[object, ...]"
+"""A key of a cache: values that tell things apart."""
+
+_LONGEST_NOTE: Final = 1024
+_ELLIPSIS: Final = "…"
+
+
+def truncated(note: str, limit: int = _LONGEST_NOTE) -> str:
+    """Cut a message to what the server accepts, which counts bytes of UTF-8; an ellipsis ends what was cut."""
+    if len(note) * 4 <= limit:
+        return note
+    data = note.encode()
+    if len(data) <= limit:
+        return note
+    return data[: limit - len(_ELLIPSIS.encode())].decode(errors="ignore") + _ELLIPSIS
+
+
+class EventReference(msgspec.Struct, frozen=True):
+    """A reference to an object.
+
+    Attributes:
+        api_version: Its apiVersion.
+        kind: Its kind.
+        namespace: Its namespace; empty for a cluster-scoped object.
+        name: Its name.
+        uid: Its uid.
+        resource_version: Its resource version; not part of its identity.
+        field_path: The part of it that is meant, such as ``spec.containers{web}``; empty for the whole.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str = ""
+    field_path: str = ""
+
+    @property
+    def identity(self) -> Key:
+        """What tells objects apart."""
+        return (self.uid, self.kind, self.namespace, self.name, self.api_version)
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """One call of ``record``.
+
+    Attributes:
+        regarding: The object that it is about.
+        type: ``Normal`` or ``Warning``.
+        reason: Why, in CamelCase.
+        note: The message.
+        action: What was done.
+        at: When it happened, by the wall clock.
+        related: A second object.
+    """
+
+    regarding: EventReference
+    type: str
+    reason: str
+    note: str
+    action: str
+    at: datetime
+    related: EventReference | None = None
+
+    @property
+    def similarity(self) -> Key:
+        """What similar occurrences have in common: everything but the message."""
+        related = self.related
+        return (
+            *self.regarding.identity,
+            self.regarding.field_path,
+            self.type,
+            self.reason,
+            self.action,
+            None if related is None else (*related.identity, related.field_path),
+        )
