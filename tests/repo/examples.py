@@ -36,6 +36,7 @@ AWAITED = (
     "masthead._cache",
     "masthead._client",
     "masthead._controller.probe_server",
+    "masthead._controller.shard_member",
     "masthead._discovery",
     "masthead._leaderelection.elector",
     "masthead._record.recorder",
@@ -46,6 +47,7 @@ AWAITED = (
 IMPORTS = """
 from pathlib import Path
 import asyncio
+import logging
 
 import masthead
 import masthead.aio
@@ -270,7 +272,6 @@ def typed_module(example: Example) -> str:
         [
             IMPORTS,
             *(f"import {groups}.{each}" for each in ("apps_v1", "batch_v1", "core_v1")),
-            "import logging",
             "import masthead.metrics",
             "from collections.abc import Callable",
             *imports,

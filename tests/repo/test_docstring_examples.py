@@ -44,7 +44,11 @@ FOR_REAL_CLUSTERS = {
     "masthead._sync.actions:logs",
 }
 """What the embedded server does not serve; type checkers still look at it."""
-ENDLESS = {"masthead._leaderelection.elector:LeaderElector", "masthead._sync.leader_election:LeaderElector"}
+ENDLESS = {
+    "masthead._controller.shard_member:ShardMember",
+    "masthead._leaderelection.elector:LeaderElector",
+    "masthead._sync.leader_election:LeaderElector",
+}
 """What runs until the process is stopped; type checkers still look at it."""
 UNTYPED = {"masthead.testing.plugin:module"}
 """Tests have no annotations here, as most of those that people write."""

@@ -121,7 +121,7 @@ class ManifestVerbs(Clientset):
         ::
 
             await client.install_crds(Website)
-            await client.resource(Website).create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
+            await client.resource(Website, "default").create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
 
         Args:
             sources: Classes, and modules for all custom resources among their names; all versions of a kind.

@@ -54,11 +54,11 @@ class ShardMember:
 
     ::
 
-        async def on_change(share: ShardSet) -> None:
+        async def on_change(share: masthead.ShardSet) -> None:
             ...  # from now on, begin nothing outside of the share; return when nothing outside of it is under way
 
-        async with Client() as client:
-            await ShardMember(client, "my-operator", "default").run(on_change)
+        async with masthead.aio.Client() as client:
+            await masthead.aio.ShardMember(client, "my-operator", "default").run(on_change)
 
     The objects are divided into slots by a hash. Each member owns the same number of slots, or one more; when members come
     and go, as few slots as possible move. A slot moves when its owner has drained it, or when the owner's lease has

@@ -120,7 +120,7 @@ class ManifestVerbs(Clientset):
         ::
 
             client.install_crds(Website)
-            client.resource(Website).create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
+            client.resource(Website, "default").create(Website.new("blog", spec=WebsiteSpec(image="nginx")))
 
         Args:
             sources: Classes, and modules for all custom resources among their names; all versions of a kind.

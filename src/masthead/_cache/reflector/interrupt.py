@@ -18,10 +18,7 @@ class WaitInterruptedError(Exception):
 class Interrupt:
     """Ends the wait in an ``async with`` block, now or when the next one begins, for the task that enters them.
 
-    ::
-
-        async with interrupt:
-            page = await source.list_page(...)   # raises WaitInterruptedError after `set`
+    ``async with interrupt: page = await source.list_page(...)`` raises WaitInterruptedError after `set`.
     """
 
     __slots__ = ("_timeout", "is_set")
