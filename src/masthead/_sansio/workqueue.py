@@ -66,27 +66,9 @@ class WorkQueueState(Generic[K]):
         InvalidValueError: If `oldest_every` is less than 2.
     """
 
-    __slots__ = (
-        "_delayed",
-        "_dirty",
-        "_heap",
-        "_is_shut_down",
-        "_lanes",
-        "_normal",
-        "_oldest_every",
-        "_processing",
-        "_sequence",
-        "_taken_with",
-        "_turn",
-        "adds",
-        "ready_since",
-    )
-
     def __init__(self, oldest_every: int = OLDEST_EVERY) -> None:
         if oldest_every < 2:
-            raise InvalidValueError(
-                f"oldest_every must be at least 2, not {oldest_every}", value=oldest_every
-            )
+            raise InvalidValueError(f"oldest_every must be at least 2: {oldest_every}", value=oldest_every)
         self._oldest_every = oldest_every
         self._turn = 0
         # Ready keys, with the time since when they wait: those of priority 0, and the others by priority. Not plain
@@ -365,10 +347,7 @@ class WorkQueueState(Generic[K]):
         if not priority:
             self._normal[key] = since
             return
-        lane = self._lanes.get(priority)
-        if lane is None:
-            lane = self._lanes[priority] = OrderedDict()
-        lane[key] = since
+        self._lanes.setdefault(priority, OrderedDict())[key] = since
 
     def _lane_of(self, key: K) -> int:
         """The priority of a ready key; 0 if it has that, or is not ready."""
