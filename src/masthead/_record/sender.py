@@ -7,6 +7,7 @@ import logging
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._record.sink import failure_of
@@ -125,7 +126,7 @@ class EventSender:
             for write in writes:
                 task = self._loop.create_task(self._send(write))
                 self._sends.add(task)
-                task.add_done_callback(self._sends.discard)
+                task.add_done_callback(partial(self._note_end, write))
             if self._stop_at is not None:
                 left = self._stop_at - self._monotonic()
                 if left <= 0 or not len(self._buffer):
@@ -154,9 +155,6 @@ class EventSender:
     async def _send(self, write: EventWrite) -> None:
         try:
             verb, count = await self._write(write)
-        except asyncio.CancelledError:
-            self._buffer.put_back(write)
-            raise
         except Exception as error:  # noqa: BLE001 - a failure of one Event must not end the recorder
             is_done = self._failed(write, error)
         else:
@@ -165,6 +163,19 @@ class EventSender:
             is_done = count >= write.count
         self._settle(write, is_done=is_done)
         self.wake()
+
+    def _note_end(self, write: EventWrite, task: asyncio.Task[None]) -> None:
+        self._sends.discard(task)
+        # Not in the coroutine: a task that is cancelled before its first step has none, and `asyncio.run` cancels all.
+        if task.cancelled():
+            self._note_ambiguous(write)
+            self._buffer.put_back(write)
+            self.wake()
+
+    def _note_ambiguous(self, write: EventWrite) -> None:
+        """Note that the server may have created an Event: then its name is taken, and it is ours."""
+        if write.is_create and not write.record.maybe_written:
+            write.record.maybe_written = write.count
 
     async def _write(self, write: EventWrite) -> tuple[str, int]:
         """Write an Event; return the verb, and the count that the server has now."""
@@ -184,8 +195,8 @@ class EventSender:
         """Decide about a failure; return whether the write is given up."""
         failure = failure_of(error)
         if failure.verdict == "retry":
-            if failure.is_ambiguous and write.is_create and not write.record.maybe_written:
-                write.record.maybe_written = write.count
+            if failure.is_ambiguous:
+                self._note_ambiguous(write)
             self._note_out_of_reach(error)
             if self._buffer.retry_later(write, failure.after, failure.kind):
                 return False

@@ -12,7 +12,7 @@ from tests.unit.record.cluster import cluster
 import masthead.server
 from masthead.aio import Client, EventRecorder
 from masthead.config import from_kubeconfig
-from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
+from masthead.testing.virtual_time import LoopClock, in_virtual_time, now, run
 
 if TYPE_CHECKING:
     from tests.unit.record.cluster import Cluster
@@ -368,16 +368,25 @@ async def test_a_closed_client_ends_the_recorder() -> None:
         assert recorder.counts.failed == 1
 
 
-@in_virtual_time
-async def test_a_cancelled_task_still_writes_what_is_left() -> None:
-    """As when `asyncio.run` ends, which cancels all tasks."""
-    async with cluster() as it:
-        recorder = EventRecorder(it.client, "cancelled", clock=it.clock.now)
-        await recorder.start()
-        for number in range(10):
-            recorder.record(it.site, "Normal", f"Reason{number}", "last words")
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            if "EventSender" in repr(task):
-                task.cancel()
-        await recorder.close()
-        assert len(await it.events()) == 10
+@pytest.mark.parametrize("steps", range(12))
+def test_cancelled_tasks_still_write_what_is_left(steps: int) -> None:
+    """As when `asyncio.run` ends, which cancels all tasks, whatever they have done so far."""
+
+    async def play() -> None:
+        async with cluster() as it:
+            recorder = EventRecorder(it.client, "cancelled", clock=it.clock.now)
+            await recorder.start()
+            for number in range(10):
+                recorder.record(it.site, "Normal", f"Reason{number}", "last words")
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                if "EventSender" in repr(task):
+                    task.cancel()
+            await recorder.close()
+            assert [event.reason for event in await it.events()] == [
+                f"Reason{number}" for number in range(10)
+            ]
+            assert recorder.counts.failed == 0
+
+    run(play())
