@@ -9,7 +9,7 @@ from masthead._leaderelection.lease_lock import record_of, spec_of
 from masthead._meta import names
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.unstructured import Unstructured
-from masthead._sansio.leases import LeaseRecord
+from masthead._sansio.lease_records import LeaseRecord
 from masthead._sansio.shard_table import GroupView, MemberLease, ShardTable, StoredTable
 from masthead.errors import NameFormatError
 

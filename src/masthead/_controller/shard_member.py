@@ -21,7 +21,7 @@ from masthead._leaderelection.elections import default_identity, utc_now
 from masthead._leaderelection.elector import LeaderElector
 from masthead._leaderelection.own_clock import OwnClock
 from masthead._module import set_module
-from masthead._sansio.leases import LeaseTiming
+from masthead._sansio.lease_records import LeaseTiming
 from masthead._sansio.shard_machine import ShardMachine
 from masthead._sansio.shard_table import division_of
 from masthead._sansio.sharding import ShardSet, write_slots

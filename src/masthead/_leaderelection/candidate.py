@@ -8,7 +8,7 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from masthead._leaderelection.failures import Failures
-from masthead._sansio.leases import Election, Read, TryOutcome, TryResult
+from masthead._sansio.lease_records import Read, TryOutcome, TryResult
 from masthead.errors import ClosedError, MastheadError
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from masthead._leaderelection.lease_lock import LeaseLock
     from masthead._leaderelection.own_clock import OwnClock
-    from masthead._sansio.leases import Step
+    from masthead._sansio.lease_records import Step
+    from masthead._sansio.leases import Election
     from masthead.metrics import Counter
 
 __all__ = ["Candidate"]
@@ -54,8 +55,8 @@ class Candidate:
         self._wall_clock = wall_clock
         self._slowpath = slowpath
         self._on_new_leader = on_new_leader
+        self._began = 0.0
         self._reported_leader = ""
-        self._reported_reason = ""
         self._warned_of_identity = False
 
     async def attempt(self) -> TryResult:
@@ -65,7 +66,8 @@ class Candidate:
             ClosedError: If the client is closed.
         """
         is_renewal = self.election.transitions is not None
-        result = await self._perform(self.election.begin(self.clock.now(), self._wall_clock(), random.random))
+        self._began = now = self.clock.now()
+        result = await self._perform(self.election.begin(now, self._wall_clock(), random.random))
         if is_renewal and result.was_read and result.outcome is TryOutcome.HELD:
             self._slowpath.inc()
         if result.outcome is not TryOutcome.FAILED:
@@ -99,10 +101,11 @@ class Candidate:
 
     def delay(self) -> float:
         """Seconds until the next try."""
-        usual = self.election.next_try(random.random)
-        if self.election.transitions is not None:
-            return usual
-        return self.failures.delay(usual, self.clock.now(), random.random)
+        now = self.clock.now()
+        usual = self.election.next_try(now, self._began, random.random)
+        return (
+            usual if self.election.transitions is not None else self.failures.delay(usual, now, random.random)
+        )
 
     async def _perform(self, step: Step) -> TryResult:
         while not isinstance(step, TryResult):
@@ -117,7 +120,8 @@ class Candidate:
                 step = self.election.failed(str(error))
             else:
                 if lease is None or isinstance(step, Read):
-                    step = self.election.read(lease, self.clock.now())
+                    now = self.clock.now()
+                    step = self.election.read(lease, now, self._wall_clock(), random.random)
                 else:
                     step = self.election.written(lease, sent, self.clock.now())
         return step

@@ -17,7 +17,8 @@ from masthead._leaderelection.lease_lock import LeaseLock
 from masthead._leaderelection.own_clock import OwnClock
 from masthead._leaderelection.term import Term
 from masthead._meta import names
-from masthead._sansio.leases import Election, LeaseTiming, TryOutcome
+from masthead._sansio.lease_records import LeaseTiming, TryOutcome
+from masthead._sansio.leases import Election
 from masthead.errors import InvalidValueError, LeadershipLostError, NameFormatError
 from masthead.metrics import (
     LEADER_ELECTION_MASTER_STATUS,
@@ -175,10 +176,6 @@ class Elections:
             else:  # the response took too long, or the process was paused: it may be another's already
                 self.election.end_term()
 
-    def is_lost(self, term: Term, error: BaseException | None) -> bool:
-        """Whether work has ended because its leadership had; asked right after its end."""
-        return bool(term.state.reason) or (isinstance(error, LeadershipLostError) and not self.is_leader)
-
     async def end_term(
         self, term: Term, error: BaseException | None, *, is_lost: bool, is_stopped: bool
     ) -> bool:
@@ -187,7 +184,7 @@ class Elections:
         Args:
             term: The term.
             error: What the work has raised.
-            is_lost: Whether it has ended because its leadership had.
+            is_lost: Whether its leadership was over before it ended.
             is_stopped: Whether the elector is to end in any case.
 
         Returns:
@@ -197,6 +194,8 @@ class Elections:
             LeadershipLostError: If the leadership was lost, and it does not campaign again.
             Exception: What has ended the renewals, if that was neither time nor another holder.
         """
+        if is_lost:  # by the clock, if nothing else has noticed
+            term.state.revoke("the lease was not renewed in time")
         is_last = is_stopped or not is_lost
         releases = self.options.release_on_exit and (is_last or not self.options.recampaign)
         await self._end(term, releases=releases)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._leaderelection.elections import ElectionOptions, Elections, utc_now
 from masthead._leaderelection.leadership import Leadership
 from masthead._module import set_module
-from masthead._sansio.leases import LeaseTiming
+from masthead._sansio.lease_records import LeaseTiming
 from masthead.errors import InvalidValueError, LeadershipLostError
 from masthead.metrics import NO_METRICS
 
@@ -195,6 +195,8 @@ class LeaderElector:
         call = _call(work, Leadership(term.state))
         task = asyncio.get_running_loop().create_task(call, name=f"work of lease {elections.lock}")
         term.state.on_revoked.append(task.cancel)
+        if term.state.reason:  # over before it began
+            task.cancel()
         is_stopped = False
         while not task.done():
             try:
@@ -205,7 +207,7 @@ class LeaderElector:
                 task.cancel()
         term.state.on_revoked.remove(task.cancel)
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        is_lost = elections.is_lost(term, error)
+        is_lost = not term.state.is_valid
         if not await elections.end_term(term, error, is_lost=is_lost, is_stopped=is_stopped):
             return None
         if is_stopped and is_lost and isinstance(error, LeadershipLostError):

@@ -21,7 +21,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from masthead._leaderelection.lease_lock import LeaseLock
     from masthead._sansio.backoff import Random
-    from masthead._sansio.leases import Create, Read, Update
+    from masthead._sansio.lease_records import Create, Read, Update
 
 __all__ = ["Failures"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from masthead._module import set_module
-from masthead.errors import LeadershipLostError
+from masthead.errors import InvalidValueError, LeadershipLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,16 @@ class FencingToken:
     lease_uid: str
 
     def is_older_than(self, other: FencingToken) -> bool:
-        """Whether it is of an earlier term."""
+        """Whether it is of an earlier term.
+
+        Raises:
+            InvalidValueError: If the lease was deleted in between, so that the numbers do not compare.
+        """
+        if self.lease_uid != other.lease_uid:
+            raise InvalidValueError(
+                f"the fencing tokens {self} and {other} are of two leases; was the lease deleted?",
+                value=other,
+            )
         return self.transitions < other.transitions
 
     def __str__(self) -> str:
@@ -65,6 +74,11 @@ class TermState:
     def remaining(self) -> float:
         """Seconds until it is over without a renewal; 0 if it is over."""
         return 0.0 if self.reason else max(0.0, self.until - self._clock.now())
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the work may act now, by the own clock."""
+        return self.remaining > 0
 
     def revoke(self, reason: str) -> None:
         """End it, once."""
@@ -98,7 +112,7 @@ class LeadershipView:
     @property
     def is_valid(self) -> bool:
         """Whether the work may act now, by the own clock."""
-        return self._state.remaining > 0
+        return self._state.is_valid
 
     def check(self) -> None:
         """Check that the work may act. Call it before each step that must not be done by two.

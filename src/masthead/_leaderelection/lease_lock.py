@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.time import format_micro_time, parse_time
 from masthead._meta.unstructured import Unstructured
-from masthead._sansio.leases import Create, Lease, LeaseRecord, Read, Update
+from masthead._sansio.lease_records import Create, Lease, LeaseRecord, Read, Update
 from masthead.errors import InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.leases import TryOutcome
+from masthead._sansio.lease_records import TryOutcome
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Term"]
 
 _log: Final = logging.getLogger("masthead.leaderelection")
+_EARLY: Final = 0.001
+"""Seconds by which a deadline counts as reached before its time, because timers may be early, too."""
 
 
 class Term:
@@ -106,15 +108,10 @@ class Term:
     def _watch_deadlines(self) -> None:
         """Revoke the leadership at the renew deadline, and report work that has not ended when the lease expires."""
         candidate = self._candidate
-        now, lease_until = candidate.clock.now(), candidate.election.lease_until
+        now = candidate.clock.now() + _EARLY
+        lease_until = candidate.election.lease_until
         if now >= self.state.until and not self.state.reason:
-            deadline = candidate.election.timing.renew_deadline
-            error = candidate.failures.last
-            cause = f": {error}" if error is not None else ""
-            _log.error(
-                "lease %s: not renewed for %g s; the work is stopped%s", candidate.lock, deadline, cause
-            )
-            self.state.revoke(f"the lease was not renewed for {deadline:g} s")
+            self._miss_renewal()
         if now >= lease_until and not self._is_overdue_reported:
             self._is_overdue_reported = True
             _log.error(
@@ -125,4 +122,12 @@ class Term:
             self._on_overdue()
         next_at = lease_until if self.state.reason else self.state.until
         wait = next_at - now if next_at > now else candidate.election.timing.retry_period
-        self._timer = self._loop.call_later(wait, self._watch_deadlines)
+        self._timer = self._loop.call_later(max(wait, _EARLY), self._watch_deadlines)
+
+    def _miss_renewal(self) -> None:
+        deadline, error = self._candidate.election.timing.renew_deadline, self._candidate.failures.last
+        cause = f": {error}" if error is not None else ""
+        _log.error(
+            "lease %s: not renewed for %g s; the work is stopped%s", self._candidate.lock, deadline, cause
+        )
+        self.state.revoke(f"the lease was not renewed for {deadline:g} s")

@@ -16,6 +16,7 @@
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
 | `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
 | `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |
+| `leases`, `lease_records` | leader election: who may hold a lease, and until when it may work |
 
 Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns
 numbers in [0, 1). So each decision can be tested with plain values, and its driver, on an event loop or a thread, adds

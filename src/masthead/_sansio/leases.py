@@ -14,9 +14,9 @@ The caller performs each step and reports its result; the machine returns the ne
 
     step = election.begin(now, wall, random)
     while not isinstance(step, TryResult):
-        step = election.read(lease, now)              # Read: the lease; None if it does not exist
-        step = election.written(lease, sent, now)     # Create, Update: what the server has stored
-        step = election.failed()                      # any of them: no response, or a refusal
+        step = election.read(lease, now, wall, random)  # Read: the lease; None if it does not exist
+        step = election.written(lease, sent, now)        # Create, Update: what the server has stored
+        step = election.failed()                         # any of them: no response, or a refusal
 
 The rules:
 
@@ -30,10 +30,13 @@ The rules:
 * A record is own only if this elector has written exactly it, acknowledged or not. A record with the own identity that
   it has not written is another's: somebody uses the same identity, or did so before a restart.
   differs from client-go: there, equal identities hold a lease together.
+* Each write differs from every other, also two of one try: a renewal that stores what is there already is none for those
+  who wait.
+  differs from client-go: there, an update whose response was lost and the one after it write the same record.
 * Each term has more transitions than every earlier one, so that they order the terms: a fencing token. They are
   continued if the lease was deleted and its last record is known.
-* A lease that was held and is deleted counts as held for its duration since its absence was noticed. The holder
-  creates it again.
+* A lease that was seen and is deleted counts as held for its duration since its absence was noticed. The holder
+  creates it again. Only an elector that has never seen it creates it at once.
   differs from client-go: there, whoever comes first creates it, while the holder still works.
 * A lease is released with an empty holder and a duration of one second, by a record that anybody may replace at once.
 """
@@ -44,175 +47,28 @@ import math
 from collections import deque
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from masthead._sansio.backoff import jittered
+from masthead._sansio.lease_records import JITTER, Create, LeaseRecord, Read, TryOutcome, TryResult, Update
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from masthead._sansio.backoff import Random
+    from masthead._sansio.lease_records import Lease, LeaseTiming, Step
 
-__all__ = [
-    "JITTER",
-    "MAX_TRANSITIONS",
-    "Create",
-    "Election",
-    "Lease",
-    "LeaseRecord",
-    "LeaseTiming",
-    "Read",
-    "Step",
-    "TryOutcome",
-    "TryResult",
-    "Update",
-]
+__all__ = ["MAX_TRANSITIONS", "Election"]
 
-JITTER: Final = 1.2
-"""Candidates try again after the retry period, lengthened by up to so many times itself."""
 MAX_TRANSITIONS: Final = 2**31 - 1
 """The API has them as int32."""
 _MAX_UNACKNOWLEDGED: Final = 32
 """How many own writes without an acknowledgement are remembered. A forgotten one costs a lease duration of waiting."""
+_CLOCK_JUMP: Final = timedelta(seconds=1)
+"""A clock that goes back by more was set."""
+_FASTEST: Final = 0.1
+"""The shortest pause between two renewals, as a part of the retry period."""
 _RELEASED_DURATION: Final = 1
 """Seconds; the API does not allow 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseTiming:
-    """The three durations of an election, in seconds.
-
-    Attributes:
-        lease_duration: How long candidates wait without a renewal before they take over.
-        renew_deadline: How long a holder that cannot renew goes on working.
-        retry_period: The time between two tries.
-
-    Raises:
-        InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0.
-    """
-
-    lease_duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry_period: float = 2.0
-
-    def __post_init__(self) -> None:
-        if not self.lease_duration > self.renew_deadline > JITTER * self.retry_period > 0.0 or math.isinf(
-            self.lease_duration
-        ):
-            raise InvalidValueError(
-                f"leader election needs lease_duration > renew_deadline > {JITTER} * retry_period > 0, not "
-                f"{self.lease_duration:g}, {self.renew_deadline:g} and {self.retry_period:g} seconds; the usual ones are "
-                "15, 10 and 2",
-                value=self,
-            )
-
-    @property
-    def request_timeout(self) -> float:
-        """The timeout of one request: one that hangs must leave time for another."""
-        return max(1.0, self.renew_deadline / 2)
-
-    @property
-    def record_seconds(self) -> int:
-        """The lease duration as records have it: whole seconds, and never shorter than it is."""
-        return math.ceil(self.lease_duration)
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseRecord:
-    """The part of a lease's spec that an election is about.
-
-    Attributes:
-        holder: The identity of the holder; empty if it was released.
-        seconds: How long it is valid without a renewal; None if it does not say, or not properly.
-        acquired: When the holder acquired it, by the holder's wall clock; for people.
-        renewed: When it was renewed, likewise.
-        transitions: How often its holder has changed.
-    """
-
-    holder: str = ""
-    seconds: int | None = None
-    acquired: datetime | None = None
-    renewed: datetime | None = None
-    transitions: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A lease as the server returns it.
-
-    Attributes:
-        record: Who holds it.
-        uid: Its UID; another one after a deletion.
-        version: Its resource version.
-    """
-
-    record: LeaseRecord
-    uid: str = ""
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Read the lease."""
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """Create the lease.
-
-    Attributes:
-        record: With this record.
-    """
-
-    record: LeaseRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """Replace the record, if the lease has still the version.
-
-    Attributes:
-        record: The new record.
-        version: The resource version that must be the current one.
-        is_optimistic: Whether it was not read before; if it fails, that comes next.
-    """
-
-    record: LeaseRecord
-    version: str
-    is_optimistic: bool = False
-
-
-class TryOutcome(Enum):
-    """What a try has come to."""
-
-    HELD = "held"
-    """The lease was acquired, or renewed."""
-    RELEASED = "released"
-    """The lease is not ours any more, because we released it or because it was not ours before."""
-    WAITING = "waiting"
-    """Another holds it, or held it when it was deleted."""
-    LOST = "lost"
-    """It was ours, and now the record is another's."""
-    FAILED = "failed"
-    """A request failed. The lease may be ours as before."""
-
-
-@dataclass(frozen=True, slots=True)
-class TryResult:
-    """The result of a try.
-
-    Attributes:
-        outcome: What it has come to.
-        was_read: Whether a renewal had to read the lease first, because an update without that failed.
-        reason: In words, unless the lease is held.
-    """
-
-    outcome: TryOutcome
-    was_read: bool = False
-    reason: str = ""
-
-
-Step: TypeAlias = "Read | Create | Update | TryResult"
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +164,21 @@ class Election:
             and not self._is_own(self._observed.record)
         )
 
-    def next_try(self, random: Random) -> float:
-        """Seconds between two tries: a holder renews at regular intervals, candidates are kept out of step."""
+    def next_try(self, now: float, began: float, random: Random) -> float:
+        """Seconds until the next try: a holder renews at regular intervals, candidates are kept out of step.
+
+        Args:
+            now: By the own clock.
+            began: When the last try began.
+            random: The source of jitter.
+        """
         retry = self._timing.retry_period
-        return retry if self._term is not None else jittered(retry, JITTER, random)
+        if self._term is None:
+            return jittered(retry, JITTER, random)
+        left = self.valid_until - now
+        # Renewals that fail are repeated faster when time runs out.
+        interval = min(retry, left / 2) if left > 0 else retry
+        return max(began + interval - now, retry * _FASTEST)
 
     def begin(self, now: float, wall: datetime, random: Random) -> Step:
         """Begin a try to acquire or to renew the lease.
@@ -327,9 +194,10 @@ class Election:
         """Begin to release the lease. The work has ended. The arguments are those of `begin`."""
         return self._begin(now, wall, random, is_release=True)
 
-    def read(self, lease: Lease | None, now: float) -> Step:
-        """Report what was read, and when it arrived: not earlier."""
+    def read(self, lease: Lease | None, now: float, wall: datetime, random: Random) -> Step:
+        """Report what was read, and when it arrived: not earlier. The other arguments are those of `begin`."""
         self._was_read = True
+        self._stamp = self._stamp_of(wall, random)
         self._pending = None
         if lease is None:
             return self._next(self._after_absence(now))
@@ -392,13 +260,14 @@ class Election:
             self._absent_since = now
         if self._is_release:
             return TryResult(TryOutcome.RELEASED, self._was_read, "the lease does not exist")
-        if self._term is not None or known is None or not known.record.holder or self._is_own(known.record):
+        if known is None or now < self.lease_until:
             return self._create()
-        # Its holder does not know yet. It may even have renewed since we read it last, so its whole duration counts.
-        left = self._absent_since + self._seconds_of(known.record) - now
+        # Somebody may hold it who does not know yet that it is gone, and whom we may not even have seen: it may have been
+        # acquired or renewed since we read it last. So a whole duration counts.
+        left = self._absent_since + max(self._timing.lease_duration, known.record.seconds or 0) - now
         if left <= 0:
             return self._create()
-        reason = f"it was deleted while {known.record.holder} held it, who may work for another {left:.1f} s"
+        reason = f"it was deleted, and its last holder may work for another {left:.1f} s"
         return TryResult(TryOutcome.WAITING, self._was_read, reason)
 
     def _create(self) -> Create:
@@ -448,13 +317,13 @@ class Election:
         return self._timing.lease_duration if record.seconds is None else record.seconds
 
     def _stamp_of(self, wall: datetime, random: Random) -> datetime:
-        """The wall-clock time of a record; each differs from the one before, though the clock may stand or jump.
+        """The wall-clock time of a record. Each write has a time of its own, also if the clock stands still.
 
-        Otherwise a renewal would not be seen as one. What is below a millisecond is random, so that records of two
-        electors with one identity differ.
+        Otherwise others would not see it as a renewal. A random part tells electors with one identity apart.
         """
-        stamp = wall.replace(microsecond=wall.microsecond // 1000 * 1000 + int(random() * 1000))
-        return stamp if stamp != self._stamp else stamp + timedelta(microseconds=1)
+        part = timedelta(microseconds=1 + int(random() * 1000))
+        stands_still = timedelta() <= self._stamp - wall < _CLOCK_JUMP
+        return (self._stamp if stands_still else wall) + part
 
 
 def _whose(record: LeaseRecord, identity: str) -> str:

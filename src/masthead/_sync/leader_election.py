@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from masthead._leaderelection.elections import ElectionOptions, Elections, utc_now
 from masthead._leaderelection.leadership import LeadershipView
 from masthead._module import set_module
-from masthead._sansio.leases import LeaseTiming
+from masthead._sansio.lease_records import LeaseTiming
 from masthead._sync.facade import behind
 from masthead.errors import ClosedError, InvalidValueError, LeadershipLostError
 from masthead.metrics import NO_METRICS
@@ -46,6 +46,8 @@ class Leadership(LeadershipView):
         super().__init__(state)
         self._is_over = threading.Event()
         state.on_revoked.append(self._is_over.set)
+        if state.reason:  # over before it began
+            self._is_over.set()
 
     def wait_lost(self, timeout: float | None = None) -> bool:
         """Wait until the leadership is lost; return whether it is. Work waits here instead of sleeping.
@@ -248,7 +250,7 @@ class LeaderElector:
             result = work(Leadership(term.state))
         except BaseException as raised:  # noqa: BLE001 - raised again below, after the lease is released
             error = raised
-        is_lost = self._elections.is_lost(term, error)
+        is_lost = not term.state.is_valid
         # An interrupt, or an exit, ends everything.
         is_stopped = self._stopping.is_set() or not isinstance(error, Exception | None)
         end = self._elections.end_term(term, error, is_lost=is_lost, is_stopped=is_stopped)

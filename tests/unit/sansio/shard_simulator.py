@@ -15,9 +15,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from masthead._sansio.leases import (
+from masthead._sansio.lease_records import (
     Create,
-    Election,
     Lease,
     LeaseRecord,
     LeaseTiming,
@@ -25,6 +24,7 @@ from masthead._sansio.leases import (
     TryOutcome,
     TryResult,
 )
+from masthead._sansio.leases import Election
 from masthead._sansio.shard_machine import ShardMachine
 from masthead._sansio.shard_table import GroupView, MemberLease, ShardTable, StoredTable, TableWrite
 from masthead._sansio.sharding import ShardSet
@@ -257,7 +257,7 @@ class Replica:
                 self.seen_until = self.until if self.rules.looks_at_table else float("inf")
                 self.is_member = True
                 return
-            yield Sleep(self.election.next_try(self.random.random))
+            yield Sleep(self.election.next_try(self.now(), self.now(), self.random.random))
 
     def _renew(self) -> Process:
         while True:
@@ -278,7 +278,8 @@ class Replica:
             try:
                 if isinstance(step, Read):
                     found = yield Call(partial(server.get, name))
-                    step = self.election.read(found, self.now())
+                    wall = EPOCH + timedelta(seconds=self.now())
+                    step = self.election.read(found, self.now(), wall, lambda: 0.5)
                     continue
                 if isinstance(step, Create):
                     stored = yield Call(partial(server.create, name, step.record))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.sansio.shard_simulator import TIMING, Rules, SafetyError, World
 
-from masthead._sansio.leases import LeaseTiming
+from masthead._sansio.lease_records import LeaseTiming
 from masthead._sansio.shard_machine import ShardMachine
 
 if TYPE_CHECKING:

@@ -1,0 +1,99 @@
+"""An elector that decides from the whole history of what happened to it: slow, and too simple to be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from masthead._sansio.lease_records import Lease, LeaseRecord, LeaseTiming
+
+Write: TypeAlias = "tuple[str, LeaseRecord]"
+"""A verb, and the record that is written."""
+
+
+@dataclass
+class NaiveElector:
+    """What happened, in order.
+
+    Attributes:
+        identity: The own identity.
+        timing: The durations.
+        sent: All writes that were sent, with the time by the own clock; None once a later one is acknowledged, or this.
+        reads: What was read or stored, with the time at which that was known; None for a lease that was absent.
+        term: The record with which the term began, and when its last acknowledged write was sent.
+    """
+
+    identity: str
+    timing: LeaseTiming
+    sent: list[LeaseRecord] = field(default_factory=list)
+    reads: list[tuple[float, Lease | None]] = field(default_factory=list)
+    term: tuple[LeaseRecord, float] | None = None
+
+    @property
+    def valid_until(self) -> float:
+        return self.term[1] + self.timing.renew_deadline if self.term else float("-inf")
+
+    @property
+    def lease_until(self) -> float:
+        return self.term[1] + self.timing.lease_duration if self.term else float("-inf")
+
+    def note_sent(self, record: LeaseRecord) -> None:
+        self.sent.append(record)
+
+    def note_stored(self, lease: Lease, sent: float, now: float) -> None:
+        self.sent = [lease.record]
+        self.reads.append((now, lease))
+        if not lease.record.holder:
+            self.term = None
+        else:
+            self.term = (self.term[0] if self.term else lease.record, sent)
+
+    def note_read(self, lease: Lease | None, now: float) -> None:
+        self.reads.append((now, lease))
+
+    def expects(self, now: float) -> str:
+        """What follows the last read: ``create``, ``update``, ``waiting`` or ``lost``."""
+        lease = self.reads[-1][1]
+        if lease is None:
+            return self._expects_after_absence(now)
+        if lease.record in self.sent:
+            return "update"
+        if self.term is not None:
+            return "lost"
+        if not lease.record.holder or now >= self._unchanged_since(lease) + self._seconds(lease.record):
+            return "update"
+        return "waiting"
+
+    def expected_transitions(self) -> int:
+        """Of the write that follows."""
+        if self.term is not None:
+            return self.term[0].transitions
+        seen = [lease.record.transitions for _, lease in self.reads if lease is not None]
+        return seen[-1] + 1 if seen else 0
+
+    def _expects_after_absence(self, now: float) -> str:
+        seen = [lease for _, lease in self.reads if lease is not None]
+        if not seen or now < self.lease_until:
+            return "create"
+        absent = now
+        for when, lease in reversed(self.reads):
+            if lease is not None:
+                break
+            absent = when
+        wait = max(self.timing.lease_duration, seen[-1].record.seconds or 0)
+        return "create" if now >= absent + wait else "waiting"
+
+    def _unchanged_since(self, lease: Lease) -> float:
+        """Since when all reads that found the lease have shown this record."""
+        since = self.reads[-1][0]
+        for when, each in reversed(self.reads):
+            if each is None:
+                continue
+            if (each.uid, each.record) != (lease.uid, lease.record):
+                break
+            since = when
+        return since
+
+    def _seconds(self, record: LeaseRecord) -> float:
+        return self.timing.lease_duration if record.seconds is None else record.seconds
