@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from masthead._meta import typeinfo
 from masthead._sansio.sharding import MAX_SLOTS, read_slots, write_slots
 
 if TYPE_CHECKING:
@@ -73,9 +74,6 @@ class _Document(msgspec.Struct, frozen=True):
     owners: dict[str, _Entry] = {}
 
 
-_decode: Final = msgspec.json.Decoder(_Document).decode
-
-
 @dataclass(frozen=True, slots=True)
 class ShardTable:
     """Who owns which slots.
@@ -107,7 +105,7 @@ class ShardTable:
             ValueError: If it is none, or assigns a slot twice.
         """
         try:
-            found = _decode(text)
+            found = typeinfo.decode_json(text, _Document)
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from None
         if not 1 <= found.total <= MAX_SLOTS:
