@@ -34,6 +34,7 @@ class Judge:
         self.paused: set[int] = set()
         self._active: dict[tuple[str, str], int] = {}
         self._written: dict[tuple[int, str, str], dict[tuple[str, str, str], int]] = {}
+        self._deleted: dict[tuple[int, str, str], set[tuple[str, str, str]]] = {}
 
     @contextlib.contextmanager
     def reconciling(self, controller: str, ctx: Context[Any]) -> Iterator[None]:
@@ -66,6 +67,11 @@ class Judge:
         identity = resource, obj.key, obj.metadata.uid
         written[identity] = max(written.get(identity, 0), version)
 
+    def deleted(self, controller: str, ctx: Context[Any], resource: str, obj: Object) -> None:
+        """Note that an object was deleted."""
+        place = id(ctx.client.rest), controller, ctx.request.key
+        self._deleted.setdefault(place, set()).add((resource, obj.key, obj.metadata.uid))
+
     def _check_own_writes(self, process: int, controller: str, ctx: Context[Any]) -> None:
         written = self._written.get((process, controller, ctx.request.key), {})
         for (resource, key, uid), version in written.items():
@@ -80,6 +86,14 @@ class Judge:
                     self._complain(
                         f"{controller} reconciles {ctx.request} with {resource} {key} ({uid[:4]}) at {has}, though it has "
                         f"written {version}; the cache is at {store}"
+                    )
+
+        for resource, key, uid in self._deleted.get((process, controller, ctx.request.key), ()):
+            for held, informer in _informers(ctx):
+                obj = informer.indexer.get_by_key(key) if held == resource else None
+                if obj is not None and obj.metadata.uid == uid:
+                    self._complain(
+                        f"{controller} reconciles {ctx.request} with {resource} {key}, which it has deleted"
                     )
 
     def _complain(self, problem: str) -> None:

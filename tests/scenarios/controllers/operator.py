@@ -14,7 +14,7 @@ from masthead.meta import set_controller as own
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from tests.scenarios.controllers.scenario import Mishap, Operator
 
@@ -67,6 +67,9 @@ class OutsideWorld:
         self.cleanups: dict[str, int] = {}
 
 
+async def _nothing(_: Plot) -> None: ...
+
+
 class OperatorUnderTest:
     """Makes managers, all of the same operator.
 
@@ -74,6 +77,8 @@ class OperatorUnderTest:
         judge: Watches the reconciles.
         outside: What is outside the cluster.
         mishaps: What goes wrong next.
+        most_copies: Counts copies, if that can be exact.
+        on_race: Writes what others write at the same time.
     """
 
     def __init__(self, plan: Operator) -> None:
@@ -82,6 +87,7 @@ class OperatorUnderTest:
         self.outside = OutsideWorld()
         self.mishaps: list[Mishap] = []
         self.most_copies: Counting | None = None
+        self.on_race: Callable[[Plot], Awaitable[None]] = _nothing
 
     def manager(self) -> masthead.Manager:
         """A manager with both controllers."""
@@ -135,6 +141,8 @@ class OperatorUnderTest:
             secret = await ctx.get(Secret, plot.spec.secret) if plot.spec.secret else None
             text = str(secret.data.get("text")) if secret is not None else ""
             data = {"color": plot.spec.color, "secret": text}
+            if self._takes("race"):
+                await self.on_race(plot)
             await getattr(self, f"_{self.plan.style}")(ctx, plot, data)
             self._fail_if("raise last")
             copies = len(await ctx.owned(ConfigMap))
@@ -172,7 +180,7 @@ class OperatorUnderTest:
             self.judge.wrote("plots", ctx, "configmaps", made)
         for each in await ctx.owned(ConfigMap):
             if each.metadata.name not in names:
-                await ctx.delete(each)
+                await self._delete(ctx, each)
 
     async def _update(self, ctx: Context[Plot], plot: Plot, data: dict[str, str]) -> None:
         names = [f"{plot.metadata.name}-{number}" for number in range(plot.spec.copies)]
@@ -193,7 +201,7 @@ class OperatorUnderTest:
                 self.judge.wrote("plots", ctx, "configmaps", await maps.update(copy))
         for each in await ctx.owned(ConfigMap):
             if each.metadata.name not in names:
-                await ctx.delete(each)
+                await self._delete(ctx, each)
 
     async def _generate(self, ctx: Context[Plot], plot: Plot, data: dict[str, str]) -> None:
         maps = ctx.client.core_v1.config_maps(plot.metadata.namespace)
@@ -209,12 +217,16 @@ class OperatorUnderTest:
                 self.most_copies.check(plot)
             self.judge.wrote("plots", ctx, "configmaps", await maps.create(wanted))
         for each in there[plot.spec.copies :]:
-            await ctx.delete(each)
+            await self._delete(ctx, each)
         for each in there[: plot.spec.copies]:
             labels = {"plot": plot.metadata.name}
             if {**each.data, **data} != each.data or each.metadata.labels.get("plot") != plot.metadata.name:
                 patch = Patch.merge({"data": data, "metadata": {"labels": labels}})
                 self.judge.wrote("plots", ctx, "configmaps", await maps.patch(each.metadata.name, patch))
+
+    async def _delete(self, ctx: Context[Plot], copy: ConfigMap) -> None:
+        await ctx.delete(copy)
+        self.judge.deleted("plots", ctx, "configmaps", copy)
 
     # What goes wrong.
 
@@ -229,6 +241,11 @@ class OperatorUnderTest:
             await asyncio.sleep(100_000)
         if self._takes("slow"):
             await asyncio.sleep(TIMEOUT / 2)
+        if self._takes("stubborn"):
+            try:
+                await asyncio.sleep(100_000)
+            finally:
+                await asyncio.sleep(3)
         if self._takes("cancel"):
             raise asyncio.CancelledError
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.scenarios.controllers.operator import FINALIZER, SUMMARY, Counting, OperatorUnderTest, Plot
 from tests.scenarios.controllers.scenario import (
     NAMESPACES,
+    BreakWatches,
     Compact,
     ControllerScenario,
     CrashReplica,
@@ -78,6 +79,7 @@ class ControllerScenarioRunner:
         self.transports: dict[str, BreakableTransport] = {}
         self.later: list[asyncio.Task[None]] = []
         self.users = Users(env.client)
+        operator.on_race = self.users.race
 
     async def perform(self) -> list[str]:
         """Play it to its end; returns the problems."""
@@ -92,10 +94,10 @@ class ControllerScenarioRunner:
             await self._do(step)
         await self._calm_down()
         await self._check_state("in the end")
+        self._check_foreign_changes_seen()
         await self._check_quiet("nothing happens")
         await self._check_restart()
         await self._check_one_change()
-        self._check_foreign_changes_seen()
         return self.problems + self.operator.judge.problems
 
     # Steps.
@@ -106,14 +108,14 @@ class ControllerScenarioRunner:
                 await asyncio.sleep(seconds)
             case Misbehave(mishap):
                 self.operator.mishaps.append(mishap)
-            case Fail() | Heal() | Compact() | RestartServer():
+            case Fail() | Heal() | Compact() | BreakWatches() | RestartServer():
                 await self._afflict(step)
             case StartReplica() | StopReplica() | CrashReplica() | PauseReplica() | CutOff():
                 await self._change_replicas(step)
             case _:
                 await self.users.do(step)
 
-    async def _afflict(self, step: Fail | Heal | Compact | RestartServer) -> None:
+    async def _afflict(self, step: Fail | Heal | Compact | BreakWatches | RestartServer) -> None:
         server = self.env.server
         match step:
             case Fail(fault, how):
@@ -122,6 +124,9 @@ class ControllerScenarioRunner:
                 server.faults.clear()
             case Compact():
                 server.compact()
+            case BreakWatches():
+                for watch in list(server._handler.watchers):
+                    watch.abort()
             case RestartServer(down):
                 await self.env.stop_server()
                 await asyncio.sleep(down)
@@ -237,7 +242,7 @@ class ControllerScenarioRunner:
     async def _check_quiet(self, when: str) -> None:
         """An operator that has nothing to do writes nothing."""
         self.env.clear()
-        await self.env.advance(300)
+        await self.env.advance(130)
         await self.env.settle()
         if self.env.writes:
             self.problems.append(f"{when}, and yet: {', '.join(self.env.writes[:_SHOWN])}")
@@ -311,7 +316,14 @@ def run_scenario(scenario: ControllerScenario) -> list[str]:
 async def _run_in_loop(scenario: ControllerScenario, options: dict[str, object]) -> list[str]:
     operator = OperatorUnderTest(scenario.operator)
     async with Environment(
-        crds=[Plot], server_options=options, leader_election_namespace="default", graceful_timeout=10.0
+        crds=[Plot],
+        server_options=options,
+        leader_election_namespace="default",
+        graceful_timeout=10.0,
+        # Renewing costs most of the time, in real seconds.
+        lease_duration=45.0,
+        renew_deadline=30.0,
+        retry_period=7.0,
     ) as env:
         runner = ControllerScenarioRunner(scenario, env, operator)
         if scenario.is_exact:

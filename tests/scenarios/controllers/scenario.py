@@ -20,9 +20,22 @@ SECRETS: Final = ("", "key", "door")
 Style: TypeAlias = Literal["apply", "update", "generate"]
 """How copies are written: applied; created and updated; or created with generated names, and patched."""
 Mishap: TypeAlias = Literal[
-    "raise first", "raise last", "raise temporary", "hang", "slow", "map", "cleanup", "cancel"
+    "race",
+    "stubborn",
+    "raise first",
+    "raise last",
+    "raise temporary",
+    "hang",
+    "slow",
+    "map",
+    "cleanup",
+    "cancel",
 ]
-"""What goes wrong in the operator's own code."""
+"""What goes wrong in the operator's own code, or while it runs.
+
+Of those that need a word: in a ``race``, others write what the operator is about to write; a ``stubborn`` reconcile hangs, and
+takes a while to end when it is cancelled; ``map`` and ``cleanup`` raise there.
+"""
 
 
 @dataclass(frozen=True)
@@ -136,6 +149,11 @@ class Compact:
 
 
 @dataclass(frozen=True)
+class BreakWatches:
+    """The connections of all watches break."""
+
+
+@dataclass(frozen=True)
 class RestartServer:
     """The server stops, and comes back with its data."""
 
@@ -202,6 +220,7 @@ Step: TypeAlias = (
     | Fail
     | Heal
     | Compact
+    | BreakWatches
     | RestartServer
     | Misbehave
     | StartReplica
@@ -241,7 +260,7 @@ class ControllerScenario:
         return not self.operator.elects and not any(
             isinstance(each, unclear)
             or (isinstance(each, Fail) and each.fault in {"lose_response", "delay"})
-            or (isinstance(each, Misbehave) and each.mishap == "hang")
+            or (isinstance(each, Misbehave) and each.mishap in {"hang", "stubborn"})
             or (isinstance(each, Meddle) and each.how == "orphan")
             for each in self.steps
         )
@@ -261,8 +280,8 @@ def scenario_of(seed: int) -> ControllerScenario:
     chance = Random(seed)
     operator = _operator(chance)
     before = tuple(_write(chance) for _ in range(chance.randint(0, 4)))
-    steps = tuple(_step(chance, operator) for _ in range(chance.randint(4, 18)))
-    return ControllerScenario(seed, operator, before, steps)
+    steps = [step for _ in range(chance.randint(4, 14)) for step in _steps(chance, operator)]
+    return ControllerScenario(seed, operator, before, tuple(steps))
 
 
 def shrunk(
@@ -353,6 +372,44 @@ def _fault(chance: Random) -> Fail:
     return Fail(name, how)
 
 
+def _steps(chance: Random, operator: Operator) -> Sequence[Step]:
+    """What happens next: one step, or several that are worse together."""
+    if chance.random() > 0.15:
+        return [_step(chance, operator)]
+    namespace, name = _place(chance)
+    put = PutPlot(namespace, name, chance.choice(COLORS), chance.randint(1, 3), chance.choice(SECRETS))
+    shown = PutPlot(namespace, name, chance.choice(COLORS), chance.randint(1, 3), "key")
+    secret, pause = PutSecret(namespace, "key", chance.choice(COLORS)), Wait(chance.choice((0.05, 1.0)))
+    silent = Fail(
+        "silence_watch",
+        {"resource": chance.choice(("configmaps", "configmaps", "plots")), "after": chance.randint(1, 9)},
+    )
+    late = Fail("delay", {"seconds": 20.0, "verb": "watch", "resource": "configmaps", "times": 2})
+    anew: list[Step] = [StopReplica(0), StopReplica(0), StopReplica(0), silent, StartReplica()]
+    other = replace(put, color="gold", copies=chance.randint(1, 3))
+    broken: dict[str, object] = {"resource": "configmaps", "after": chance.randint(0, 3)}
+    together: Sequence[Sequence[Step]] = (
+        [secret, shown, pause, Misbehave("map"), DeleteSecret(namespace, "key")],
+        [shown, pause, Misbehave("map"), PutSecret(namespace, "key", "other")],
+        [put, pause, Misbehave("map"), DeletePlot(namespace, name)],
+        [put, pause, Misbehave("cleanup"), DeletePlot(namespace, name)],
+        [put, pause, Fail("lose_response", {"resource": "plots"}), DeletePlot(namespace, name)],
+        [
+            put,
+            pause,
+            Fail("expire_watch", broken),
+            Compact(),
+            Misbehave("race"),
+            replace(put, color="gold"),
+        ],
+        [put, pause, Fail("silence_watch", broken), Misbehave("race"), replace(put, copies=2)],
+        [Misbehave("stubborn"), put, pause, StopReplica(0), StartReplica()],
+        [put, pause, *anew, pause, other, Wait(65.0), put],
+        [put, pause, late, BreakWatches(), Wait(4.0), Misbehave("race"), other, pause, Compact(), Wait(30.0)],
+    )
+    return chance.choice(together)
+
+
 def _step(chance: Random, operator: Operator) -> Step:
     roll = chance.random()
     if roll < 0.45:
@@ -370,7 +427,8 @@ def _step(chance: Random, operator: Operator) -> Step:
                     "raise temporary",
                     "hang",
                     "slow",
-                    "map",
+                    "race",
+                    "stubborn",
                     "map",
                     "cleanup",
                     "cancel",
@@ -380,13 +438,14 @@ def _step(chance: Random, operator: Operator) -> Step:
     which = chance.randrange(3)
     rare: Sequence[Step] = (
         Compact(),
+        BreakWatches(),
         Heal(),
         RestartServer(chance.choice((0.0, 2.0, 40.0))),
         CrashReplica(which),
         CrashReplica(which),
         StopReplica(which),
         StartReplica(),
-        CutOff(which, chance.choice((1.0, 12.0, 60.0))),
-        PauseReplica(which, chance.choice((1.0, 9.0, 30.0))) if operator.elects else Compact(),
+        CutOff(which, chance.choice((1.0, 25.0, 80.0))),
+        PauseReplica(which, chance.choice((1.0, 20.0, 90.0))) if operator.elects else Compact(),
     )
     return chance.choice(rare)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.scenarios.controllers.operator import Plot
@@ -39,6 +40,7 @@ class Users:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.writes: list[tuple[str, str, int]] = []
+        self._numbers = itertools.count()
 
     async def do(self, step: UserStep) -> None:
         """Write as a user, who tries again if the server fails, but not for ever."""
@@ -75,7 +77,8 @@ class Users:
             case DeleteSecret(namespace, name):
                 await client.core_v1.secrets(namespace).delete(name)
             case EditStatus(namespace, name, copies):
-                patch = Patch.merge({"status": {"copies": copies}})
+                status = {"copies": copies, "conditions": [_condition(next(self._numbers))]}
+                patch = Patch.merge({"status": status})
                 made = await client.resource(Plot, namespace).patch(name, patch, subresource="status")
                 self._note("plots.example.com", made)
             case Meddle():
@@ -87,12 +90,17 @@ class Users:
         try:
             made = await resource.create(obj)
         except masthead.AlreadyExistsError:
-            made = await resource.patch(obj.metadata.name, Patch.merge(change))
+            made = await resource.patch(obj.metadata.name, self._patch(change))
         if isinstance(made, Plot):
             self._note("plots.example.com", made)
 
-    async def _meddle(self, step: Meddle) -> None:
-        found = await self._client.core_v1.config_maps(None).list(label_selector="plot")
+    async def race(self, plot: Plot) -> None:
+        """Write a copy of a plot while the operator is about to."""
+        with contextlib.suppress(masthead.MastheadError):
+            await self._meddle(Meddle("edit", 0), f"plot={plot.metadata.name}", plot.metadata.namespace)
+
+    async def _meddle(self, step: Meddle, selector: str = "plot", namespace: str | None = None) -> None:
+        found = await self._client.core_v1.config_maps(namespace).list(label_selector=selector)
         if not found.items:
             return
         chosen = found.items[step.which % len(found.items)]
@@ -103,15 +111,21 @@ class Users:
                 await maps.delete(name)
                 return
             case "edit":
-                made = await maps.patch(name, Patch.merge({"data": {"color": "grey"}}))
+                made = await maps.patch(name, self._patch({"data": {"color": "grey"}}))
             case "label":
-                made = await maps.patch(name, Patch.merge({"metadata": {"labels": {"at": str(int(now()))}}}))
+                made = await maps.patch(name, self._patch({"metadata": {"labels": {"at": str(int(now()))}}}))
             case "steal":
-                wanted = ConfigMap.new(name, data={"color": "stolen"})
+                number = str(next(self._numbers))
+                wanted = ConfigMap.new(name, data={"color": "stolen"}, annotations={"number": number})
                 made = await maps.apply(wanted, field_manager="thief", force=True)
             case "orphan":
-                made = await maps.patch(name, Patch.merge({"metadata": {"ownerReferences": None}}))
+                made = await maps.patch(name, self._patch({"metadata": {"ownerReferences": None}}))
         self._note("configmaps", made, chosen)
+
+    def _patch(self, change: dict[str, Any]) -> Patch:
+        """A patch that changes something in any case."""
+        metadata = {**change.get("metadata", {}), "annotations": {"number": str(next(self._numbers))}}
+        return Patch.merge({**change, "metadata": metadata})
 
     def _note(self, resource: str, made: Object, before: Object | None = None) -> None:
         """Note a change that the operator must look at."""
@@ -120,5 +134,16 @@ class Users:
             self.writes.append((resource, made.key, version))
             return
         for owner in before.metadata.owner_references:
-            if owner.kind == "Plot" and made.metadata.resource_version != before.metadata.resource_version:
+            if owner.kind == "Plot":
                 self.writes.append((resource, f"{made.metadata.namespace}/{owner.name}", version))
+
+
+def _condition(number: int) -> dict[str, str]:
+    at = "2026-01-01T00:00:00Z"
+    return {
+        "type": "Other",
+        "status": "True",
+        "reason": f"N{number}",
+        "message": "",
+        "lastTransitionTime": at,
+    }
