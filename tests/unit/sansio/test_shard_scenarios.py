@@ -43,15 +43,6 @@ class ClaimsBeforeAcknowledgement(ShardMachine):
         return plan
 
 
-class TakesExpiredTermsForOver(ShardMachine):
-    """Takes slots from a lease that has expired, without ending it first."""
-
-    def _is_over(self, token: str, table: ShardTable, now: float) -> bool:
-        leases = {each.token: each for each in self._view.leases}
-        expired = token in leases and self._is_expired(leases[token], now)
-        return expired or super()._is_over(token, table, now)
-
-
 class TakesAbsentTermsForOver(ShardMachine):
     """Does not wait after a lease was deleted."""
 
@@ -86,14 +77,13 @@ class CreatesTheTableAtOnce(ShardMachine):
     "rules",
     [
         Rules(machine=ClaimsBeforeAcknowledgement),
-        Rules(machine=TakesExpiredTermsForOver, troubles=("nap", "join"), slowness=1.0),
         Rules(machine=TakesAbsentTermsForOver, troubles=("sabotage", "cut")),
         Rules(machine=FencesTooEarly, troubles=("cut", "pause")),
         Rules(machine=TakesAnything),
         Rules(machine=CreatesTheTableAtOnce, troubles=("cut", "join", "delete table")),
         Rules(drains=False, troubles=("join", "leave", "nothing")),
         Rules(stops=False),
-        Rules(honours_conditions=False, troubles=("cut", "crash"), slowness=3.0),
+        Rules(honours_conditions=False),
         Rules(counts_from_response=True, troubles=("cut", "nothing"), slowness=2.0),
         Rules(looks_at_table=False, troubles=("blind", "join", "delete table")),
         Rules(timing=LeaseTiming(14.9, 14.8, 2.0), troubles=("cut",)),

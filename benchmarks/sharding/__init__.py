@@ -1,0 +1,1 @@
+"""What a replica takes that shares its objects with others."""
