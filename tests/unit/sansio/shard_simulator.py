@@ -172,11 +172,11 @@ class Rules:
     honours_conditions: bool = True
     stops: bool = True
     timing: LeaseTiming = TIMING
-    counts_from_response: bool = False
     looks_at_table: bool = True
     troubles: tuple[str, ...] = TROUBLES
     """What happens to the replicas; often the same, so that what is wrong is found soon."""
     slowness: float | None = None
+    has_extreme_clocks: bool = False
 
 
 class Replica:
@@ -185,7 +185,9 @@ class Replica:
     def __init__(self, world: World, name: str) -> None:
         self.world, self.name = world, name
         self.random = world.random
-        self.rate = self.random.uniform(SLOWEST, FASTEST)
+        rates = (SLOWEST, FASTEST)
+        extreme = world.rules.has_extreme_clocks
+        self.rate = self.random.choice(rates) if extreme else self.random.uniform(*rates)
         self.offset = self.random.uniform(0, 1000)
         self.rules = world.rules
         self.election = Election(name, world.rules.timing)
@@ -285,8 +287,6 @@ class Replica:
                     stored = yield Call(partial(server.create, name, step.record))
                 else:
                     stored = yield Call(partial(server.update, name, step.version, step.record))
-                if self.rules.counts_from_response:
-                    sent = self.now()
                 step = self.election.written(stored, sent, self.now())
             except (ConflictError, NoResponseError):
                 step = self.election.failed()
@@ -519,8 +519,8 @@ class World:
             chosen.paused_until = self.time + self.random.choice([1.0, 8.0, 14.0, 20.0, 40.0])
         elif what == "cut":
             chosen.cut_until = self.time + self.random.choice([3.0, 9.0, 14.0, 18.0, 60.0])
-        elif what == "nap":
-            chosen.paused_until = self.time + self.random.uniform(7.5, 10.5)
+        elif what == "isolate":
+            chosen.cut_until = self.time + 60.0
         elif what == "blind":
             chosen.blind_until = self.time + self.random.choice([8.0, 30.0])
         elif what == "delete table":
