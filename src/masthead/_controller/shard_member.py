@@ -154,7 +154,10 @@ class ShardMember:
     @property
     def share(self) -> ShardSet:
         """What it may work on now: the share of the last `on_change`, without what was lost since."""
-        return self._announced & self._machine.share if self.is_member else self._nothing
+        if not self.is_member:
+            return self._nothing
+        share = self._machine.share
+        return share if share is self._announced else self._announced & share
 
     @property
     def waits_for(self) -> str:

@@ -78,7 +78,7 @@ class ShardMachine:
     """
 
     def __init__(self, *, total: int, by: ShardKey, lease_duration: float) -> None:
-        self._empty = ShardSet(total=total, by=by)
+        self._empty = self._share = ShardSet(total=total, by=by)
         self._duration = lease_duration
         self._division = division_of(total, by)
         self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
@@ -102,7 +102,9 @@ class ShardMachine:
     @property
     def share(self) -> ShardSet:
         """The slots that may be worked on while the own term is valid."""
-        return ShardSet(self._owned, total=self._empty.total, by=self._empty.by)
+        if self._share.slots != self._owned:
+            self._share = ShardSet(self._owned, total=self._empty.total, by=self._empty.by)
+        return self._share
 
     @property
     def draining(self) -> frozenset[int]:
