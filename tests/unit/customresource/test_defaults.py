@@ -260,7 +260,7 @@ def made(annotation: object, default: object) -> Any:
         (int, "one", "Thing.spec.it: the default is invalid: expected an integer, got a string"),
         (str, 5, "Thing.spec.it: the default is invalid: expected a string"),
         (float, float("nan"), "Thing.spec.it: the default is invalid: expected a number, got nan"),
-        (str, object(), "Thing.spec.it: the default is invalid: expected a string"),
+        pytest.param(str, object(), "Thing.spec.it: the default is invalid: expected a string", id="object"),
         (list[int], [1, "x"], r"Thing.spec.it: the default is invalid: .*expected an integer"),
         (Retry, {"cuont": 1}, 'Thing.spec.it: the default is invalid: Retry has no field "cuont"'),
         (Retry, Retry(count=1), "Thing.spec.it.delay: .*the default is invalid"),  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
