@@ -34,6 +34,8 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.informer.registration import Registration
     from masthead._controller.controller import Controller
@@ -47,6 +49,9 @@ __all__ = ["ReconcileLoop"]
 _log: Final = logging.getLogger("masthead.controller")
 _REASONS: Final = 5
 """How many reasons of a reconcile are kept."""
+_EXPIRED: Final = 1.0
+"""Seconds until a key is looked at again that was taken without the lease."""
+_NOTHING: Final = Request("", "")
 _WRITES: Final = 10_000
 """How many objects' own writes are remembered whose events have not arrived; beyond, an unneeded reconcile may follow."""
 
@@ -64,13 +69,16 @@ class ReconcileLoop:
     Args:
         controller: What was declared.
         services: What the controllers of a manager share.
+        unseen: What an earlier run of the controller in this process has written, and the caches may not show yet.
 
     Attributes:
         queue: The keys to reconcile.
         flights: The reconciles in flight, by request.
     """
 
-    def __init__(self, controller: Controller[Any], services: ControllerServices) -> None:
+    def __init__(
+        self, controller: Controller[Any], services: ControllerServices, unseen: Sequence[OwnWrite] = ()
+    ) -> None:
         self.controller: Final = controller
         self._services = services
         self._log = logging.getLogger(f"masthead.controller.{controller.name}")
@@ -91,6 +99,7 @@ class ReconcileLoop:
         self._cleaned: set[tuple[str, str]] = set()
         self._workers: list[asyncio.Task[None]] = []
         self._settling: set[asyncio.Task[None]] = set()
+        self._unseen = list(unseen)
         self._mapping_retries = MappingRetries(self._cached, self._on_mapping_failure)
         self._ids = itertools.count(1)
         self._run_id = secrets.token_hex(4)
@@ -112,6 +121,7 @@ class ReconcileLoop:
         self._invocation = Invocation(self.controller, self._services.threads)
         for informer in self._informers:
             await informer.wait_synced()
+        await self._see_earlier_writes()
         owner = await self._owner_kind()
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
             if spec.role == "reads":
@@ -160,8 +170,19 @@ class ReconcileLoop:
             await asyncio.wait(workers, timeout=within)
         return all(each.done() for each in self._workers)
 
-    async def stop(self) -> None:
-        """Cancel what is running, and wait until nothing of it is left."""
+    async def _see_earlier_writes(self) -> None:
+        """Wait until the caches show what an earlier run has written, which may have ended just now."""
+        flight = Flight(_NOTHING, "", self._clock(), self.reader, self._services.client.rest)
+        flight.writes += self._unseen
+        await self._wait_visible(flight)
+        self._unseen.clear()
+
+    async def stop(self) -> Sequence[OwnWrite]:
+        """Cancel what is running, and wait until nothing of it is left.
+
+        Returns:
+            What it has written, and the caches do not show yet.
+        """
         self._is_started = False
         self.queue.shut_down()
         self._mapping_retries.clear()
@@ -175,7 +196,11 @@ class ReconcileLoop:
         for each in self._registrations:
             await each.remove()
         self._registrations.clear()
+        # A task that is cancelled before its first step completes nothing.
+        for flight in list(self.flights.values()):
+            self._unseen += flight.writes
         self.flights.clear()
+        return [each for each in self._unseen if not self.reader.is_visible(each)]
 
     # What happens meanwhile.
 
@@ -304,6 +329,11 @@ class ReconcileLoop:
                 request = await self.queue.get()
             except QueueShutDownError:
                 return
+            if not self._services.may_work():
+                # The lease has expired while the process stood still: the end of the term is on its way.
+                self.queue.add_after(request, _EXPIRED)
+                self.queue.done(request)
+                continue
             flight = self._begin(request)
             outcome = ReconcileOutcome(error=asyncio.CancelledError())
             try:
@@ -402,17 +432,22 @@ class ReconcileLoop:
 
     async def _settle(self, flight: Flight) -> None:
         """Keep an object in flight until the caches show what its reconcile has written, however long that takes."""
-        ended = self._clock()
         try:
-            while (problem := await self._invisible(flight)) is not None:
-                self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, problem)
-                if flight.is_refuted(self._clock() - ended):
-                    flight.hold(None, problem)
-                    break
+            if problem := await self._wait_visible(flight):
+                flight.hold(None, problem)
         except ClosedError:
             return  # the manager stops
         finally:
             self._complete(flight)
+
+    async def _wait_visible(self, flight: Flight) -> str:
+        """Wait until the caches show what a reconcile has written; returns why they never will, if they do not."""
+        ended = self._clock()
+        while (problem := await self._invisible(flight)) is not None:
+            self._log.warning("controller %s: %s: %s", self.controller.name, flight.request, problem)
+            if flight.is_refuted(self._clock() - ended):
+                return problem
+        return ""
 
     async def _invisible(self, flight: Flight) -> str | None:
         """Wait until the caches show what a reconcile has written; returns what is wrong if that takes long."""
@@ -425,6 +460,8 @@ class ReconcileLoop:
     def _complete(self, flight: Flight) -> None:
         request = flight.request
         self.flights.pop(request, None)
+        if not self._is_started:
+            self._unseen += flight.writes
         proven = [each for each in flight.writes if each.replaced is not None or not each.version]
         if proven:
             self._writes[request] = proven

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from masthead._controller.shard_member import ShardMember
     from masthead._controller.sharded_run import ShardedRun
     from masthead._leaderelection.elector import LeaderElector
+    from masthead._sansio.own_writes import OwnWrite
     from masthead.metrics import Metrics
 
 __all__ = ["ManagerRuntime", "default_metrics"]
@@ -87,6 +88,7 @@ class ManagerRuntime:
         self._shards = self._make_shards() if options.sharding else None
         self._probes = self._make_probes()
         self._loops: dict[str, ReconcileLoop] = {}
+        self._unseen: dict[str, Sequence[OwnWrite]] = {}
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
@@ -313,7 +315,7 @@ class ManagerRuntime:
         """Run a controller until cancelled. One that cannot be started does not keep others from running."""
         backoff = Backoff(first=1.0, cap=60.0)
         while True:
-            loop = ReconcileLoop(controller, services)
+            loop = ReconcileLoop(controller, services, self._unseen.pop(controller.name, ()))
             self._loops[controller.name] = loop
             sources: list[asyncio.Task[None]] = []
             try:
@@ -337,7 +339,7 @@ class ManagerRuntime:
                 for task in sources:
                     task.cancel()
                 await _ended(sources)
-                await loop.stop()
+                self._unseen[controller.name] = await loop.stop()
 
     async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Wait until cancelled tasks have ended; not forever, if the process is to end."""
@@ -453,7 +455,12 @@ class ManagerRuntime:
             metrics=self._metrics,
             clock=self._clock,
             share=self._shards,
+            may_work=self._may_work,
         )
+
+    def _may_work(self) -> bool:
+        """Whether the lease is held. After a pause of the process it may have expired before the elector notices."""
+        return self._elector is None or self._elector.is_leader
 
 
 def _is_virtual(loop: asyncio.AbstractEventLoop) -> bool:

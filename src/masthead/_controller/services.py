@@ -132,6 +132,7 @@ class ControllerServices:
         metrics: Where to count.
         clock: The time that is written to the API.
         share: What this replica may work on; None for everything.
+        may_work: Whether the lease is still held, by this process' own clock.
         random: Returns numbers in [0, 1).
     """
 
@@ -142,4 +143,5 @@ class ControllerServices:
     metrics: Metrics = NO_METRICS
     clock: Callable[[], datetime] = utc_now
     share: ReplicaShare | None = None
+    may_work: Callable[[], bool] = field(default=lambda: True)
     random: Callable[[], float] = field(default=random.random)

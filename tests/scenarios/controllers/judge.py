@@ -41,6 +41,7 @@ class Judge:
         """Watch one reconcile."""
         process = id(ctx.client.rest)
         key = controller, ctx.request.key
+        # Only work that was under way when its process was suspended may go on without the lease.
         if (other := self._active.get(key)) is not None and other not in self.paused | {process}:
             self._complain(f"{controller} reconciles {ctx.request} twice at once")
         if other == process:

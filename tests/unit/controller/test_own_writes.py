@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import masthead
 import masthead.aio
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Counter:
     """Counts in a ConfigMap, from what its cache has."""
 
-    def __init__(self) -> None:
-        self.app = masthead.Manager("counter")
+    def __init__(self, **options: Any) -> None:
+        self.app = masthead.Manager("counter", **options)
         self.seen: list[tuple[float, int]] = []
 
         @self.app.controller(Secret, owns=[ConfigMap])
@@ -87,3 +87,48 @@ async def test_a_version_that_the_server_has_lost_is_not_waited_for_for_ever(tmp
         await env.settle()
         found = await env.client.core_v1.config_maps("default").get("count")
         assert found.data == {"n": "1"}
+
+
+@in_virtual_time
+async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_written() -> None:
+    counter = Counter(leader_election="counter")
+    async with Environment(leader_election_namespace="default") as env:
+        env.server.faults.silence_watch(resource="configmaps", after=1)
+        replica = await env.start(counter.app)
+        await env.settle()
+        await touch(env, "a")
+        await env.advance(1)
+        assert [count for _, count in counter.seen] == [0]
+        replica.pause()
+        await env.advance(30)  # the lease expires, and nobody else wants it
+        replica.resume()
+        await env.advance(10)
+        assert replica.is_leading
+        assert [count for _, count in counter.seen] == [0]
+        await env.settle()
+        assert counter.seen[1][1] == 1
+
+
+@in_virtual_time
+async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
+    app = masthead.Manager("suspended", leader_election="suspended")
+    clients: list[masthead.aio.Client] = []
+
+    @app.controller(Secret)
+    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+        clients.append(ctx.client)
+        # Due before the elector of a process that was suspended notices that time has passed.
+        return masthead.Result(requeue_after=0.5)
+
+    async with Environment(app, app, leader_election_namespace="default") as env:
+        await env.settle()
+        first, second = env.replicas
+        await touch(env, "a")
+        await env.settle()
+        assert set(clients) == {first.client}
+        first.pause()
+        await env.advance(60)
+        clients.clear()
+        first.resume()
+        await env.advance(60)
+        assert set(clients) == {second.client}
