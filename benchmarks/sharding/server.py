@@ -25,7 +25,7 @@ _DATA = {f"key-{number}": "value of some length " * 4 for number in range(8)}
 async def fill(data: Path, count: int) -> None:
     """Create the objects."""
     async with (
-        masthead.server.run(data=data, token=None, bootstrap=False, history=1) as server,
+        masthead.server.run(data=data, token=None, bootstrap=False) as server,
         masthead.aio.Client(Config(server=server.url)) as client,
         asyncio.TaskGroup() as tasks,
     ):

@@ -1,0 +1,158 @@
+"""Replicas of a manager that share objects, in random scenarios: they come, go, crash and pause while objects change.
+
+No object is reconciled by two at a time, and in the end every object is as it should be. ``MASTHEAD_SHARDED_MANAGERS=100``
+runs more scenarios.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+import masthead
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.errors import NotFoundError, StatusError
+from masthead.testing import Environment, in_virtual_time
+from masthead.testing.virtual_time import now
+
+if TYPE_CHECKING:
+    from masthead._sansio.sharding import ShardKey
+    from masthead.testing import Replica
+
+SCENARIOS = int(os.environ.get("MASTHEAD_SHARDED_MANAGERS", "2"))
+SLOTS = 64
+NAMES = [f"secret-{number}" for number in range(20)]
+
+
+class SharedCopies:
+    """Replicas of an operator that copies Secrets to ConfigMaps; notes who works on what.
+
+    Args:
+        env: Where they run.
+        choose: What happens.
+    """
+
+    def __init__(self, env: Environment, choose: random.Random) -> None:
+        by: ShardKey = choose.choice(["uid", "namespace"])
+        self.overlaps: list[str] = []
+        self._env = env
+        self._choose = choose
+        self._secrets = env.client.core_v1.secrets("default")
+        self._replicas: dict[str, Replica] = {}
+        self._running: set[tuple[str, str]] = set()
+        self._count = 0
+        self._app = masthead.Manager("copies", sharding="copies", shard_by=by)
+
+        @self._app.controller(Secret, owns=[ConfigMap], workers=3)
+        async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+            name = self._name_of(ctx)
+            self._note_overlaps(name, ctx.request.key)
+            self._running.add((name, ctx.request.key))
+            try:
+                await asyncio.sleep(random.Random(secret.metadata.uid).random() * 3)
+                await ctx.apply(ConfigMap.new(secret.metadata.name, data={"copy": _content(secret)}))
+            finally:
+                self._running.discard((name, ctx.request.key))
+
+    def _name_of(self, ctx: masthead.aio.Context[Secret]) -> str:
+        return next(name for name, each in self._replicas.items() if each.client is ctx.client)
+
+    def _note_overlaps(self, name: str, key: str) -> None:
+        for other, busy in self._running:
+            # A paused process does nothing, and must stop before it goes on.
+            if busy == key and other != name and not self._replicas[other].is_paused:
+                self.overlaps.append(f"at {now():.2f} s {key} by {other} and {name}")
+
+    @property
+    def living(self) -> list[Replica]:
+        """The replicas that run."""
+        return [each for each in self._replicas.values() if each.is_running]
+
+    async def start(self) -> None:
+        """Start another replica."""
+        self._count += 1
+        name = f"replica-{self._count}"
+        replica = self._replicas[name] = await self._env.start(self._app, name)
+        assert replica.runtime.member is not None
+
+    async def change(self) -> None:
+        """Create, change or delete a Secret."""
+        name, data = self._choose.choice(NAMES), {"a": self._choose.choice(["MQ==", "Mg==", "Mw=="])}
+        with suppress(StatusError):  # faults hit this client, too
+            try:
+                if self._choose.random() < 0.2:
+                    await self._secrets.delete(name)
+                else:
+                    await self._secrets.patch(name, masthead.Patch.merge({"data": data}))
+            except NotFoundError:
+                await self._secrets.create(Secret.new(name, data={"a": b"1"}))
+
+    async def disturb(self) -> None:
+        """Let something happen to a replica or to the server, or change an object."""
+        choose, faults = self._choose, self._env.server.faults
+        what, chosen = choose.random(), choose.choice(self.living)
+        can_miss = len(self.living) > 1
+        if what < 0.12 and len(self.living) < 4:
+            await self.start()
+        elif what < 0.18 and can_miss:
+            await chosen.stop()
+        elif what < 0.22 and can_miss:
+            await chosen.crash()
+        elif what < 0.26:
+            await self._pause(chosen)
+        elif what < 0.32:
+            faults.fail(choose.choice([500, 503, 409]), times=choose.randint(1, 10))
+        elif what < 0.36:
+            faults.drop_watch(times=2)
+        else:
+            await self.change()
+
+    async def _pause(self, replica: Replica) -> None:
+        replica.pause()
+        for _ in range(self._choose.choice([3, 12, 40])):
+            await self._env.advance(1)
+            await self.change()
+        replica.resume()
+
+    async def differences(self) -> dict[str, tuple[str, str | None]]:
+        """The Secrets that have no copy, or an old one: what it should be, and what it is."""
+        copies = await self._env.client.core_v1.config_maps("default").list()
+        found = {each.metadata.name: each.data.get("copy") for each in copies}
+        wanted = {each.metadata.name: _content(each) for each in await self._secrets.list()}
+        return {name: (text, found.get(name)) for name, text in wanted.items() if found.get(name) != text}
+
+    def shares(self) -> list[int]:
+        """How many slots each living replica owns."""
+        members = [each.runtime.member for each in self.living]
+        return [len(each.share) for each in members if each is not None]
+
+
+def _content(secret: Secret) -> str:
+    return ",".join(f"{key}={value!r}" for key, value in sorted(secret.data.items()))
+
+
+@pytest.mark.parametrize("seed", range(SCENARIOS))
+def test_random_replicas_and_changes(seed: int) -> None:
+    in_virtual_time(_play)(seed)
+
+
+async def _play(seed: int) -> None:
+    choose = random.Random(seed)
+    async with Environment() as env:
+        copies = SharedCopies(env, choose)
+        await copies.start()
+        for _ in range(60):
+            await copies.disturb()
+            await env.advance(choose.choice([0.1, 0.5, 2, 8]))
+        env.server.faults.clear()
+        await env.advance(120)
+
+        assert copies.overlaps == []
+        assert await copies.differences() == {}
+        assert not env.missing_permissions
+        assert sum(copies.shares()) == SLOTS, copies.shares()
