@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._sansio.backoff import Backoff
 from masthead.errors import (
+    AlreadyExistsError,
     AuthError,
     BadRequestError,
     ConflictError,
@@ -55,8 +56,9 @@ class Failures:
         """Note that the request of a step failed."""
         is_new = type(error) is not type(self.last)
         self.last = error
-        # Conflicts are how an election is decided.
-        level = logging.WARNING if is_new and not isinstance(error, ConflictError) else logging.DEBUG
+        # That is how an election is decided.
+        is_race = isinstance(error, ConflictError | AlreadyExistsError)
+        level = logging.WARNING if is_new and not is_race else logging.DEBUG
         _log.log(level, "lease %s: %s", self._lock, self.explain(step, error))
 
     def note_success(self) -> None:
