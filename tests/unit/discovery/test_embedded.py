@@ -62,8 +62,10 @@ async def test_every_registered_kind_leads_to_its_resource(rest: RestClient) -> 
             expected = registry.resource_of(gvk)
         except UnknownKindError:
             continue
-        resource = registry.object_class(gvk).RESOURCE
-        if resource is None or not resource.verbs:
+        kind = registry.object_class(gvk)
+        resource = kind.RESOURCE
+        # Other tests of this process may have registered kinds that this server does not serve.
+        if resource is None or not resource.verbs or not kind.__module__.startswith("masthead.api."):
             continue
         assert (await mapper.kind(gvk)).gvr == expected
         assert (await mapper.resource(expected)).namespaced == resource.namespaced

@@ -288,6 +288,7 @@ async def test_an_elector_runs_once_at_a_time_and_may_run_again() -> None:
 async def test_a_campaign_can_be_cancelled_at_any_time() -> None:
     async with cluster() as replicas:
         replicas.start(await replicas.elector("a"), Work("a"))
+        await asyncio.sleep(5)  # or b might be the first
         task = replicas.start(await replicas.elector("b"), Work("b")).task
         await asyncio.sleep(30)
 
