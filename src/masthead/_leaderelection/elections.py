@@ -169,12 +169,15 @@ class Elections:
     async def _acquire(self, candidate: Candidate) -> Term:
         while True:
             result = await candidate.attempt()
-            if result.outcome is not TryOutcome.HELD:
-                await asyncio.sleep(candidate.delay())
-            elif candidate.clock.now() < self.election.valid_until:
+            now = candidate.clock.now()
+            is_held = result.outcome is TryOutcome.HELD
+            if is_held and self.election.valid_from <= now < self.election.valid_until:
                 return self._begin_term(candidate)
-            else:  # the response took too long, or the process was paused: it may be another's already
+            # Lost while it could not work yet; or the response took too long, or the process was paused, so that it may
+            # be another's already.
+            if result.outcome is TryOutcome.LOST or (is_held and now >= self.election.valid_until):
                 self.election.end_term()
+            await asyncio.sleep(candidate.delay())
 
     async def end_term(
         self, term: Term, error: BaseException | None, *, is_lost: bool, is_stopped: bool

@@ -27,7 +27,7 @@ __all__ = ["Term"]
 
 _log: Final = logging.getLogger("masthead.leaderelection")
 _EARLY: Final = 0.001
-"""Seconds by which a deadline counts as reached before its time, because timers may be early, too."""
+"""Seconds by which the renew deadline counts as reached before its time, because timers may be early, too."""
 
 
 class Term:
@@ -108,9 +108,9 @@ class Term:
     def _watch_deadlines(self) -> None:
         """Revoke the leadership at the renew deadline, and report work that has not ended when the lease expires."""
         candidate = self._candidate
-        now = candidate.clock.now() + _EARLY
+        now = candidate.clock.now()
         lease_until = candidate.election.lease_until
-        if now >= self.state.until and not self.state.reason:
+        if now + _EARLY >= self.state.until and not self.state.reason:
             self._miss_renewal()
         if now >= lease_until and not self._is_overdue_reported:
             self._is_overdue_reported = True
@@ -120,7 +120,7 @@ class Term:
                 candidate.lock,
             )
             self._on_overdue()
-        next_at = lease_until if self.state.reason else self.state.until
+        next_at = lease_until if self.state.reason else self.state.until - _EARLY
         wait = next_at - now if next_at > now else candidate.election.timing.retry_period
         self._timer = self._loop.call_later(max(wait, _EARLY), self._watch_deadlines)
 

@@ -35,8 +35,9 @@ The rules:
   differs from client-go: there, an update whose response was lost and the one after it write the same record.
 * Each term has more transitions than every earlier one, so that they order the terms: a fencing token. They are
   continued if the lease was deleted and its last record is known.
-* A lease that was seen and is deleted counts as held for its duration since its absence was noticed. The holder
-  creates it again. Only an elector that has never seen it creates it at once.
+* A lease that was seen and is deleted is created again by its holder. If it is not, another creates it when the renew
+  deadline is over, and works from `valid_from` on, a lease duration later: whoever held it before has stopped by then, also
+  one that nobody has seen. Only an elector that has never seen the lease creates it and works at once.
   differs from client-go: there, whoever comes first creates it, while the holder still works.
 * A lease is released with an empty holder and a duration of one second, by a record that anybody may replace at once.
 """
@@ -107,6 +108,8 @@ class Election:
         self._observed: Lease | None = None
         self._observed_at = 0.0
         self._absent_since: float | None = None
+        self._follows_absence = False
+        self._valid_from = -math.inf
         self._own: deque[LeaseRecord] = deque(maxlen=_MAX_UNACKNOWLEDGED)
         self._term: _Term | None = None
         # Of the current try:
@@ -139,6 +142,11 @@ class Election:
     def transitions(self) -> int | None:
         """The transitions of the current term; None for a candidate."""
         return self._term.transitions if self._term is not None else None
+
+    @property
+    def valid_from(self) -> float:
+        """From when on the holder may work, by the own clock: later than it holds a lease that was deleted before."""
+        return self._valid_from
 
     @property
     def valid_until(self) -> float:
@@ -213,7 +221,7 @@ class Election:
         step, self._pending = self._pending, None
         assert isinstance(step, Create | Update), "nothing was to be written"
         self._absent_since = None
-        self._observed, self._observed_at = lease, now
+        before, self._observed, self._observed_at = self._observed, lease, now
         if lease.record != step.record:
             # Only admission may do that. Others wait by what is stored, so that nothing can be concluded from ours.
             self._own.clear()
@@ -225,6 +233,11 @@ class Election:
         if self._is_release:
             self._term = None
             return TryResult(TryOutcome.RELEASED, self._was_read, "released")
+        if self._follows_absence:
+            # Others may have held it meanwhile, whom nobody has seen. They cannot renew any more, but may still work.
+            known = before.record.seconds if before is not None else None
+            self._valid_from = now + max(self._timing.lease_duration, known or 0)
+            self._follows_absence = False
         self._term = _Term(lease.record.transitions, lease.record.acquired, sent)
         return TryResult(TryOutcome.HELD, self._was_read)
 
@@ -262,13 +275,13 @@ class Election:
             return TryResult(TryOutcome.RELEASED, self._was_read, "the lease does not exist")
         if known is None or now < self.lease_until:
             return self._create()
-        # Somebody may hold it who does not know yet that it is gone, and whom we may not even have seen: it may have been
-        # acquired or renewed since we read it last. So a whole duration counts.
-        left = self._absent_since + max(self._timing.lease_duration, known.record.seconds or 0) - now
-        if left <= 0:
-            return self._create()
-        reason = f"it was deleted, and its last holder may work for another {left:.1f} s"
-        return TryResult(TryOutcome.WAITING, self._was_read, reason)
+        # Its holder may not know yet that it is gone, and creates it again; if it can, it does so before its deadline.
+        left = self._absent_since + self._timing.renew_deadline - now
+        if left > 0:
+            reason = f"it was deleted, and its holder has another {left:.1f} s to create it again"
+            return TryResult(TryOutcome.WAITING, self._was_read, reason)
+        self._follows_absence = True
+        return self._create()
 
     def _create(self) -> Create:
         record = self._record()
@@ -277,6 +290,7 @@ class Election:
     def _after_lease(self, lease: Lease, now: float) -> Step:
         record = lease.record
         is_own = self._is_own(record)
+        self._follows_absence &= is_own
         if self._is_release and not is_own:
             self._term = None
             return TryResult(TryOutcome.RELEASED, self._was_read, f"{record.holder or 'nobody'} holds it")

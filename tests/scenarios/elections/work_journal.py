@@ -103,11 +103,12 @@ class WorkJournal:
 
 
 def _is_excused(old: Run, new: Run) -> bool:
-    """Whether the older work could not end, because its process was paused. It must end at once when it goes on."""
-    for start, stop in old.process.pauses:
-        if start <= new.started and old.started < stop:
-            resumed = max(stop, new.started)
-            last = resumed + old.stop_seconds / old.process.loop.rate + 0.001
-            if old.ended <= last or math.isinf(stop):
-                return True
-    return False
+    """Whether the older work could not end, because its process was paused. It must end as soon as it runs again."""
+    process = old.process
+    if not any(start <= new.started and old.started < stop for start, stop in process.pauses):
+        return False
+    pauses = [(max(start, new.started), min(stop, old.ended)) for start, stop in process.pauses]
+    paused = sum(stop - start for start, stop in pauses if stop > start)
+    if math.isinf(paused):
+        return True
+    return old.ended - new.started - paused <= old.stop_seconds / process.loop.rate + 0.001

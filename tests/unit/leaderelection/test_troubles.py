@@ -91,6 +91,23 @@ async def test_a_deleted_lease_is_created_again_and_the_work_goes_on() -> None:
 
 
 @in_virtual_time
+async def test_a_deleted_lease_whose_holder_is_gone_is_created_and_worked_on_later() -> None:
+    async with cluster() as replicas:
+        first = replicas.start(await replicas.elector("a", release_on_exit=False), Work("a")).task
+        await asyncio.sleep(1)
+        replicas.start(await replicas.elector("b"), work := Work("b"))
+        await asyncio.sleep(20)
+        first.cancel()
+        await asyncio.wait({first})
+        await replicas.delete()
+
+        await work.started.wait()
+
+        assert 21 + 25 <= now() < 21 + 25 + 9  # renew deadline, lease duration, and two tries
+        assert await replicas.holder() == "b"
+
+
+@in_virtual_time
 async def test_a_lease_that_is_taken_away_ends_the_work_at_once(caplog: pytest.LogCaptureFixture) -> None:
     async with cluster() as replicas:
         replicas.start(await replicas.elector("a"), work := Work("a"))

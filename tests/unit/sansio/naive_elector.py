@@ -22,6 +22,8 @@ class NaiveElector:
         sent: All writes that were sent, with the time by the own clock; None once a later one is acknowledged, or this.
         reads: What was read or stored, with the time at which that was known; None for a lease that was absent.
         term: The record with which the term began, and when its last acknowledged write was sent.
+        valid_from: From when on it may work.
+        is_after_absence: Whether the last write created a lease that had been deleted.
     """
 
     identity: str
@@ -29,6 +31,8 @@ class NaiveElector:
     sent: list[LeaseRecord] = field(default_factory=list)
     reads: list[tuple[float, Lease | None]] = field(default_factory=list)
     term: tuple[LeaseRecord, float] | None = None
+    valid_from: float = float("-inf")
+    is_after_absence: bool = False
 
     @property
     def valid_until(self) -> float:
@@ -43,7 +47,11 @@ class NaiveElector:
 
     def note_stored(self, lease: Lease, sent: float, now: float) -> None:
         self.sent = [lease.record]
+        seen = [each.record.seconds or 0 for _, each in self.reads if each is not None]
         self.reads.append((now, lease))
+        if self.is_after_absence and lease.record.holder:
+            self.valid_from = now + max(self.timing.lease_duration, seen[-1])
+            self.is_after_absence = False
         if not lease.record.holder:
             self.term = None
         else:
@@ -56,7 +64,11 @@ class NaiveElector:
         """What follows the last read: ``create``, ``update``, ``waiting`` or ``lost``."""
         lease = self.reads[-1][1]
         if lease is None:
-            return self._expects_after_absence(now)
+            expected = self._expects_after_absence(now)
+            is_known = any(each is not None for _, each in self.reads)
+            self.is_after_absence |= expected == "create" and is_known and now >= self.lease_until
+            return expected
+        self.is_after_absence &= lease.record in self.sent
         if lease.record in self.sent:
             return "update"
         if self.term is not None:
@@ -81,8 +93,7 @@ class NaiveElector:
             if lease is not None:
                 break
             absent = when
-        wait = max(self.timing.lease_duration, seen[-1].record.seconds or 0)
-        return "create" if now >= absent + wait else "waiting"
+        return "create" if now >= absent + self.timing.renew_deadline else "waiting"
 
     def _unchanged_since(self, lease: Lease) -> float:
         """Since when all reads that found the lease have shown this record."""

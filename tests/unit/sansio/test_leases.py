@@ -386,10 +386,8 @@ def test_the_holder_creates_a_deleted_lease_again_and_keeps_its_term() -> None:
     assert (step.record.acquired, step.record.transitions) == (first.acquired, first.transitions)
 
 
-@pytest.mark.parametrize("holder", ["other", ""])
-def test_a_deleted_lease_counts_as_held_for_its_duration(holder: str) -> None:
-    """Somebody may have acquired or renewed it since it was read."""
-    elector = Elector()
+def _wait_for_a_deleted_lease(elector: Elector, holder: str = "other") -> None:
+    """See a lease that is gone the next time, and create it when its holder has not."""
     elector.begin()
     elector.read(others(holder, seconds=15 if holder else 1))
     elector.step = elector.failed() if isinstance(elector.step, Update) else elector.step
@@ -397,7 +395,20 @@ def test_a_deleted_lease_counts_as_held_for_its_duration(holder: str) -> None:
     elector.begin()
     elector.read(None)
     assert elector.result.outcome is WAITING
-    elector.wait(14.9)
+    elector.wait(10)
+    elector.begin()
+    elector.read(None)
+
+
+@pytest.mark.parametrize("holder", ["other", ""])
+def test_a_deleted_lease_is_created_if_its_holder_has_not_done_so_before_its_deadline(holder: str) -> None:
+    elector = Elector()
+    elector.begin()
+    elector.read(others(holder, seconds=15 if holder else 1))
+    elector.step = elector.failed() if isinstance(elector.step, Update) else elector.step
+    elector.begin()
+    elector.read(None)
+    elector.wait(9.9)
     elector.begin()
     elector.read(None)
     assert elector.result.outcome is WAITING
@@ -410,18 +421,71 @@ def test_a_deleted_lease_counts_as_held_for_its_duration(holder: str) -> None:
     assert step.record.transitions == 4
 
 
+def test_whoever_creates_a_deleted_lease_works_a_lease_duration_later() -> None:
+    """Others may have held it and lost it again between two reads."""
+    elector = Elector()
+    _wait_for_a_deleted_lease(elector)
+    elector.wait(1)
+
+    elector.stored()
+
+    assert elector.result.outcome is HELD
+    assert elector.election.valid_from == elector.now + 15
+    valid_from = elector.election.valid_from
+    elector.wait(2)
+    elector.begin()
+    elector.stored("3")
+    assert elector.election.valid_from == valid_from
+
+
+def test_that_holds_if_the_response_of_the_creation_was_lost_too() -> None:
+    elector = Elector()
+    _wait_for_a_deleted_lease(elector)
+    created = elector.record
+    elector.failed()
+    elector.wait(2)
+    elector.begin()
+    elector.read(Lease(created, "v", "9"))
+
+    elector.stored("10", "v")
+
+    assert elector.election.valid_from == elector.now + 15
+
+
+def test_a_lease_that_another_has_created_is_an_ordinary_one() -> None:
+    elector = Elector()
+    _wait_for_a_deleted_lease(elector)
+    elector.failed()
+    elector.begin()
+    elector.read(others("third", version="9"))
+    elector.wait(15)
+    elector.begin()
+    elector.read(others("third", version="9"))
+
+    elector.stored("10")
+
+    assert elector.election.valid_from < 0
+
+
+def test_a_first_lease_is_worked_on_at_once() -> None:
+    elector = Elector()
+    elector.lead()
+
+    assert elector.election.valid_from < elector.now
+
+
 def test_a_lease_that_comes_back_is_waited_for_anew() -> None:
     elector = Elector()
     elector.begin()
     elector.read(others())
     elector.begin()
     elector.read(None)
-    elector.wait(10)
+    elector.wait(8)
     elector.begin()
     elector.read(others(renewed=10, version="9"))
     elector.begin()
     elector.read(None)
-    elector.wait(10)
+    elector.wait(8)
     elector.begin()
 
     elector.read(None)

@@ -179,7 +179,11 @@ class LeaseMachine(RuleBasedStateMachine):
 
     @invariant()
     def at_most_one_may_work(self) -> None:
-        working = [each for each in self.electors if self.clock(each) < each.naive.valid_until]
+        working = [
+            each
+            for each in self.electors
+            if each.naive.valid_from <= self.clock(each) < each.naive.valid_until
+        ]
         assert len(working) <= 1 or self.has_unseen_create, [each.naive.term for each in working]
 
     @invariant()
@@ -187,6 +191,7 @@ class LeaseMachine(RuleBasedStateMachine):
         for each in self.electors:
             assert each.election.valid_until == each.naive.valid_until
             assert each.election.lease_until == each.naive.lease_until
+            assert each.election.valid_from == each.naive.valid_from
 
     # Helpers
 
@@ -224,6 +229,7 @@ class LeaseMachine(RuleBasedStateMachine):
             assert isinstance(step, Update) is is_own
             if not is_own and lease is not None:
                 elector.naive.term = None
+                elector.naive.is_after_absence = False
             return
         expected = elector.naive.expects(now)
         if isinstance(step, TryResult):

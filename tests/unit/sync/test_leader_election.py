@@ -193,7 +193,7 @@ def test_work_that_does_not_return_is_overdue(client: Client, server: Server, na
         assert overdue.wait(LONG)
         assert elector.is_overdue
         with pytest.raises(LeadershipLostError):
-            elector.health_check(0)
+            elector.health_check(-0.5)
 
     with pytest.raises(LeadershipLostError):
         elector.run(work)
