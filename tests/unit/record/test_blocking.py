@@ -159,7 +159,7 @@ def test_memory_is_bounded_and_records_do_not_wait_while_the_server_is_away(
 def test_a_signal_handler_may_record_in_the_middle_of_a_record(
     client: masthead.Client, site: ConfigMap
 ) -> None:
-    with masthead.EventRecorder(client, "operator") as recorder:
+    with masthead.EventRecorder(client, "operator", queue_limit=1_000_000) as recorder:
         interrupts: list[None] = []
 
         def interrupt(*_: object) -> None:
