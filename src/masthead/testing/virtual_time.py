@@ -42,6 +42,8 @@ T = TypeVar("T")
 _ON_ITS_WAY: Final = 0.0003
 """Real seconds until data written to a loopback socket arrives. The kernel nearly always delivers it at once; if it does
 not, virtual time passes meanwhile, as in any network."""
+_SUSPENDED: Final = 0.5
+"""Real seconds that a thread has to come back while a process is suspended, before time goes on without it."""
 _TO_BE_SURE: Final = 5.0
 """Real seconds without a timer or a ready socket, after which the loop is deadlocked."""
 
@@ -55,11 +57,13 @@ class _VirtualSelector(selectors.SelectSelector):
     Attributes:
         now: The virtual time.
         at_work: The number of running executor threads; time stands still if there are some.
+        has_suspended: Whether a process is suspended.
         idlers: Who waits until all tasks wait, and for how many turns of the loop at most.
     """
 
     now = 0.0
     at_work = 0
+    has_suspended = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +83,10 @@ class _VirtualSelector(selectors.SelectSelector):
                 self._resolve_idlers()
             return ready
         if self.at_work:
-            return super().select(None)
+            # A thread of a suspended process may wait for its loop, which goes on only if time does.
+            ready = super().select(_SUSPENDED if self.has_suspended and timeout is not None else None)
+            self.now += 0.0 if ready else timeout or 0.0
+            return ready
         if timeout is not None:
             ready = super().select(_ON_ITS_WAY) if has_sockets else []
             self.now += 0.0 if ready else timeout
@@ -212,12 +219,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         for key in sockets:
             self._impatient.unregister(key.fileobj)
         self._unplugged[frozen] = sockets
+        self._impatient.has_suspended = True
 
     def thaw(self, frozen: object) -> None:
         """Let a process go on: whatever has become due meanwhile runs now."""
         for key in self._unplugged.pop(frozen, ()):
             self._impatient.register(key.fileobj, key.events, key.data)
         self._ready.extend(self._ready.frozen.pop(frozen, ()))
+        self._impatient.has_suspended = bool(self._unplugged)
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
