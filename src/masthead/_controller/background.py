@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._controller.declarations import positional_count
 from masthead._controller.event_source import requests_of
+from masthead._controller.user_errors import ends_caller
 from masthead._sansio.backoff import Backoff
 from masthead.errors import InvalidValueError
 
@@ -102,7 +103,9 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
                 for request in requests_of(found):
                     loop.enqueue(request, None, f"source {source.name}", 0)
                 backoff.reset()
-        except Exception:  # noqa: BLE001 - a source is the user's
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             now = asyncio.get_running_loop().time()
             delay = backoff.next(now, services.random)
             _log.exception("source %s failed, and is started again in %.1f s", source.name, delay)
@@ -120,5 +123,7 @@ async def run_timer(timer: TimerSpec, services: ControllerServices) -> None:
             made = timer.function(*_arguments(timer.function, services.client))
             if inspect.isawaitable(made):
                 await made
-        except Exception:  # noqa: BLE001 - a timer is the user's
+        except BaseException as error:
+            if ends_caller(error):
+                raise
             _log.exception("timer %s failed, and is called again in %g s", timer.name, timer.seconds)

@@ -7,6 +7,8 @@ import threading
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from masthead._controller.user_errors import raise_in_future
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +31,7 @@ class _DaemonExecutor(Executor):
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
-                future.set_exception(error)
+                future.set_exception(raise_in_future(error, "check"))
             else:
                 future.set_result(result)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from masthead._controller.requests import Result
+from masthead._controller.user_errors import describe_error, ends_caller
 from masthead.errors import DeadlineError, ReconcileError, TerminalError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _NOTHING: Final = Result()
 
 
 class ReconcilePanicError(ReconcileError):
-    """A reconciler called ``sys.exit``, was cancelled from within, or returned no valid result."""
+    """A reconciler raised what is no Exception, as ``sys.exit`` does, was cancelled, or returned no valid result."""
 
 
 class ReconcileTimeoutError(ReconcileError, DeadlineError):
@@ -99,20 +100,12 @@ class Invocation:
         try:
             returned = await self._call_in_time(context, obj)
             return ReconcileOutcome(_checked(returned))
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            # The reconciler awaited something that others have cancelled.
-            return ReconcileOutcome(
-                error=ReconcilePanicError(f"the reconcile was cancelled from within: {error}")
-            )
-        except SystemExit as error:
-            return ReconcileOutcome(
-                error=ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})")
-            )
         except Exception as error:  # noqa: BLE001 - the reconciler is the user's
             return ReconcileOutcome(error=error)
+        except BaseException as error:
+            if ends_caller(error):
+                raise
+            return ReconcileOutcome(error=_panic(error))
 
     async def _call_in_time(self, context: Context[Any], obj: Object | None) -> object:
         limit = self._controller.timeout
@@ -129,6 +122,21 @@ class Invocation:
             raise ReconcileTimeoutError(
                 f"the reconcile of {context.request} took longer than {limit:g} s, and was cancelled"
             ) from None
+
+
+def _panic(error: BaseException) -> ReconcilePanicError:
+    """What is no Exception, as one: it must not end the worker."""
+    if isinstance(error, SystemExit):
+        panic = ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})")
+    elif isinstance(error, asyncio.CancelledError):
+        # The reconciler awaited something that others have cancelled.
+        panic = ReconcilePanicError(f"the reconcile was cancelled from within: {describe_error(error)}")
+    else:
+        panic = ReconcilePanicError(
+            f"the reconcile raised {type(error).__name__}, which is no Exception: {describe_error(error)}"
+        )
+    panic.__cause__ = error
+    return panic
 
 
 def _checked(returned: object) -> Result:

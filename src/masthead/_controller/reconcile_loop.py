@@ -13,11 +13,12 @@ from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.context import Context
 from masthead._controller.event_source import EnqueueHandler, OwnerKind
 from masthead._controller.flight import Flight
-from masthead._controller.invocation import Invocation, ReconcileOutcome
+from masthead._controller.invocation import Invocation, ReconcileOutcome, ReconcilePanicError
 from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
+from masthead._controller.user_errors import describe_error
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
 from masthead._sansio.own_writes import is_echo
@@ -51,6 +52,8 @@ _REASONS: Final = 5
 """How many reasons of a reconcile are kept."""
 _EXPIRED: Final = 1.0
 """Seconds until a key is looked at again that was taken without the lease."""
+_UNLIMITED: Final = 60.0
+"""Seconds until a key is reconciled again for which the rate limiter has no delay."""
 _NOTHING: Final = Request("", "")
 _WRITES: Final = 10_000
 """How many objects' own writes are remembered whose events have not arrived; beyond, an unneeded reconcile may follow."""
@@ -130,10 +133,8 @@ class ReconcileLoop:
             resync = self.controller.resync if spec.role == "for" else 0.0
             name = f"{self.controller.name} {spec.role}"
             self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
-        loop = asyncio.get_running_loop()
         for number in range(self.controller.workers):
-            name = f"masthead controller {self.controller.name} worker {number}"
-            self._workers.append(loop.create_task(self._work(), name=name))
+            self._start_worker(f"masthead controller {self.controller.name} worker {number}")
         self._is_started = True
         self._log.info(
             "controller %s started with %d workers, %d objects",
@@ -323,6 +324,24 @@ class ReconcileLoop:
 
     # Workers.
 
+    def _start_worker(self, name: str) -> None:
+        worker = asyncio.get_running_loop().create_task(self._work(), name=name)
+        self._workers.append(worker)
+        worker.add_done_callback(self._on_worker_end)
+
+    def _on_worker_end(self, worker: asyncio.Task[None]) -> None:
+        """Replace a worker that a reconcile has ended, as by cancelling the task that it runs in."""
+        error = None if worker.cancelled() else worker.exception()
+        if not self._is_started or self.queue.is_shut_down:
+            return
+        self._workers.remove(worker)
+        self._log.error(
+            "controller %s: a reconcile has %s, which is replaced",
+            self.controller.name,
+            "cancelled its worker" if error is None else f"ended its worker by {type(error).__name__}",
+        )
+        self._start_worker(worker.get_name())
+
     async def _work(self) -> None:
         while True:
             try:
@@ -394,9 +413,12 @@ class ReconcileLoop:
         flight.is_reconciling = False
         self._reconcile_ended.set()
         duration = self._clock() - flight.started
+        if self._is_cancelled(outcome) and self._is_started:
+            # Nobody else cancels a worker before the stop: the reconcile has ended the task that it runs in.
+            outcome = ReconcileOutcome(error=ReconcilePanicError("the reconcile has ended its own task"))
         self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):
-            self._follow_up(flight, outcome)
+            self._follow_up_safely(flight, outcome)
         if self._is_started and flight.writes and not flight.is_visible:
             task = asyncio.get_running_loop().create_task(self._settle(flight))
             self._settling.add(task)
@@ -406,6 +428,19 @@ class ReconcileLoop:
 
     def _is_cancelled(self, outcome: ReconcileOutcome) -> bool:
         return isinstance(outcome.error, asyncio.CancelledError)
+
+    def _follow_up_safely(self, flight: Flight, outcome: ReconcileOutcome) -> None:
+        """Follow up, or try again later: the rate limiter is the user's, and may raise."""
+        try:
+            self._follow_up(flight, outcome)
+        except Exception:  # noqa: BLE001 - the key must not stay in flight, nor be lost
+            self._log.exception(
+                "controller %s: the rate limiter failed for %s, which is reconciled again in %g s",
+                self.controller.name,
+                flight.request,
+                _UNLIMITED,
+            )
+            self.queue.add_after(flight.request, _UNLIMITED)
 
     def _follow_up(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         """Enqueue what a reconcile asks for, or what its failure does."""
@@ -417,12 +452,12 @@ class ReconcileLoop:
             return
         self._failures[request] = flight.attempt + 1
         if isinstance(error, TemporaryError):
-            self._note(request, f"retry after {error}")
+            self._note(request, f"retry after {describe_error(error)}")
             self.queue.add_after(request, error.delay)
         elif isinstance(error, TerminalError):
             self.queue.forget(request)
         else:
-            self._note(request, f"retry after {type(error).__name__}: {error}")
+            self._note(request, f"retry after {type(error).__name__}: {describe_error(error)}")
             self.queue.add_rate_limited(request)
 
     def _requeue(self, request: Request, result: Result) -> None:
@@ -505,7 +540,8 @@ class ReconcileLoop:
             self._log.debug("reconciled %s", flight.request)
             return
         # A traceback tells something about a bug, and that only now and then.
-        expected = isinstance(error, MastheadError) or self._is_cancelled(outcome) or flight.attempt % 10
+        is_bug = not isinstance(error, MastheadError) or (outcome.is_panic and error.__cause__ is not None)
+        expected = not is_bug or self._is_cancelled(outcome) or flight.attempt % 10
         level = logging.INFO if isinstance(error, TemporaryError) else logging.ERROR
         self._log.log(
             level,

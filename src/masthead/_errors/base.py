@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,9 +219,17 @@ class TemporaryError(ReconcileError):
 
     Attributes:
         delay: Seconds until the reconcile is repeated.
+
+    Raises:
+        InvalidValueError: If `delay` is not a number of seconds from 0 on.
     """
 
     def __init__(self, message: str, *, delay: float = 10.0) -> None:
+        is_number = isinstance(cast("object", delay), int | float) and not isinstance(delay, bool)
+        if not is_number or not 0 <= delay < float("inf"):
+            raise InvalidValueError(
+                f"delay is {delay!r}; it must be a number of seconds, 0 or more", value=delay
+            )
         super().__init__(message)
         self.delay = delay
 

@@ -7,6 +7,8 @@ from concurrent.futures import Executor, Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from masthead._controller.user_errors import raise_in_future
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +47,7 @@ class DaemonPool(Executor):
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
-                future.set_exception(error)
+                future.set_exception(raise_in_future(error, "reconcile"))
             else:
                 future.set_result(result)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from masthead._controller.user_errors import raise_in_future
 from masthead._leaderelection.elections import ElectionOptions, Elections, utc_now
 from masthead._leaderelection.leadership import LeadershipView
 from masthead._module import set_module
@@ -296,12 +298,23 @@ class LeaderElector:
         return f"<{type(self).__name__} {self._elections.lock} as {self.identity}, {role}>"
 
 
+def _called(call: Callable[[], object]) -> None:
+    """Call a function in a thread of the event loop, which cannot receive whatever it may raise."""
+    try:
+        call()
+    except BaseException as error:
+        raised = raise_in_future(error, "callback")
+        if raised is error:
+            raise
+        raise raised from error
+
+
 def _in_thread(call: Callable[P, object] | None) -> Callable[P, Coroutine[object, None, None]] | None:
     """A callback as the event loop calls it: in a thread, because it may block, or call the client."""
     if call is None:
         return None
 
     async def call_in_thread(*args: P.args, **kwargs: P.kwargs) -> None:
-        await asyncio.to_thread(call, *args, **kwargs)
+        await asyncio.to_thread(_called, functools.partial(call, *args, **kwargs))
 
     return call_in_thread

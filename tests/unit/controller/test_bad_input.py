@@ -18,7 +18,7 @@ from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     Reconciler = Callable[[masthead.aio.Context[ConfigMap], ConfigMap | None], Awaitable[Any]]
 
@@ -72,6 +72,32 @@ async def cancels_itself(ctx: masthead.aio.Context[ConfigMap], _: object) -> Non
         raise asyncio.CancelledError
 
 
+async def cancels_its_task(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    task = asyncio.current_task()
+    if ctx.attempt < 3 and task is not None:
+        task.cancel()
+        await asyncio.Event().wait()
+
+
+class NotAnError(BaseException):
+    """As pytest.fail raises it, and anyio's backends."""
+
+
+async def raises_no_exception(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        raise NotAnError("so there")
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise AttributeError("no message yet")
+
+
+async def raises_the_unprintable(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
+    if ctx.attempt < 3:
+        raise UnprintableError
+
+
 async def hangs(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
     if ctx.attempt < 3:
         await asyncio.Event().wait()
@@ -84,6 +110,12 @@ async def hangs(ctx: masthead.aio.Context[ConfigMap], _: object) -> None:
         (returns_rubbish, "controller_runtime_reconcile_panics_total", "the reconcile returned 30"),
         (exits, "controller_runtime_reconcile_panics_total", "called sys.exit('enough')"),
         (cancels_itself, "controller_runtime_reconcile_panics_total", "cancelled from within"),
+        (
+            raises_no_exception,
+            "controller_runtime_reconcile_panics_total",
+            "NotAnError, which is no Exception",
+        ),
+        (raises_the_unprintable, "controller_runtime_reconcile_errors_total", "UnprintableError()"),
         (hangs, "controller_runtime_reconcile_timeouts_total", "took longer than 7 s"),
     ],
 )
@@ -107,6 +139,107 @@ def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
     failures = [each for each in caplog.messages if "reconcile of default/bad failed" in each]
     assert len(failures) == 3
     assert all(message in each for each in failures)
+
+
+def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCaptureFixture) -> None:
+    runs = Runs("cancels-its-task", cancels_its_task, workers=1)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with runs.environment() as env:
+            await env.advance(60)
+            await env.settle()
+
+    play()
+
+    assert runs.attempts("bad") == [0, 1, 2, 3]
+    assert runs.attempts("good") == [0]
+    assert runs.count("controller_runtime_reconcile_panics_total") == 3
+    assert len([each for each in caplog.messages if "cancelled its worker, which is replaced" in each]) == 3
+
+
+@pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit, NotAnError])
+def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseException]) -> None:
+    app = masthead.Manager("threads")
+    seen: list[str] = []
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    def reconcile(ctx: masthead.Context[ConfigMap], obj: ConfigMap) -> None:
+        seen.append(obj.metadata.name)
+        if obj.metadata.name == "bad" and ctx.attempt < 3:
+            raise error
+
+    @in_virtual_time
+    async def play() -> None:
+        objects = [ConfigMap.new(each, namespace="default", labels={"test": "1"}) for each in NAMES]
+        async with Environment(app, objects=objects) as env:
+            await env.advance(60)
+            await env.settle()
+
+    play()
+
+    assert sorted(seen) == ["bad"] * 4 + ["good"]
+
+
+@pytest.mark.parametrize("delay", [float("nan"), float("inf"), -1.0, "5", True])
+def test_a_temporary_error_needs_a_delay(delay: float) -> None:
+    with pytest.raises(masthead.errors.InvalidValueError, match="number of seconds"):
+        masthead.TemporaryError("later", delay=delay)
+
+
+class NoDelay:
+    """Knows no delay."""
+
+    def when(self, key: masthead.Request, now: float) -> float:
+        del key, now
+        return float("nan")
+
+    def forget(self, key: masthead.Request) -> None: ...
+
+    def num_requeues(self, key: masthead.Request) -> int:
+        del key
+        return 0
+
+
+def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixture) -> None:
+    runs = Runs("no-delay", raises, rate_limiter=NoDelay)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with runs.environment() as env:
+            await env.advance(200)
+            await env.settle()
+
+    play()
+
+    assert runs.attempts("bad") == [0, 1, 2, 3]
+    assert len([each for each in caplog.messages if "the rate limiter failed for default/bad" in each]) == 3
+
+
+@in_virtual_time
+async def test_timers_and_sources_that_do_not_raise_an_error_are_called_again() -> None:
+    app = masthead.Manager("background")
+    calls: list[str] = []
+
+    @app.controller(ConfigMap)
+    async def reconcile(_: masthead.aio.Context[ConfigMap]) -> None: ...
+
+    @app.timer(10)
+    async def tick() -> None:
+        calls.append("timer")
+        raise (asyncio.CancelledError, SystemExit, NotAnError)[len(calls) % 3]
+
+    @app.source(controller=reconcile)
+    async def yield_keys() -> AsyncIterator[str]:
+        calls.append("source")
+        yield "default/one"
+        raise asyncio.CancelledError
+
+    async with Environment(app) as env:
+        await env.advance(100)
+
+    assert calls.count("timer") > 5
+    assert calls.count("source") > 1
 
 
 @in_virtual_time

@@ -182,6 +182,13 @@ def test_a_check_that_wants_to_exit_does_not(error: type[BaseException], is_asyn
     run()
 
 
+@in_virtual_time
+async def test_a_check_in_a_thread_that_stops_an_iteration_has_failed() -> None:
+    async with probes({"first": lambda: next(iter(()))}) as server:
+        found = await fetch(server.probe_port, "/healthz/first")
+        assert (found.status, found.text) == (500, "the check raised StopIteration\n")
+
+
 class UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no")

@@ -224,6 +224,20 @@ def test_callbacks_may_call_the_client_and_block(client: Client, name: str) -> N
     ]
 
 
+@pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, ValueError])
+def test_whatever_a_callback_raises_is_logged(
+    client: Client, error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise error
+
+    elector = LeaderElector(client, f"callback-{error.__name__.lower()}", "default", on_started_leading=fail)
+    elector.run(lambda _: None)
+
+    assert "on_started_leading failed" in caplog.text
+    assert error.__name__ in caplog.text
+
+
 def test_a_client_that_is_closed_ends_the_leadership(server: Server, name: str) -> None:
     client = masthead.Client(kubeconfig=server.kubeconfig())
     elector = LeaderElector(client, name, "default")
