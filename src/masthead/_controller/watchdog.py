@@ -20,8 +20,10 @@ __all__ = ["Watchdog"]
 
 _log: Final = logging.getLogger("masthead.controller")
 
-BLOCKED_AFTER: Final = 2.0
+BLOCKED_AFTER: Final = 1.0
 """Seconds without a turn of the loop after which it counts as blocked."""
+_TURNS: Final = 4
+"""How often the loop is asked within that time: a block may begin right after it has answered."""
 _SHOWN: Final = 12
 """How many frames of the stack are logged."""
 
@@ -58,7 +60,7 @@ class Watchdog:
         self._answered.set()
 
     def _watch(self, loop: asyncio.AbstractEventLoop, loop_thread: int) -> None:
-        while not self._stopped.wait(self._limit):
+        while not self._stopped.wait(self._limit / _TURNS):
             self._answered.clear()
             try:
                 loop.call_soon_threadsafe(self._answered.set)
