@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import math
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
+
+import msgspec
 
 from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
@@ -24,7 +27,7 @@ from masthead._rest.settings import RestSettings, default_user_agent
 from masthead._rest.warning_handler import WarningHandler
 from masthead._rest.write_observer import write_observer
 from masthead._sansio import retry
-from masthead._transport.contract import TransportRequest
+from masthead._transport.contract import TransportRequest, UpgradedResponse
 from masthead.errors import (
     ClosedError,
     ConnectError,
@@ -40,12 +43,18 @@ if TYPE_CHECKING:
 
     from masthead._auth.credentials import Credentials
     from masthead._transport.contract import Transport, TransportResponse
+    from masthead._transport.websocket import Handshake, WebSocket
 
 __all__ = ["RestClient"]
 
 _log: Final = logging.getLogger("masthead.rest")
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _UNAUTHORIZED: Final = 401
+_SWITCHING: Final = 101
+_WEBSOCKET_READ_TIMEOUT: Final = 60.0
+"""Seconds without a byte, also of an answer to a ping, after which the peer of a WebSocket is dead."""
+_PINGS: Final = 4
+"""How many pings are sent within that time."""
 _NOT_MODIFIED: Final = 304
 """Counts as success for a request with If-None-Match."""
 
@@ -179,6 +188,35 @@ class RestClient:
             raise
         return stream
 
+    async def connect(self, call: Call, protocols: Sequence[str]) -> WebSocket:
+        """Open a WebSocket, with the credentials, certificates and proxy of every other call.
+
+        The call's timeout applies until it is open. It is retried only if the server cannot have acted on it.
+
+        Args:
+            call: A ``GET``; its headers are completed by those of the handshake.
+            protocols: The subprotocols to offer, the preferred one first.
+
+        Raises:
+            StatusError: If the server returns an error status.
+            TransportError: If no usable response arrives, or the server does not speak WebSockets.
+            AuthError: If credentials cannot be obtained.
+            ConfigError: If the CA certificate cannot be read.
+            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ClosedError: If the client is closed.
+        """
+        # Only those who open one pay for the library.
+        from masthead._transport.websocket import Handshake
+
+        handshake = Handshake(protocols)
+        limit = _WEBSOCKET_READ_TIMEOUT if call.read_timeout is None else call.read_timeout
+        upgrade = msgspec.structs.replace(
+            call, headers=(*call.headers, *handshake.headers), accept="*/*", read_timeout=limit
+        )
+        return await self._with_retries(
+            upgrade, functools.partial(self._upgraded, handshake), is_stream=True, is_upgrade=True
+        )
+
     async def get(
         self,
         path: str,
@@ -302,7 +340,12 @@ class RestClient:
         await self._transport.close()
 
     async def _with_retries(
-        self, call: Call, use: Callable[[Call, TransportResponse], Awaitable[T]], *, is_stream: bool
+        self,
+        call: Call,
+        use: Callable[[Call, TransportResponse], Awaitable[T]],
+        *,
+        is_stream: bool,
+        is_upgrade: bool = False,
     ) -> T:
         """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._closed:
@@ -315,7 +358,7 @@ class RestClient:
         attempt = 0
         while True:
             attempt += 1
-            result = await self._attempt(call, use, deadline, is_stream=is_stream)
+            result = await self._attempt(call, use, deadline, is_stream=is_stream, is_upgrade=is_upgrade)
             if not isinstance(result, _Failed):
                 return result
             if may_renew and result.is_unauthorized:
@@ -358,6 +401,7 @@ class RestClient:
         deadline: Deadline,
         *,
         is_stream: bool,
+        is_upgrade: bool,
     ) -> T | _Failed:
         authorization = Secret()
         try:
@@ -369,7 +413,9 @@ class RestClient:
                 authorization = await self._rate_limiter.until_closed(
                     self._credentials.authorization(), deadline
                 )
-            response = await self._send(call, authorization, deadline.left(), is_stream=is_stream)
+            response = await self._send(
+                call, authorization, deadline.left(), is_stream=is_stream, is_upgrade=is_upgrade
+            )
             self._has_reached = True
             status = response.status
             # A 304 is an answer only to a call that has asked with If-None-Match.
@@ -403,6 +449,24 @@ class RestClient:
     async def _stream(self, call: Call, response: TransportResponse) -> ResponseStream:
         return ResponseStream(call, response, self._warning_handler.read(call, response))
 
+    async def _upgraded(self, handshake: Handshake, call: Call, response: TransportResponse) -> WebSocket:
+        from masthead._transport.websocket import WebSocket
+
+        self._warning_handler.read(call, response)
+        try:
+            if response.status != _SWITCHING or not isinstance(response, UpgradedResponse):
+                raise ProtocolError(
+                    f"the server does not speak WebSockets here (HTTP {response.status}); look for a proxy in between, or "
+                    "an API server that is too old"
+                )
+            protocol = handshake.check(response)
+        except ProtocolError:
+            response.close()
+            raise
+        interval = (call.read_timeout or _WEBSOCKET_READ_TIMEOUT) / _PINGS
+        explain = functools.partial(_with_subject, call)
+        return WebSocket(response, protocol, ping_interval=interval, explain=explain)
+
     async def _rejected(self, call: Call, response: TransportResponse, authorization: Secret) -> _Failed:
         self._warning_handler.read(call, response)
         header = response.header
@@ -419,10 +483,10 @@ class RestClient:
         return _Failed(error, outcome, authorization)
 
     def _send(
-        self, call: Call, authorization: Secret, left: float, *, is_stream: bool
+        self, call: Call, authorization: Secret, left: float, *, is_stream: bool, is_upgrade: bool
     ) -> Awaitable[TransportResponse]:
         """Send a request; the deadline of a stream covers only the head, because its body may last for hours."""
-        request = self._request(call, authorization, left, is_stream=is_stream)
+        request = self._request(call, authorization, left, is_stream=is_stream, is_upgrade=is_upgrade)
         sending = self._send_within(call, request, left) if is_stream else self._transport.send(request)
         if self._metrics is not None:
             sending = self._metrics.measure(call.method, sending)
@@ -454,7 +518,7 @@ class RestClient:
         raise DeadlineError(f"no response began within {left:.1f} s", verb=call.method, url=call.path)
 
     def _request(
-        self, call: Call, authorization: Secret, left: float, *, is_stream: bool
+        self, call: Call, authorization: Secret, left: float, *, is_stream: bool, is_upgrade: bool
     ) -> TransportRequest:
         headers = merged(self._headers, call.headers)
         if call.body is not None and not has_header(call.headers, "content-type"):
@@ -468,7 +532,9 @@ class RestClient:
         if is_stream:
             read_timeout = self.settings.read_timeout if call.read_timeout is None else call.read_timeout
             # Also where it is infinite: a request without one counts as a call, and takes a place in the pool.
-            return TransportRequest(call.method, target, headers, call.body, read_timeout=read_timeout)
+            return TransportRequest(
+                call.method, target, headers, call.body, read_timeout=read_timeout, is_upgrade=is_upgrade
+            )
         return TransportRequest(call.method, target, headers, call.body, timeout=_finite(left))
 
 

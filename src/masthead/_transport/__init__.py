@@ -4,6 +4,7 @@
 |---|---|
 | `contract` | the interface of the package: `TransportRequest`, `TransportResponse`, `Transport`, `TlsSource` |
 | `http` | `HttpTransport`: the implementation |
+| `upgrade`, `websocket` | connections behind a 101; WebSockets on them |
 | `request_head` | encodes request lines and headers |
 | `connection` | one connection: requests and responses, timeouts and flow control |
 | `coalescer` | larger reads of busy streams |

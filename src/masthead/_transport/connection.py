@@ -31,6 +31,8 @@ _RECORD: Final = 2**14
 """How many bytes of a TLS record may be buffered inside OpenSSL, where the loop does not see them."""
 _MAX_HELD: Final = 2**19
 """How many bytes may wait for the reader before reading is paused."""
+_MAX_UNSENT: Final = 2**18
+"""How many bytes may wait for a peer that does not read, behind an upgrade, before `drain` waits."""
 _JOIN_UP_TO: Final = 2**16
 """Up to this size a body is sent in one piece with the head; above, copying costs more than a system call."""
 
@@ -96,6 +98,7 @@ class Connection(asyncio.BufferedProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._coalescer: ReadCoalescer | None = None
+        self._unsent: asyncio.Future[None] | None = None
 
     def send(self, head: SecretValue[bytes], request: TransportRequest, deadline: float) -> IncomingResponse:
         """Send a request whose head is encoded already.
@@ -119,16 +122,29 @@ class Connection(asyncio.BufferedProtocol):
             self._owner.done(self)
             return response
         self._response = response
-        self._parser.begin(response, request.method)
+        self._parser.begin(response, request.method, is_upgrade=request.is_upgrade)
         self._deadline = deadline
         self._read_timeout = math.inf if request.read_timeout is None else request.read_timeout
         self._last_read = self._loop.time()
         self._set_timer(min(deadline, self._last_read + self._read_timeout))
-        # Only for streams: other responses are not worth a delay.
-        if request.read_timeout is not None and _CAN_COALESCE:
+        if request.is_upgrade:
+            transport.set_write_buffer_limits(_MAX_UNSENT)
+        # Only for streams: other responses are not worth a delay, and behind an upgrade, a peer may wait for an answer.
+        elif request.read_timeout is not None and _CAN_COALESCE:
             self._coalescer = ReadCoalescer(self._loop, transport.get_extra_info("socket"))
         _write(transport, head, request)
         return response
+
+    def write(self, response: IncomingResponse, data: bytes) -> None:
+        """Send bytes behind an upgrade; does nothing once it is over."""
+        if response is self._response and self._transport is not None:
+            self._transport.write(data)
+
+    async def drain(self, response: IncomingResponse) -> None:
+        """Wait while too many bytes are buffered, unless the upgraded connection is over."""
+        if self._unsent is not None and response is self._response:
+            # Shielded: one writer that is cancelled must not wake the others.
+            await asyncio.shield(self._unsent)
 
     def is_quiet(self) -> bool:
         """Whether it can be used, and no unexpected data has arrived, such as the server's close."""
@@ -159,6 +175,7 @@ class Connection(asyncio.BufferedProtocol):
         self.is_open = False
         self._cancel_timer()
         self._stop_coalescing()
+        self.resume_writing()
         self._owner.gone(self)
         if self._transport is not None:
             with suppress(AttributeError):  # early 3.11: a closed transport has lost its protocol
@@ -214,6 +231,17 @@ class Connection(asyncio.BufferedProtocol):
                 self._coalescer.add(nbytes, self._last_read)
             response.wake()
 
+    def pause_writing(self) -> None:
+        """The peer reads too slowly."""
+        if self._unsent is None:
+            self._unsent = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """The peer has read enough, or will not read any more."""
+        unsent, self._unsent = self._unsent, None
+        if unsent is not None and not unsent.done():
+            unsent.set_result(None)
+
     def eof_received(self) -> None:
         """The peer has closed its side; the loop then closes the connection."""
         self.is_open = False
@@ -222,6 +250,7 @@ class Connection(asyncio.BufferedProtocol):
         """The connection is closed."""
         self._cancel_timer()
         self._stop_coalescing()
+        self.resume_writing()
         self._transport = None
         self._cause = exc if isinstance(exc, OSError) else None
         response = self._response

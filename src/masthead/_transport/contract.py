@@ -7,7 +7,7 @@ their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import ssl
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.secret import Secret, SecretValue
 
-__all__ = ["TransportRequest", "TransportResponse", "TlsSource", "Transport"]
+__all__ = ["TransportRequest", "TransportResponse", "TlsSource", "Transport", "UpgradedResponse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class TransportRequest:
         timeout: Timeout of the whole exchange in seconds, the response's body included; None for no limit.
         read_timeout: For a stream, how many seconds may pass without a byte from the server; infinite for no limit.
             None for a call, which takes a place in the pool.
+        is_upgrade: Whether the headers ask for another protocol. It is sent on a connection of its own, never twice, and
+            past a proxy that forwards requests; the response to it is an `UpgradedResponse` if its status is 101.
     """
 
     method: str
@@ -40,6 +42,7 @@ class TransportRequest:
     body: bytes | SecretValue[bytes] | None = field(default=None, repr=False)
     timeout: float | None = None
     read_timeout: float | None = None
+    is_upgrade: bool = False
 
 
 class TransportResponse(Protocol):
@@ -81,6 +84,29 @@ class TransportResponse(Protocol):
 
     def close(self) -> None:
         """Close the connection unless the whole body was read."""
+        ...
+
+
+@runtime_checkable
+class UpgradedResponse(TransportResponse, Protocol):
+    """The connection after a 101: bytes of the other protocol, both ways. Close it in the end."""
+
+    async def receive(self) -> bytes:
+        """The next bytes, in pieces of any length; empty at their end. Cancelling it loses nothing.
+
+        Raises:
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the connection is lost.
+            ClosedError: If it was closed meanwhile.
+        """
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, or buffer them while the peer does not read; after the end of the connection, do nothing."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until the peer has read most of what was written, or the connection has ended."""
         ...
 
 

@@ -54,12 +54,13 @@ class Dialer:
         self._sockets = sockets
         self._handshake = connect_timeout + 1
 
-    async def dial(self, connection: Connection, agent: str) -> None:
+    async def dial(self, connection: Connection, agent: str, *, is_upgrade: bool = False) -> None:
         """Open a connection, with its TLS context.
 
         Args:
             connection: The connection to open.
             agent: The ``User-Agent`` for a proxy; empty for none.
+            is_upgrade: Whether to tunnel through an HTTP proxy even without TLS.
 
         Raises:
             DialError: If connecting fails.
@@ -83,7 +84,7 @@ class Dialer:
             outer = connection.context if proxy.scheme == "https" else None
             _check_name(outer, proxy.host, proxy.place)
             reached = await self._reach_proxy(proxy)
-            if context is None:  # without TLS, the proxy forwards each request itself
+            if context is None and not is_upgrade:  # without TLS, the proxy forwards each request itself
                 await self._attach(reached, connection, outer, proxy.host, proxy.place)
             else:
                 await self._tunnel(reached, connection, outer, proxy, agent)
@@ -186,7 +187,7 @@ class Dialer:
         proxy: Proxy,
         agent: str,
     ) -> None:
-        """Open a tunnel through an HTTP or HTTPS proxy, and start TLS with the server inside it."""
+        """Open a tunnel through an HTTP or HTTPS proxy, and start TLS inside it if the server has it."""
         loop = asyncio.get_running_loop()
         tunnel = Tunnel(loop, proxy)
         transport = await self._attach(reached, tunnel, outer, proxy.host, proxy.place)
@@ -195,6 +196,10 @@ class Dialer:
             headers["User-Agent"] = agent
         try:
             await tunnel.open(transport, self._server.place, headers)
+            if not self._server.is_secure:
+                transport.set_protocol(connection)
+                connection.connection_made(transport)
+                return
             assert connection.context is not None
             with _dial_errors(self._server.place):
                 secure = await loop.start_tls(

@@ -17,6 +17,7 @@ from masthead._transport.pool import ConnectionPool
 from masthead._transport.proxy import Proxy
 from masthead._transport.request_head import RequestHeadEncoder
 from masthead._transport.sockets import SocketTracker
+from masthead._transport.upgrade import HttpUpgrade
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Safe methods, which may be sent again when a pooled connection turns out to be dead."""
 MAX_RESPONSE_BYTES: Final = 2**30
 """The default maximum size of a body: a list of a hundred thousand pods has half of it."""
+_SWITCHING: Final = 101
 _DEAD: Final = frozenset({TransportFault.HUNG_UP, TransportFault.LOST})
 
 
@@ -88,6 +90,8 @@ class HttpTransport:
         self._idle = idle
         self._failures = ErrorFactory(address.place, proxy, connect_timeout, max_response_bytes)
         self._heads = _heads(address, proxy, compression=compression)
+        # Through a tunnel, even where the proxy would forward requests: upgrades are between two neighbours only.
+        self._upgrade_heads = _heads(address, None, compression=False)
         self._sockets = SocketTracker()
         self._dialer = Dialer(address, server_name, proxy, self._sockets, connect_timeout)
         self._pool: ConnectionPool | None = None
@@ -113,13 +117,12 @@ class HttpTransport:
         timeout, read_timeout = request.timeout, request.read_timeout
         if (timeout is not None and timeout <= 0) or (read_timeout is not None and read_timeout <= 0):
             raise self._failures.out_of_time(request)
-        head = self._heads.write(request)
+        head = (self._upgrade_heads if request.is_upgrade else self._heads).write(request)
         context = await self._context() if self._is_secure else None
         pool, loop = self._start()
         deadline = math.inf if timeout is None else loop.time() + timeout
-        connection = pool.take(context, counts=read_timeout is None) or await self._connect(
-            request, context, deadline, anew=False
-        )
+        idle = None if request.is_upgrade else pool.take(context, counts=read_timeout is None)
+        connection = idle or await self._connect(request, context, deadline, anew=request.is_upgrade)
         response = await _round_trip(connection, head, request, deadline)
         # A pooled connection may have been closed by the server at the moment of sending. Nothing of a response has
         # arrived, so a safe request can be sent once more, on a fresh connection.
@@ -208,7 +211,7 @@ class HttpTransport:
         # A read timeout means a stream, such as a watch: counted, watches would use up the limit for calls.
         connection.is_counted = request.read_timeout is None
         try:
-            await self._dialer.dial(connection, _user_agent(request))
+            await self._dialer.dial(connection, _user_agent(request), is_upgrade=request.is_upgrade)
         except BaseException:
             # Also on cancellation: otherwise its place in the pool would be lost for good.
             connection.abort()
@@ -226,6 +229,8 @@ class HttpTransport:
             if fault is None or fault is TransportFault.CLOSED or self._closed:
                 raise self._closed_error()
             raise self._failures.broken(fault, response.cause, request)
+        if response.status == _SWITCHING:
+            return HttpUpgrade(response, request, self._failures, None, loop)
         encodings = response.headers.get(b"content-encoding")
         if encodings is None:
             return HttpResponse(response, request, self._failures, None, loop)

@@ -134,6 +134,14 @@ class IncomingResponse:
         self._whole = None
         return whole.getvalue()
 
+    def write(self, data: bytes) -> None:
+        """Send bytes behind an upgrade; does nothing once it is over."""
+        self._connection.write(self, data)
+
+    async def drain(self) -> None:
+        """Wait while too many of these bytes are buffered."""
+        await self._connection.drain(self)
+
     def drop(self) -> None:
         """Abandon the response and close its connection, unless it is over."""
         if not self.is_over:

@@ -38,17 +38,20 @@ class Parser:
         self.can_reuse = False
         self._response: IncomingResponse | None = None
         self._is_bodiless = False
+        self._may_upgrade = False
+        self._is_upgraded = False
         self._has_moved = False
         self._idle_bytes = 0
         self._header_bytes = 0
         self._llhttp: HttpResponseParser | None = HttpResponseParser(self)
 
-    def begin(self, response: IncomingResponse, method: str) -> None:
-        """Start with the response to a request of this method."""
+    def begin(self, response: IncomingResponse, method: str, *, is_upgrade: bool = False) -> None:
+        """Start with the response to a request of this method, which may ask for another protocol."""
         if self._is_bodiless:  # llhttp does not know of HEAD, and waits for the body
             self._llhttp = HttpResponseParser(self)
         self._response = response
         self._is_bodiless = method == "HEAD"
+        self._may_upgrade = is_upgrade
         self._idle_bytes = self._header_bytes = 0
 
     def feed(self, data: bytes | memoryview) -> bool:
@@ -60,10 +63,16 @@ class Parser:
         response = self._response
         assert response is not None
         assert self._llhttp is not None
+        if self._is_upgraded:
+            response.put(bytes(data))
+            return True
         self._has_moved = False
         try:
             self._llhttp.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade):
+        except HttpParserUpgrade as upgrade:
+            self.can_reuse = False
+            return self._begin_upgraded(response, bytes(data[upgrade.args[0] :]))
+        except HttpParserError:
             # Where a next response would begin is unknown now.
             self.can_reuse = False
             return response.is_complete
@@ -71,16 +80,19 @@ class Parser:
         self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
         return self._idle_bytes <= _LONGEST
 
+    def _begin_upgraded(self, response: IncomingResponse, data: bytes) -> bool:
+        """Bytes that came with the head of a 101; returns whether such a response is valid."""
+        if self._is_upgraded and data:
+            response.put(data)
+        return self._is_upgraded or response.is_complete
+
     def end(self) -> bool:
         """The connection has ended. Returns whether that completes the response, because its length is not declared."""
         response = self._response
         assert response is not None
         # Without either header, the body ends with the connection (RFC 9112, 6.3); with one, it is cut short.
-        if (
-            not response.status
-            or b"content-length" in response.headers
-            or b"transfer-encoding" in response.headers
-        ):
+        has_length = b"content-length" in response.headers or b"transfer-encoding" in response.headers
+        if not response.status or (has_length and not self._is_upgraded):
             return False
         response.is_complete = True
         return True
@@ -113,9 +125,12 @@ class Parser:
             return
         status = llhttp.get_status_code()
         if status < _FIRST_FINAL:
-            if status < 100 or status == _SWITCHING:  # no request asks for an upgrade
+            if status < 100:
                 raise _RefusedError
-            response.headers.clear()
+            if status == _SWITCHING:
+                self._upgrade(response)
+            else:
+                response.headers.clear()
             return
         codings = response.headers.get(b"transfer-encoding")
         if codings is not None and [each.strip().lower() for each in codings] != [b"chunked"]:
@@ -137,5 +152,14 @@ class Parser:
 
     def on_message_complete(self) -> None:
         """The end of a response, final or informational."""
-        if self._response is not None and self._response.status:
+        if self._response is not None and self._response.status and not self._is_upgraded:
             self._response.is_complete = True
+
+    def _upgrade(self, response: IncomingResponse) -> None:
+        """From here on, bytes are not HTTP: they are the body, which ends with the connection."""
+        # Without the header, llhttp would take the bytes for another response.
+        if not self._may_upgrade or b"upgrade" not in response.headers:
+            raise _RefusedError
+        response.status = _SWITCHING
+        self._is_upgraded = self._has_moved = True
+        self.can_reuse = False
