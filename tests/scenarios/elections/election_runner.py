@@ -67,7 +67,9 @@ class Replica:
 
         async def work(leadership: Leadership) -> None:
             journal = runner.journal
-            run = journal.start(title, process, leadership.token, runner.server.epoch, scenario.stop_seconds)
+            token = leadership.token
+            epoch = runner.server.epochs[token.lease_uid]
+            run = journal.start(title, process, token, epoch, scenario.stop_seconds)
             try:
                 while True:
                     if scenario.is_guarded:

@@ -112,13 +112,14 @@ class LeaseServer:
         lease: The Lease; None if it does not exist.
         ambush: What waits for a renewal, if anything does.
         ambushed: The processes that are cut off.
-        epoch: How often the Lease was created by a process that had never seen it, though there had been one.
+        epochs: Of each Lease, by its uid: how often it was created until then by a process that had never seen it, though
+            there had been one.
         writes: The times and holders of all writes.
     """
 
     def __init__(self, world: World, weather: Weather, random: random.Random) -> None:
         self.lease: dict[str, Any] | None = None
-        self.epoch = 0
+        self.epochs: dict[str, int] = {}
         self.weather = weather
         self.ambush: Ambush | None = None
         self.ambushed: set[int] = set()
@@ -127,6 +128,7 @@ class LeaseServer:
         self._random = random
         self._version = itertools.count(1)
         self._has_existed = False
+        self._epoch = 0
 
     def handle(self, request: TransportRequest, *, has_seen: bool) -> Reply:
         """Handle a request, at once and as a whole."""
@@ -137,8 +139,9 @@ class LeaseServer:
         if request.method == "POST":
             if self.lease is not None:
                 return self._fail(409, "AlreadyExists")
-            self.epoch += self._has_existed and not has_seen
-            body["metadata"]["uid"] = f"uid-{next(self._version)}"
+            self._epoch += self._has_existed and not has_seen
+            uid = body["metadata"]["uid"] = f"uid-{next(self._version)}"
+            self.epochs[uid] = self._epoch
             return self._store(201, body)
         if self.lease is None:
             return self._fail(404)

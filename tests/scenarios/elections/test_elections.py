@@ -82,3 +82,9 @@ def _is_unsafe(problems: list[str]) -> bool:
 @pytest.mark.parametrize("seed", sorted(set(BROKEN_RULES.values())))
 def test_without_it_nothing_is_wrong(seed: int) -> None:
     assert not ElectionRunner(draw(seed)).run()
+
+
+@pytest.mark.parametrize("seed", [1006032, 1007721])
+def test_a_lease_that_is_deleted_before_its_creation_was_acknowledged_is_excused(seed: int) -> None:
+    """Its creator learns late that it holds a Lease, which another has created anew that had never seen it."""
+    assert not ElectionRunner(draw(seed)).run()

@@ -20,7 +20,8 @@ class Run:
         title: Whose.
         process: Where.
         token: Its fencing token.
-        epoch: How often a replica had created the Lease anew without knowing that there had been one.
+        epoch: How often a replica had created the Lease anew without knowing that there had been one, when this one was
+            created. Its holder may learn of that later, and start after the holder of the next one.
         stop_seconds: How long it takes to end, by its own clock.
         started: When.
         ended: When; also by the death of its process.
@@ -89,7 +90,7 @@ class WorkJournal:
         return found
 
     def _problems_of(self, old: Run, new: Run) -> list[str]:
-        if new.epoch > old.epoch:
+        if new.epoch != old.epoch:
             return []  # the Lease was deleted, and created by one that did not know
         found: list[str] = []
         if new.token.lease_uid == old.token.lease_uid and not old.token.is_older_than(new.token):
