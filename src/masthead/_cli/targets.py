@@ -128,13 +128,20 @@ def load_module(target: Target) -> ModuleType:
         # Not one that the user's module misses.
         if error.name is not None and f"{target.module}.".startswith(f"{error.name}."):
             raise TargetError(
-                f"there is no module {error.name!r} in {Path.cwd()} or on the Python path"
+                f"there is no module {error.name!r} in {Path.cwd()} or on the Python path{_source_hint(error.name)}"
             ) from None
         raise _broken(target, error) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TargetError):
         raise
     except BaseException as error:
         raise _broken(target, error) from error
+
+
+def _source_hint(module: str) -> str:
+    """What to do about a module in the folder "src", where it is found only if its project is installed."""
+    path = Path.cwd() / "src" / module.replace(".", "/")
+    is_there = path.is_dir() or path.with_suffix(".py").is_file()
+    return "; it is in src: install the project, or set PYTHONPATH=src" if is_there else ""
 
 
 def _import(target: Target) -> ModuleType:

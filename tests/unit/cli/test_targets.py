@@ -98,6 +98,19 @@ def test_a_manager_may_be_an_attribute_of_something() -> None:
     assert name_of("nested_app:Settings.manager") == "website"
 
 
+@pytest.mark.parametrize("file", ["src/hidden_app/main.py", "src/hidden_app.py"])
+def test_a_module_in_src_is_hinted_at(file: str) -> None:
+    write(file, MANAGER)
+    with pytest.raises(TargetError, match="it is in src: install the project, or set PYTHONPATH=src"):
+        name_of("hidden_app.main")
+
+
+def test_a_file_that_is_not_python_is_refused() -> None:
+    file = write("notes.txt", "")
+    with pytest.raises(TargetError, match=r"notes\.txt is not a Python file$"):
+        name_of(f"./{file}")
+
+
 @pytest.mark.parametrize(
     ("target", "source", "message"),
     [
