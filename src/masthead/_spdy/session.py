@@ -1,0 +1,303 @@
+"""One side of a SPDY session, without I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._spdy.decoder import FrameDecoder
+from masthead._spdy.errors import SpdyError
+from masthead._spdy.events import (
+    GoneAway,
+    PingAcknowledged,
+    SpdyEvent,
+    StreamData,
+    StreamEnded,
+    StreamOpened,
+    StreamReplied,
+    StreamReset,
+)
+from masthead._spdy.frames import (
+    FLAG_FIN,
+    MAX_DATA_LENGTH,
+    MAX_STREAM_ID,
+    TWO_WORDS,
+    DataFrame,
+    Frame,
+    FrameType,
+    GoAwayFrame,
+    HeadersFrame,
+    PingFrame,
+    ResetStatus,
+    RstStreamFrame,
+    SynReplyFrame,
+    SynStreamFrame,
+    encode_control,
+    encode_data_head,
+)
+from masthead._spdy.header_blocks import HeaderCompressor
+from masthead.errors import ClosedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SpdyLimits", "SpdySession"]
+
+_NO_HEADERS: Final[Mapping[str, str]] = {}
+
+
+class SpdyLimits(msgspec.Struct, frozen=True):
+    """What a peer may ask of a session.
+
+    Attributes:
+        max_streams: The streams of the peer that are open at once; more are refused, and the session goes on.
+        max_control_bytes: The length of a control frame.
+        max_header_bytes: The length of a header block after decompression.
+        max_headers: The headers of one block.
+    """
+
+    max_streams: int = 1000
+    max_control_bytes: int = 64 * 1024
+    max_header_bytes: int = 256 * 1024
+    max_headers: int = 1000
+
+
+class _Stream:
+    """What is still open of a stream."""
+
+    __slots__ = ("is_readable", "is_replied", "is_writable")
+
+    def __init__(self, *, is_readable: bool, is_writable: bool) -> None:
+        self.is_readable = is_readable
+        self.is_writable = is_writable
+        self.is_replied = False
+
+
+class SpdySession:
+    """Streams over one connection.
+
+    Whoever owns the connection passes received bytes to `receive`, and sends what `data_to_send` returns after each
+    call of a method. There is no flow control, as spdystream has none: the owner holds the peer up by not
+    reading, which concerns all streams of the session.
+
+    Args:
+        is_client: Whether this is the side that dialled. Its streams have odd numbers.
+        limits: What the peer may ask for.
+    """
+
+    def __init__(self, *, is_client: bool, limits: SpdyLimits | None = None) -> None:
+        limits = limits or SpdyLimits()
+        self._max_streams = limits.max_streams
+        self._decoder = FrameDecoder(
+            max_control_bytes=limits.max_control_bytes,
+            max_header_bytes=limits.max_header_bytes,
+            max_headers=limits.max_headers,
+        )
+        self._compressor = HeaderCompressor()
+        self._streams: dict[int, _Stream] = {}
+        self._output: list[bytes | memoryview] = []
+        self._parity = 1 if is_client else 0
+        self._next_stream = 1 if is_client else 2
+        self._next_ping = 1 if is_client else 2
+        self._last_received = 0
+        self._peer_streams = 0
+        self._has_gone_away = False
+        self._failure: SpdyError | None = None
+
+    @property
+    def has_gone_away(self) -> bool:
+        """Whether either side has said that it accepts no more streams."""
+        return self._has_gone_away
+
+    @property
+    def open_streams(self) -> frozenset[int]:
+        """The streams that are open in at least one direction."""
+        return frozenset(self._streams)
+
+    def is_writable(self, stream_id: int) -> bool:
+        """Whether data may be sent on a stream."""
+        stream = self._streams.get(stream_id)
+        return stream is not None and stream.is_writable
+
+    def data_to_send(self) -> bytes:
+        """Take the bytes that are to be sent, in the order of the calls; empty if there are none."""
+        output, self._output = self._output, []
+        return b"".join(output)
+
+    def open_stream(self, headers: Mapping[str, str], *, fin: bool = False) -> int:
+        """Open a stream.
+
+        Args:
+            headers: The headers. Names are sent in lower case.
+            fin: Whether nothing is ever sent on it.
+
+        Returns:
+            The number of the stream.
+
+        Raises:
+            ClosedError: If either side has gone away, or all numbers are used.
+        """
+        if self._has_gone_away or self._next_stream > MAX_STREAM_ID:
+            raise ClosedError("the SPDY session accepts no more streams; open another connection")
+        stream_id = self._next_stream
+        self._next_stream += 2
+        self._streams[stream_id] = _Stream(is_readable=True, is_writable=not fin)
+        # No associated stream, the highest priority, no slot.
+        payload = TWO_WORDS.pack(stream_id, 0) + b"\0\0" + self._compressor.compress(headers)
+        self._output.append(encode_control(FrameType.SYN_STREAM, payload, FLAG_FIN if fin else 0))
+        return stream_id
+
+    def reply(self, stream_id: int, headers: Mapping[str, str] = _NO_HEADERS) -> None:
+        """Accept a stream of the peer, before anything is sent on it. Replying twice does nothing.
+
+        Raises:
+            ClosedError: If the stream is not open.
+        """
+        stream = self._streams.get(stream_id)
+        if stream is None:
+            raise ClosedError(f"SPDY stream {stream_id} is closed")
+        if stream.is_replied:
+            return
+        stream.is_replied = True
+        payload = stream_id.to_bytes(4) + self._compressor.compress(headers)
+        self._output.append(encode_control(FrameType.SYN_REPLY, payload))
+
+    def send_data(self, stream_id: int, data: bytes | memoryview, *, fin: bool = False) -> None:
+        """Send bytes, and perhaps the end of the stream in this direction.
+
+        Args:
+            stream_id: The stream.
+            data: The bytes; they are copied by `data_to_send` only.
+            fin: Whether nothing more is sent.
+
+        Raises:
+            ClosedError: If the stream is closed in this direction.
+        """
+        stream = self._streams.get(stream_id)
+        if stream is None or not stream.is_writable:
+            raise ClosedError(f"SPDY stream {stream_id} is closed")
+        while len(data) > MAX_DATA_LENGTH:
+            self._output += (encode_data_head(stream_id, MAX_DATA_LENGTH), data[:MAX_DATA_LENGTH])
+            data = data[MAX_DATA_LENGTH:]
+        if data or fin:
+            self._output += (encode_data_head(stream_id, len(data), fin=fin), data)
+        if fin:
+            stream.is_writable = False
+            self._forget_closed(stream_id, stream)
+
+    def reset(self, stream_id: int, status: int = ResetStatus.CANCEL) -> None:
+        """End a stream in both directions. A stream that is closed already is left alone."""
+        if stream_id in self._streams:
+            self._forget(stream_id)
+            self._send_reset(stream_id, status)
+
+    def ping(self) -> int:
+        """Send a ping, and return its number."""
+        ping_id = self._next_ping
+        self._next_ping = ping_id + 2 if ping_id + 2 <= MAX_STREAM_ID else 2 - self._parity
+        self._output.append(encode_control(FrameType.PING, ping_id.to_bytes(4)))
+        return ping_id
+
+    def go_away(self, status: int = 0) -> None:
+        """Say that no more streams are accepted. Saying it twice does nothing."""
+        if not self._has_gone_away:
+            self._has_gone_away = True
+            self._output.append(encode_control(FrameType.GOAWAY, TWO_WORDS.pack(self._last_received, status)))
+
+    def receive(self, data: bytes | memoryview) -> list[SpdyEvent]:
+        """Take received bytes, and return what they mean.
+
+        Raises:
+            SpdyError: If the peer has broken the protocol, now or before.
+        """
+        if self._failure is not None:
+            raise self._failure
+        events: list[SpdyEvent] = []
+        try:
+            for frame in self._decoder.feed(data):
+                self._handle(frame, events)
+        except SpdyError as error:
+            self._failure = error
+            raise
+        return events
+
+    def _handle(self, frame: Frame, events: list[SpdyEvent]) -> None:
+        match frame:
+            case DataFrame():
+                self._handle_data(frame, events)
+            case SynStreamFrame():
+                self._handle_syn_stream(frame, events)
+            case SynReplyFrame():
+                self._handle_syn_reply(frame, events)
+            case HeadersFrame(stream_id=stream_id, fin=True):
+                self._handle_fin(stream_id, events)
+            case RstStreamFrame(stream_id=stream_id, status=status):
+                if stream_id in self._streams:
+                    self._forget(stream_id)
+                    events.append(StreamReset(stream_id, status))
+            case PingFrame(ping_id=ping_id):
+                if ping_id & 1 == self._parity:
+                    events.append(PingAcknowledged(ping_id))
+                else:
+                    self._output.append(encode_control(FrameType.PING, ping_id.to_bytes(4)))
+            case GoAwayFrame(last_stream_id=last_stream_id, status=status):
+                self._has_gone_away = True
+                events.append(GoneAway(last_stream_id, status))
+            case _:
+                pass
+
+    def _handle_data(self, frame: DataFrame, events: list[SpdyEvent]) -> None:
+        stream = self._streams.get(frame.stream_id)
+        # The peer may not know yet that the stream is gone.
+        if stream is None or not stream.is_readable:
+            return
+        if frame.data:
+            events.append(StreamData(frame.stream_id, frame.data))
+        if frame.fin:
+            self._handle_fin(frame.stream_id, events)
+
+    def _handle_syn_stream(self, frame: SynStreamFrame, events: list[SpdyEvent]) -> None:
+        stream_id = frame.stream_id
+        if self._has_gone_away:
+            return
+        if stream_id & 1 == self._parity or stream_id <= self._last_received:
+            self._send_reset(stream_id, ResetStatus.PROTOCOL_ERROR)
+            return
+        self._last_received = stream_id
+        if self._peer_streams >= self._max_streams:
+            self._send_reset(stream_id, ResetStatus.REFUSED_STREAM)
+            return
+        self._streams[stream_id] = _Stream(is_readable=True, is_writable=not frame.unidirectional)
+        self._peer_streams += 1
+        events.append(StreamOpened(stream_id, frame.headers))
+        if frame.fin:
+            self._handle_fin(stream_id, events)
+
+    def _handle_syn_reply(self, frame: SynReplyFrame, events: list[SpdyEvent]) -> None:
+        stream = self._streams.get(frame.stream_id)
+        if stream is None or stream.is_replied or frame.stream_id & 1 != self._parity:
+            return
+        stream.is_replied = True
+        events.append(StreamReplied(frame.stream_id, frame.headers))
+        if frame.fin:
+            self._handle_fin(frame.stream_id, events)
+
+    def _handle_fin(self, stream_id: int, events: list[SpdyEvent]) -> None:
+        stream = self._streams.get(stream_id)
+        if stream is not None and stream.is_readable:
+            stream.is_readable = False
+            self._forget_closed(stream_id, stream)
+            events.append(StreamEnded(stream_id))
+
+    def _forget_closed(self, stream_id: int, stream: _Stream) -> None:
+        if not stream.is_readable and not stream.is_writable:
+            self._forget(stream_id)
+
+    def _forget(self, stream_id: int) -> None:
+        del self._streams[stream_id]
+        if stream_id & 1 != self._parity:
+            self._peer_streams -= 1
+
+    def _send_reset(self, stream_id: int, status: int) -> None:
+        self._output.append(encode_control(FrameType.RST_STREAM, TWO_WORDS.pack(stream_id, status)))
