@@ -17,6 +17,7 @@ from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import ControllerServices, utc_now
 from masthead._controller.watchdog import Watchdog
+from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
 from masthead._sansio.backoff import Backoff
@@ -237,13 +238,14 @@ class ManagerRuntime:
 
     async def _lead_or_follow(self) -> None:
         """Run the controllers: at once, in each term as the leader, or with a share; until asked to stop."""
-        if self._elector is not None:
-            elector = self._elector
-            await self._campaign(elector.run(lambda _: self._lead()), self._stop_following)
-        elif self._shards is not None:
-            await self._campaign(self._shards.run(), self._stop_sharing)
-        else:
-            await self._lead()
+        with contextlib.suppress(WorkAbandonedError):  # logged, and nobody else has to know
+            if self._elector is not None:
+                elector = self._elector
+                await self._campaign(elector.run(lambda _: self._lead()), self._stop_following)
+            elif self._shards is not None:
+                await self._campaign(self._shards.run(), self._stop_sharing)
+            else:
+                await self._lead()
 
     async def _campaign(
         self,
@@ -277,7 +279,11 @@ class ManagerRuntime:
         campaign.cancel()
 
     async def _lead(self) -> None:
-        """Run the controllers, sources and timers until asked to stop; if cancelled, end at once."""
+        """Run the controllers, sources and timers until asked to stop; if cancelled, end at once.
+
+        Raises:
+            WorkAbandonedError: If something goes on although it was cancelled.
+        """
         self._is_leading = True
         try:
             await self._run_controllers()
@@ -297,8 +303,10 @@ class ManagerRuntime:
                 for task in tasks:
                     task.cancel()
                 threads.revoke()
-                await self._wait_ended(tasks)
-                self._loops.clear()
+                try:
+                    await self._wait_ended(tasks)
+                finally:
+                    self._loops.clear()
 
     async def _drain(self) -> None:
         """Let running reconciles finish."""
@@ -342,17 +350,20 @@ class ManagerRuntime:
                 self._unseen[controller.name] = await loop.stop()
 
     async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Wait until cancelled tasks have ended; not forever, if the process is to end."""
+        """Wait until cancelled tasks have ended; not forever, if the process is to end.
+
+        Raises:
+            WorkAbandonedError: If they have not.
+        """
         # Who has lost the lease must not campaign again while work of the last term is running.
         limit = _CANCEL_TIMEOUT if self._stopping.is_set() else None
         if not tasks:
             return
         _, busy = await asyncio.wait(tasks, timeout=limit)
         if busy:
-            _log.error(
-                "reconciles go on although they were cancelled, and are abandoned: %s",
-                self._running_reconciles(),
-            )
+            running = self._running_reconciles()
+            _log.error("reconciles go on although they were cancelled, and are abandoned: %s", running)
+            raise WorkAbandonedError(running)
 
     def _running_reconciles(self) -> str:
         found = [

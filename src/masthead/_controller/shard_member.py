@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, cast
 from masthead._controller.shard_group import DIVISION_LABEL, GROUP_LABEL, ShardGroup
 from masthead._leaderelection.elections import default_identity, utc_now
 from masthead._leaderelection.elector import LeaderElector
+from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._leaderelection.own_clock import OwnClock
 from masthead._module import set_module
 from masthead._sansio.lease_records import LeaseTiming
@@ -384,12 +385,18 @@ class ShardMember:
 async def _call(function: Callable[..., Awaitable[object]], *args: object) -> None:
     try:
         await function(*args)
+    except WorkAbandonedError:
+        raise  # the manager's: the own lease must not be released
     except Exception:  # noqa: BLE001 - the caller's code; the membership is over in any case
         _log.exception("what must be done at the end of a membership has failed")
 
 
 async def _finish(coroutine: Coroutine[None, None, None]) -> None:
-    """Run something to its end, however often that is cancelled."""
+    """Run something to its end, however often that is cancelled.
+
+    Raises:
+        WorkAbandonedError: If it does.
+    """
     task = asyncio.get_running_loop().create_task(coroutine)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -397,6 +404,7 @@ async def _finish(coroutine: Coroutine[None, None, None]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
+    task.result()
     if cancelled is not None:
         raise cancelled
 

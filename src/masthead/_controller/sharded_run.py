@@ -95,12 +95,18 @@ class ShardedRun:
         self._share = share
 
     async def _lose(self) -> None:
-        """End everything at once."""
+        """End everything at once.
+
+        Raises:
+            WorkAbandonedError: If something goes on nonetheless.
+        """
         term, self._term = self._term, None
         self._share = self.member.share
         if term is not None:
             term.cancel()
             await asyncio.wait({term})
+            if not term.cancelled():
+                term.result()
 
 
 def sharded_informers(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._leaderelection.callbacks import CallbackQueue
 from masthead._leaderelection.candidate import Candidate
-from masthead._leaderelection.leadership import FencingToken, TermState
+from masthead._leaderelection.leadership import FencingToken, TermState, WorkAbandonedError
 from masthead._leaderelection.lease_lock import LeaseLock
 from masthead._leaderelection.own_clock import OwnClock
 from masthead._leaderelection.term import Term
@@ -201,6 +201,9 @@ class Elections:
             term.state.revoke("the lease was not renewed in time")
         is_last = is_stopped or not is_lost
         releases = self.options.release_on_exit and (is_last or not self.options.recampaign)
+        if releases and isinstance(error, WorkAbandonedError):
+            _log.warning("lease %s: not released, so that it has to expire: work of it goes on", self.lock)
+            releases = False
         await self._end(term, releases=releases)
         if is_last:
             return True

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from masthead._leaderelection.own_clock import OwnClock
 
-__all__ = ["FencingToken", "Leadership", "LeadershipView", "TermState"]
+__all__ = ["FencingToken", "Leadership", "LeadershipView", "TermState", "WorkAbandonedError"]
+
+
+class WorkAbandonedError(Exception):
+    """Raised by work that ends though something of it goes on: its lease is not released, but has to expire."""
 
 
 @set_module("masthead")

@@ -530,6 +530,45 @@ async def test_a_reconcile_that_ignores_its_deadline_at_the_stop_is_cancelled(
     assert "reconciles are cancelled that took longer than 25 s to finish: secrets default/a" in caplog.text
 
 
+@pytest.mark.parametrize("replicas", [{"leader_election": "stuck"}, {"sharding": "stuck"}])
+def test_a_reconcile_that_goes_on_after_the_stop_keeps_its_lease(
+    replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = masthead.Manager("stuck", **replicas)
+    running: list[str] = []
+    over = asyncio.Event()
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        running.append(ctx.request.name)
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                ctx.log.info("never mind")
+
+    @in_virtual_time
+    async def play() -> None:
+        objects = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
+        async with Environment(objects=objects) as env:
+            first = await env.start(app, "first")
+            await env.advance(60)
+            assert running == ["one"]
+            await env.start(app, "second")
+            await first.stop()
+            await env.advance(5)
+            assert running == ["one"]
+            await env.advance(60)  # the lease expires
+            assert running == ["one", "one"]
+            over.set()
+            await env.settle()
+
+    play()
+
+    assert "are abandoned: configmaps default/one" in caplog.text
+    assert "not released, so that it has to expire: work of it goes on" in caplog.text
+
+
 @in_virtual_time
 async def test_a_clock_that_jumps_moves_no_retry() -> None:
     async def later(*_: object) -> masthead.Result | None:
