@@ -45,6 +45,8 @@ _HOMES: Final[Mapping[str, str]] = {
     "StatusVerbs": "subresources",
     "ScaleVerbs": "subresources",
     "RestartVerbs": "restarts",
+    "ExecVerbs": "stream_verbs",
+    "AttachVerbs": "stream_verbs",
 }
 """The module of each base, in `masthead._client` and in `masthead._sync` alike."""
 _ACTIONS: Final = "actions"

@@ -84,6 +84,9 @@ MIRRORS: Final = (
             "TokenVerbs",
         ),
     ),
+    Mirror("masthead._client.remotecommand.streams", ("RemoteInput", "RemoteOutput"), "remote_streams"),
+    Mirror("masthead._client.remotecommand.process", ("RemoteProcess",), "remote_process"),
+    Mirror("masthead._client.stream_verbs", ("ExecVerbs", "AttachVerbs")),
     Mirror("masthead._client.reviews", ("Reviews",)),
     Mirror("masthead._client.typed", ("TypedResource",)),
     Mirror("masthead._client.dynamic", ("DynamicResource",)),
@@ -142,7 +145,11 @@ _NAMES: Final[Mapping[str, Reference]] = {
     "wrap_informer": Reference("masthead._sync.wrap", "wrap_informer"),
 }
 _BASE: Final = Reference("masthead._client.base", "BaseResource")
-_STAND_INS: Final[Mapping[str, Reference]] = {"WriteBase": _BASE, "SubresourceBase": _BASE}
+_STAND_INS: Final[Mapping[str, Reference]] = {
+    "WriteBase": _BASE,
+    "SubresourceBase": _BASE,
+    "RemoteCommandBase": _BASE,
+}
 _NARROWS: Final = (
     "# `_async` is assigned once, by `Facade`, so that a class may say more of its type than its bases do.\n"
     "# pyright: reportIncompatibleVariableOverride=false"
@@ -151,6 +158,10 @@ _LEFT_OUT: Final = frozenset(
     {
         # Their arguments and results belong to the event loop.
         "RestClient.call",
+        "RestClient.connect",
+        "RemoteInput.connect",
+        "RemoteOutput.end",
+        "RemoteOutput.put",
         "RestClient.open",
         "RestClient.wrap_transport",
         "ReadVerbs.list_watch",
@@ -195,6 +206,11 @@ _IN_CALLER: Final = frozenset(
     {
         "EventRecorder.__aenter__",
         "EventRecorder.__aexit__",
+        # The terminal is that of the caller's thread, which alone can handle signals.
+        "AttachVerbs.attach_interactive",
+        "ExecVerbs.exec_interactive",
+        "RemoteProcess.__aenter__",
+        "RemoteProcess.__aexit__",
         "RetryVerbs.update_with_retry",
         "RetryVerbs.create_or_update",
         "SharedInformer.__aenter__",
@@ -203,7 +219,11 @@ _IN_CALLER: Final = frozenset(
         "SharedInformerFactory.__aexit__",
     }
 )
-_LIMITS: Final[Mapping[str, int]] = {"ReadVerbs.list_pages": 1, "LogStream.chunks": 16}
+_LIMITS: Final[Mapping[str, int]] = {
+    "ReadVerbs.list_pages": 1,
+    "LogStream.chunks": 16,
+    "RemoteOutput.lines": 1024,
+}
 _SENTENCES: Final[Mapping[str, str]] = {
     "async def reconcile(ctx: masthead.aio.Context[Website]": "def reconcile(ctx: masthead.Context[Website]",
     "an async iterator, to be used in ``async with``": "an iterator, to be used in ``with``",

@@ -33,6 +33,8 @@ _PARTS: Final[Mapping[str, str]] = {
     "eviction": "EvictionVerbs",
     "finalize": "FinalizeVerbs",
     "log": "LogVerbs",
+    "exec": "ExecVerbs",
+    "attach": "AttachVerbs",
     "resize": "ResizeVerbs",
     "token": "TokenVerbs",
 }

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.validation import validate as validate
     from masthead._client.watch_event import EventType as EventType
     from masthead._client.watch_event import WatchEvent as WatchEvent
@@ -113,6 +114,9 @@ if TYPE_CHECKING:
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.metadata import MetadataResource as MetadataResource
     from masthead._sync.registration import Registration as Registration
+    from masthead._sync.remote_process import RemoteProcess as RemoteProcess
+    from masthead._sync.remote_streams import RemoteInput as RemoteInput
+    from masthead._sync.remote_streams import RemoteOutput as RemoteOutput
     from masthead._sync.resource import ResourceClient as ResourceClient
     from masthead._sync.rest import RestClient as RestClient
     from masthead._sync.rest_mapper import RestMapper as RestMapper
@@ -257,6 +261,10 @@ _HOMES = {
     "LeaderElector": "masthead._sync.leader_election",
     "Leadership": "masthead._sync.leader_election",
     "LogStream": "masthead._sync.logs",
+    "RemoteInput": "masthead._sync.remote_streams",
+    "RemoteOutput": "masthead._sync.remote_streams",
+    "RemoteProcess": "masthead._sync.remote_process",
+    "ExecResult": "masthead._client.remotecommand.results",
     "RestMapper": "masthead._sync.rest_mapper",
     "MetadataResource": "masthead._sync.metadata",
     "Registration": "masthead._sync.registration",

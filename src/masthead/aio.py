@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.logs import LogStream as LogStream
     from masthead._client.metadata import MetadataResource as MetadataResource
+    from masthead._client.remotecommand.process import RemoteProcess as RemoteProcess
+    from masthead._client.remotecommand.results import ExecResult as ExecResult
+    from masthead._client.remotecommand.streams import RemoteInput as RemoteInput
+    from masthead._client.remotecommand.streams import RemoteOutput as RemoteOutput
     from masthead._client.resource import ResourceClient as ResourceClient
     from masthead._client.reviews import Reviews as Reviews
     from masthead._client.scales import Scales as Scales
@@ -166,6 +170,10 @@ _HOMES = {
     "LeaderElector": "masthead._leaderelection.elector",
     "Leadership": "masthead._leaderelection.leadership",
     "LogStream": "masthead._client.logs",
+    "RemoteInput": "masthead._client.remotecommand.streams",
+    "RemoteOutput": "masthead._client.remotecommand.streams",
+    "RemoteProcess": "masthead._client.remotecommand.process",
+    "ExecResult": "masthead._client.remotecommand.results",
     "MetadataResource": "masthead._client.metadata",
     "ResourceClient": "masthead._client.resource",
     "Reviews": "masthead._client.reviews",

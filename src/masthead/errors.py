@@ -20,6 +20,7 @@
      │   ├─ ConnectError             ... the connection failed
      │   │   └─ CertificateError     ... TLS verification failed
      │   ├─ DeadlineError            ... not in time (also a TimeoutError)
+     │   │   └─ ExecTimeoutError     ... a command in a container goes on for too long
      │   ├─ ProtocolError            ... truncated, or not HTTP
      │   └─ ResponseTooLargeError    ... larger than max_response_bytes
      ├─ ClosedError                  the client, informer or stream is closed
@@ -30,6 +31,7 @@
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
+     ├─ ExecError                    a command in a container failed
      ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
@@ -112,6 +114,7 @@ from masthead._errors.status import (
     error_from_status,
     status_error_class,
 )
+from masthead._errors.streams import ExecError, ExecTimeoutError
 from masthead._module import set_module as _set_module
 
 __all__ = [
@@ -130,6 +133,8 @@ __all__ = [
     "CustomResourceError",
     "DeadlineError",
     "DecodeError",
+    "ExecError",
+    "ExecTimeoutError",
     "ExpiredError",
     "FieldManagerConflict",
     "ForbiddenError",

@@ -8,6 +8,7 @@ from masthead._client.base import name_of
 from masthead._client.options import read_query
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
+from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 
@@ -21,7 +22,12 @@ __all__ = ["DynamicResource"]
 
 
 @set_module("masthead.aio")
-class DynamicResource(ResourceClient[Unstructured], RestartVerbs[Unstructured]):
+class DynamicResource(
+    ResourceClient[Unstructured],
+    RestartVerbs[Unstructured],
+    ExecVerbs[Unstructured],
+    AttachVerbs[Unstructured],
+):
     """The objects of a resource given by its name, as `Unstructured`.
 
     It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single

@@ -11,6 +11,7 @@ from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
+from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,12 @@ __all__ = ["DynamicResource"]
 
 
 @set_module("masthead")
-class DynamicResource(ResourceClient[Unstructured], RestartVerbs[Unstructured]):
+class DynamicResource(
+    ResourceClient[Unstructured],
+    RestartVerbs[Unstructured],
+    ExecVerbs[Unstructured],
+    AttachVerbs[Unstructured],
+):
     """The objects of a resource given by its name, as `Unstructured`.
 
     It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single

@@ -16,6 +16,7 @@ from masthead._client.actions import (
 from masthead._client.group import Group
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
+from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -62,6 +63,8 @@ class Pods(
     EphemeralContainerVerbs[T],
     EvictionVerbs[T],
     LogVerbs[T],
+    ExecVerbs[T],
+    AttachVerbs[T],
     ResizeVerbs[T],
     Generic[T],
 ):

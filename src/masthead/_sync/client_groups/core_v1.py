@@ -21,6 +21,7 @@ from masthead._sync.actions import (
 from masthead._sync.group import Group
 from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
+from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Pods(
     EphemeralContainerVerbs[T],
     EvictionVerbs[T],
     LogVerbs[T],
+    ExecVerbs[T],
+    AttachVerbs[T],
     ResizeVerbs[T],
     Generic[T],
 ):

@@ -1,0 +1,68 @@
+"""The result of a command, and the errors of commands that failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from masthead._errors.base import printable
+from masthead._module import set_module
+from masthead.errors import ExecError, ProtocolError
+
+if TYPE_CHECKING:
+    from masthead._sansio.remotecommand import ExitStatus
+
+__all__ = ["ExecResult", "not_run", "non_zero", "unknown_end"]
+
+_SHOWN: Final = 500
+"""How many characters of stderr a message repeats: the last ones, which mostly say why."""
+_NOT_FOUND: Final = ("executable file not found", "no such file or directory")
+
+
+@set_module("masthead")
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """What a command in a container printed, and how it ended.
+
+    Attributes:
+        exit_code: The exit code.
+        stdout: What it printed to stdout; with a TTY, all that it printed.
+        stderr: What it printed to stderr.
+    """
+
+    exit_code: int
+    stdout: bytes = field(default=b"", repr=False)
+    stderr: bytes = field(default=b"", repr=False)
+
+    @property
+    def text(self) -> str:
+        """Stdout as text; bytes that are not UTF-8 are replaced."""
+        return self.stdout.decode("utf-8", "replace")
+
+
+def non_zero(about: str, result: ExecResult) -> ExecError:
+    """The error for a command that failed."""
+    printed = printable(result.stderr.decode("utf-8", "replace").strip())
+    said = f": {'...' if len(printed) > _SHOWN else ''}{printed[-_SHOWN:]}" if printed else ""
+    return ExecError(
+        f"{about}: the command ended with exit code {result.exit_code}{said}",
+        exit_code=result.exit_code,
+        stdout=result.stdout,
+        stderr=result.stderr,
+    )
+
+
+def not_run(about: str, status: ExitStatus) -> ExecError:
+    """The error for a command that the container runtime could not run, or whose end it does not know."""
+    problem = printable(status.message) or status.reason
+    is_missing = any(each in problem for each in _NOT_FOUND)
+    advice = "; check that the image has that command" if is_missing else "; see the events of the pod"
+    return ExecError(f"{about}: the command could not be run: {problem}{advice}", reason=status.reason)
+
+
+def unknown_end(about: str, why: str) -> ProtocolError:
+    """The error for a connection that ended before the command did."""
+    return ProtocolError(
+        f"{about}: {why}, before the command had ended; it may still be running in the container, or the container has "
+        "ended"
+    )

@@ -1,0 +1,298 @@
+"""The verbs that run commands in containers: exec and attach."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+import msgspec
+
+from masthead._client.remotecommand.concurrency import run_all
+from masthead._client.remotecommand.containers import asks_for_container, container_named, default_container
+from masthead._client.remotecommand.interactive import converse
+from masthead._client.remotecommand.process import RemoteProcess
+from masthead._client.remotecommand.results import ExecResult, non_zero
+from masthead._client.remotecommand.terminal import Terminal
+from masthead._client.subresources import SubresourceBase
+from masthead._meta.object import Object
+from masthead._sansio.remotecommand import PROTOCOLS
+from masthead.errors import (
+    BadRequestError,
+    DeadlineError,
+    ExecTimeoutError,
+    InvalidValueError,
+    ResponseTooLargeError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._client.options import Query
+    from masthead._client.remotecommand.stdin import InputSource
+    from masthead._client.remotecommand.streams import RemoteOutput
+    from masthead._transport.websocket import WebSocket
+
+__all__ = ["AttachVerbs", "ExecVerbs", "RemoteCommandBase"]
+
+MAX_OUTPUT: Final = 2**26
+"""How many bytes of stdout, and of stderr, `ExecVerbs.exec` collects by default."""
+
+T = TypeVar("T", bound=Object)
+
+
+class RemoteCommandBase(SubresourceBase[T], Generic[T]):
+    """Starts processes in containers."""
+
+    def _process(self, subresource: str, name: str, query: Query, *, timeout: float | None) -> RemoteProcess:
+        async def connect() -> WebSocket:
+            return await self._connect(subresource, name, query, timeout)
+
+        where = f"{self._namespace}/{name}" if self._namespace else name
+        return RemoteProcess(connect, f"{subresource} pods {where}")
+
+    async def _connect(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
+        """Open the WebSocket; if the server asks which container is meant, decide it as kubectl does."""
+        try:
+            return await self._upgrade(subresource, name, query, timeout)
+        except BadRequestError as error:
+            if not asks_for_container(error):
+                raise
+            asked = error
+        container = default_container(await self._pod(name, timeout))
+        if not container:
+            raise asked
+        return await self._upgrade(subresource, name, [*query, ("container", container)], timeout)
+
+    async def _upgrade(self, subresource: str, name: str, query: Query, timeout: float | None) -> WebSocket:
+        call = await self._build_call("get", name=name, subresource=subresource, query=query, timeout=timeout)
+        target = await self._target()
+        subject = msgspec.structs.replace(call.subject, verb=subresource, resource=target.name)
+        return await self._context.rest.connect(msgspec.structs.replace(call, subject=subject), PROTOCOLS)
+
+    async def _pod(self, name: str, timeout: float | None = None) -> dict[str, Any]:
+        call = await self._build_call("get", name=name, timeout=timeout)
+        return (await self._get_object(call)).to_dict()
+
+
+class ExecVerbs(RemoteCommandBase[T], Generic[T]):
+    """For resources with an exec subresource: pods."""
+
+    async def exec(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        container: str | None = None,
+        stdin: InputSource | None = None,
+        tty: bool = False,
+        check: bool = True,
+        max_output: int = MAX_OUTPUT,
+        timeout: float | None = None,
+    ) -> ExecResult:
+        """Run a command in a container, and return what it printed and its exit code.
+
+        ::
+
+            result = await pods.exec("web", ["sh", "-c", "cat /etc/os-release"])
+            print(result.text)
+
+        Args:
+            name: The pod's name.
+            command: The command and its arguments. There is no shell unless it is one.
+            container: The container; by default the one that the pod's annotation
+                ``kubectl.kubernetes.io/default-container`` names, else its first.
+            stdin: Bytes, text, a file or an iterable of bytes to send to stdin.
+            tty: Whether the command gets a TTY; all that it prints is then stdout.
+            check: Whether an exit code other than 0 is an error.
+            max_output: The maximum number of bytes of stdout, and of stderr.
+            timeout: Timeout of the whole, in seconds; None for no limit. The command may go on in the container.
+
+        Raises:
+            ExecError: If the command could not be run, or `check` and its exit code is not 0. It has what was printed.
+            ExecTimeoutError: If it does not end in time. It has what was printed until then.
+            ResponseTooLargeError: If it prints more than `max_output`.
+            NotFoundError: If there is no such pod.
+            BadRequestError: If the container is not one of the pod's, or the pod does not run.
+            TransportError: If the connection fails or is lost.
+            InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
+        """
+        process = self.open_exec(
+            name, command, container=container, stdin=stdin is not None, stderr=not tty, tty=tty
+        )
+        stdout, stderr = bytearray(), bytearray()
+        try:
+            async with asyncio.timeout(timeout), process:
+                await run_all(
+                    process.wait(),
+                    _collect(process.stdout, stdout, max_output),
+                    _collect(process.stderr, stderr, max_output),
+                    *([] if stdin is None else [process.send_input(stdin)]),
+                )
+        except DeadlineError:
+            raise
+        except TimeoutError:
+            raise ExecTimeoutError(
+                f"{process.about}: the command did not end within {timeout or 0:g} s, and may still be running in the "
+                "container; raise the timeout, or let the command limit itself",
+                stdout=bytes(stdout),
+                stderr=bytes(stderr),
+            ) from None
+        result = ExecResult(await process.wait(), bytes(stdout), bytes(stderr))
+        if check and result.exit_code:
+            raise non_zero(process.about, result)
+        return result
+
+    def open_exec(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        container: str | None = None,
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool = True,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> RemoteProcess:
+        """Run a command in a container with its streams, to be used in ``async with``.
+
+        Args:
+            name: The pod's name.
+            command: The command and its arguments. There is no shell unless it is one.
+            container: The container; by default as for `exec`.
+            stdin: Whether it gets a stdin; without one, it reads nothing.
+            stdout: Whether to receive what it prints to stdout.
+            stderr: Whether to receive what it prints to stderr; not with a TTY, where all is stdout.
+            tty: Whether it gets a TTY.
+            timeout: Timeout of starting it, in seconds; None for the client's default.
+
+        Raises:
+            InvalidValueError: If the command is empty or a plain string, or no stream is asked for.
+        """
+        query = [
+            *(("command", each) for each in _checked(command)),
+            *_stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr and not tty, tty=tty),
+        ]
+        return self._process("exec", name, query, timeout=timeout)
+
+    async def exec_interactive(
+        self, name: str, command: Sequence[str] = ("sh",), *, container: str | None = None
+    ) -> int:
+        """Run a command at the local terminal until it ends, such as a shell, and return its exit code.
+
+        The terminal is in raw mode meanwhile, so that Ctrl-C reaches the command; changes of its size are passed on. It is
+        restored afterwards, whatever happens.
+
+        Args:
+            name: The pod's name.
+            command: The command and its arguments.
+            container: The container; by default as for `exec`.
+
+        Raises:
+            InvalidValueError: If stdin is not a terminal.
+            ExecError: If the command could not be run.
+            StatusError: If the server refuses.
+            TransportError: If the connection fails or is lost.
+        """
+        with Terminal() as terminal:
+            return await exec_at(self, terminal, name, command, container)
+
+
+class AttachVerbs(RemoteCommandBase[T], Generic[T]):
+    """For resources with an attach subresource: pods."""
+
+    def attach(
+        self,
+        name: str,
+        *,
+        container: str | None = None,
+        stdin: bool = False,
+        stdout: bool = True,
+        stderr: bool = True,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> RemoteProcess:
+        """Attach to the main process of a container, to be used in ``async with``.
+
+        What it printed before is not repeated; see `logs`. Detaching does not end it.
+
+        Args:
+            name: The pod's name.
+            container: The container; by default as for `exec`.
+            stdin: Whether to send to its stdin, which it must have been given.
+            stdout: Whether to receive what it prints to stdout.
+            stderr: Whether to receive what it prints to stderr; not with a TTY, where all is stdout.
+            tty: Whether it has a TTY, as its container says.
+            timeout: Timeout of attaching, in seconds; None for the client's default.
+
+        Raises:
+            InvalidValueError: If no stream is asked for.
+        """
+        query = _stream_query(container, stdin=stdin, stdout=stdout, stderr=stderr and not tty, tty=tty)
+        return self._process("attach", name, query, timeout=timeout)
+
+    async def attach_interactive(self, name: str, *, container: str | None = None) -> int:
+        """Attach the local terminal to the main process of a container until it ends, and return its exit code.
+
+        Args:
+            name: The pod's name.
+            container: The container; by default as for `exec`.
+
+        Raises:
+            InvalidValueError: If stdin is not a terminal, or the container has no TTY.
+            StatusError: If the server refuses.
+            TransportError: If the connection fails or is lost.
+        """
+        with Terminal() as terminal:
+            return await attach_at(self, terminal, name, container)
+
+
+async def exec_at(
+    pods: ExecVerbs[T], terminal: Terminal, name: str, command: Sequence[str], container: str | None
+) -> int:
+    """Run a command at a terminal that is in raw mode."""
+    process = pods.open_exec(name, command, container=container, stdin=True, tty=True)
+    return await converse(process, terminal)
+
+
+async def attach_at(pods: AttachVerbs[T], terminal: Terminal, name: str, container: str | None) -> int:
+    """Attach a terminal that is in raw mode."""
+    pod = await pods._pod(name)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    chosen = container or default_container(pod)
+    described = container_named(pod, chosen) or {}
+    if not described.get("tty"):
+        raise InvalidValueError(
+            f"attach pods {name}: the container {chosen} has no TTY (tty: true in the pod's spec); use attach without one",
+            value=chosen,
+        )
+    process = pods.attach(name, container=chosen, stdin=bool(described.get("stdin")), tty=True)
+    return await converse(process, terminal, redraw=True)
+
+
+def _stream_query(container: str | None, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> Query:
+    wanted = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
+    if not (stdin or stdout or stderr):
+        raise InvalidValueError("ask for at least one of stdin, stdout and stderr")
+    named = [] if container is None else [("container", container)]
+    return [*named, *((name, "true") for name, is_wanted in wanted.items() if is_wanted)]
+
+
+def _checked(command: Sequence[str]) -> Sequence[str]:
+    if isinstance(command, str):
+        raise InvalidValueError(
+            f'a command is a list of strings: ["sh", "-c", {command!r}] for a shell to read it', value=command
+        )
+    if not command or not all(isinstance(cast("object", each), str) for each in command):
+        raise InvalidValueError(
+            f"a command is a list of strings, and not empty: not {command!r}", value=command
+        )
+    return command
+
+
+async def _collect(output: RemoteOutput, collected: bytearray, limit: int) -> None:
+    async for chunk in output:
+        collected += chunk
+        if len(collected) > limit:
+            raise ResponseTooLargeError(
+                f"{output.about} has more than {limit:,} bytes; use open_exec to read it as a stream, or raise max_output"
+            )
