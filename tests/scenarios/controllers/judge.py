@@ -73,6 +73,10 @@ class Judge:
         place = id(ctx.client.rest), controller, ctx.request.key
         self._deleted.setdefault(place, set()).add((resource, obj.key, obj.metadata.uid))
 
+    def was_deleted(self, uid: str) -> bool:
+        """Whether a reconcile has deleted an object: a list after that does not show what others wrote to it before."""
+        return any(each == uid for places in self._deleted.values() for _, _, each in places)
+
     def _check_own_writes(self, process: int, controller: str, ctx: Context[Any]) -> None:
         written = self._written.get((process, controller, ctx.request.key), {})
         for (resource, key, uid), version in written.items():

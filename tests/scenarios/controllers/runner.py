@@ -279,11 +279,11 @@ class ControllerScenarioRunner:
         await self._check_quiet("after one change, nothing happens")
 
     def _check_foreign_changes_seen(self) -> None:
-        """For each change of others, there was a reconcile that saw it."""
-        seen = self.operator.judge.seen
-        for resource, key, version in self.users.writes:
-            found = seen.get(("plots", key), {}).get(resource, 0)
-            if found < version and key in self._living():
+        """For each change of others, there was a reconcile that saw it, unless one has deleted the object unseen."""
+        judge = self.operator.judge
+        for resource, key, uid, version in self.users.writes:
+            found = judge.seen.get(("plots", key), {}).get(resource, 0)
+            if found < version and key in self._living() and not judge.was_deleted(uid):
                 self.problems.append(
                     f"no reconcile of {key} has seen version {version} of {resource}, only {found}"
                 )

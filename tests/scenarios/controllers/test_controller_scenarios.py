@@ -67,3 +67,8 @@ def test_a_failing_scenario_is_minimised() -> None:
 def test_a_scenario_without_faults_passes(style: str) -> None:
     steps = (PutPlot("default", "a", "red", 3), PutPlot("default", "a", "blue", 1))
     assert run_scenario(ControllerScenario(1, Operator(style=style), steps=steps)) == []  # type: ignore[arg-type]
+
+
+def test_a_change_of_a_copy_that_a_reconcile_has_deleted_meanwhile_needs_no_reconcile() -> None:
+    """The watch breaks, and the list after it shows neither the change nor the copy."""
+    assert describe_failure(scenario_of(500818)) == ""

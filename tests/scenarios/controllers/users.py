@@ -34,12 +34,12 @@ class Users:
     """Writes as users do: they try again if the server fails, but not for ever.
 
     Attributes:
-        writes: What the operator must look at: the resource, the key of the plot, and the version of each write.
+        writes: What the operator must look at: the resource, the key of the plot, and uid and version of what was written.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.writes: list[tuple[str, str, int]] = []
+        self.writes: list[tuple[str, str, str, int]] = []
         self._numbers = itertools.count()
 
     async def do(self, step: UserStep) -> None:
@@ -129,13 +129,13 @@ class Users:
 
     def _note(self, resource: str, made: Object, before: Object | None = None) -> None:
         """Note a change that the operator must look at."""
-        version = int(made.metadata.resource_version)
+        uid, version = made.metadata.uid, int(made.metadata.resource_version)
         if before is None:
-            self.writes.append((resource, made.key, version))
+            self.writes.append((resource, made.key, uid, version))
             return
         for owner in before.metadata.owner_references:
             if owner.kind == "Plot":
-                self.writes.append((resource, f"{made.metadata.namespace}/{owner.name}", version))
+                self.writes.append((resource, f"{made.metadata.namespace}/{owner.name}", uid, version))
 
 
 def _condition(number: int) -> dict[str, str]:
