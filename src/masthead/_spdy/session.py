@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -96,7 +97,8 @@ class SpdySession:
         )
         self._compressor = HeaderCompressor()
         self._streams: dict[int, _Stream] = {}
-        self._output: list[bytes | memoryview] = []
+        self._output: deque[bytes | memoryview] = deque()
+        self._unsent = 0
         self._parity = 1 if is_client else 0
         self._next_stream = 1 if is_client else 2
         self._next_ping = 1 if is_client else 2
@@ -120,10 +122,24 @@ class SpdySession:
         stream = self._streams.get(stream_id)
         return stream is not None and stream.is_writable
 
-    def data_to_send(self) -> bytes:
-        """Take the bytes that are to be sent, in the order of the calls; empty if there are none."""
-        output, self._output = self._output, []
-        return b"".join(output)
+    @property
+    def unsent(self) -> int:
+        """How many bytes are to be sent."""
+        return self._unsent
+
+    def data_to_send(self, limit: int | None = None) -> bytes:
+        """Take bytes that are to be sent, in the order of the calls; empty if there are none.
+
+        Args:
+            limit: How many are enough: whole pieces are taken until there are so many; None for all.
+        """
+        taken: list[bytes | memoryview] = []
+        size = 0
+        while self._output and (limit is None or size < limit):
+            taken.append(piece := self._output.popleft())
+            size += len(piece)
+        self._unsent -= size
+        return b"".join(taken)
 
     def open_stream(self, headers: Mapping[str, str], *, fin: bool = False) -> int:
         """Open a stream.
@@ -145,7 +161,7 @@ class SpdySession:
         self._streams[stream_id] = _Stream(is_readable=True, is_writable=not fin)
         # No associated stream, the highest priority, no slot.
         payload = TWO_WORDS.pack(stream_id, 0) + b"\0\0" + self._compressor.compress(headers)
-        self._output.append(encode_control(FrameType.SYN_STREAM, payload, FLAG_FIN if fin else 0))
+        self._queue(encode_control(FrameType.SYN_STREAM, payload, FLAG_FIN if fin else 0))
         return stream_id
 
     def reply(self, stream_id: int, headers: Mapping[str, str] = _NO_HEADERS) -> None:
@@ -161,7 +177,7 @@ class SpdySession:
             return
         stream.is_replied = True
         payload = stream_id.to_bytes(4) + self._compressor.compress(headers)
-        self._output.append(encode_control(FrameType.SYN_REPLY, payload))
+        self._queue(encode_control(FrameType.SYN_REPLY, payload))
 
     def send_data(self, stream_id: int, data: bytes | memoryview, *, fin: bool = False) -> None:
         """Send bytes, and perhaps the end of the stream in this direction.
@@ -178,10 +194,10 @@ class SpdySession:
         if stream is None or not stream.is_writable:
             raise ClosedError(f"SPDY stream {stream_id} is closed")
         while len(data) > MAX_DATA_LENGTH:
-            self._output += (encode_data_head(stream_id, MAX_DATA_LENGTH), data[:MAX_DATA_LENGTH])
+            self._queue(encode_data_head(stream_id, MAX_DATA_LENGTH), data[:MAX_DATA_LENGTH])
             data = data[MAX_DATA_LENGTH:]
         if data or fin:
-            self._output += (encode_data_head(stream_id, len(data), fin=fin), data)
+            self._queue(encode_data_head(stream_id, len(data), fin=fin), data)
         if fin:
             stream.is_writable = False
             self._forget_closed(stream_id, stream)
@@ -196,14 +212,14 @@ class SpdySession:
         """Send a ping, and return its number."""
         ping_id = self._next_ping
         self._next_ping = ping_id + 2 if ping_id + 2 <= MAX_STREAM_ID else 2 - self._parity
-        self._output.append(encode_control(FrameType.PING, ping_id.to_bytes(4)))
+        self._queue(encode_control(FrameType.PING, ping_id.to_bytes(4)))
         return ping_id
 
     def go_away(self, status: int = 0) -> None:
         """Say that no more streams are accepted. Saying it twice does nothing."""
         if not self._has_gone_away:
             self._has_gone_away = True
-            self._output.append(encode_control(FrameType.GOAWAY, TWO_WORDS.pack(self._last_received, status)))
+            self._queue(encode_control(FrameType.GOAWAY, TWO_WORDS.pack(self._last_received, status)))
 
     def receive(self, data: bytes | memoryview) -> list[SpdyEvent]:
         """Take received bytes, and return what they mean.
@@ -240,7 +256,7 @@ class SpdySession:
                 if ping_id & 1 == self._parity:
                     events.append(PingAcknowledged(ping_id))
                 else:
-                    self._output.append(encode_control(FrameType.PING, ping_id.to_bytes(4)))
+                    self._queue(encode_control(FrameType.PING, ping_id.to_bytes(4)))
             case GoAwayFrame(last_stream_id=last_stream_id, status=status):
                 self._has_gone_away = True
                 events.append(GoneAway(last_stream_id, status))
@@ -299,5 +315,9 @@ class SpdySession:
         if stream_id & 1 != self._parity:
             self._peer_streams -= 1
 
+    def _queue(self, *pieces: bytes | memoryview) -> None:
+        self._output.extend(pieces)
+        self._unsent += sum(map(len, pieces))
+
     def _send_reset(self, stream_id: int, status: int) -> None:
-        self._output.append(encode_control(FrameType.RST_STREAM, TWO_WORDS.pack(stream_id, status)))
+        self._queue(encode_control(FrameType.RST_STREAM, TWO_WORDS.pack(stream_id, status)))
