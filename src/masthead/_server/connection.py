@@ -131,6 +131,10 @@ class ClientConnection(RequestHandler):
         """Count what arrives, and let aiohttp parse it."""
         if self.is_refused:
             return
+        if self._payload_parser is not None:
+            # The connection was upgraded: a WebSocket has limits, and back-pressure, of its own.
+            super().data_received(data)
+            return
         if self._waiting and not self._messages:
             self._hold(self._incomplete, 0)
         if self._body is None and self._has_too_many_lines(data):

@@ -34,13 +34,14 @@ from masthead._server.wire.request_info import RequestInfo
 from masthead._server.wire.user_info import impersonated_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from aiohttp.web_request import BaseRequest
 
     from masthead._server.access import AccessControl
     from masthead._server.clock import Clock
     from masthead._server.faults import Faults
+    from masthead._server.kubelet.connect import Connecter, ConnectHandler
     from masthead._server.request_metrics import RequestMetrics
     from masthead._server.verbs.rest import Rest
 
@@ -62,6 +63,7 @@ class HttpHandler:
         revision: Returns the newest revision.
         on_idle: Called when a request has been handled.
         metrics: Counts requests.
+        connecters: What serves subresources that connect a client to a pod, by resource and subresource.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class HttpHandler:
         revision: Callable[[], int],
         on_idle: Callable[[], object],
         metrics: RequestMetrics,
+        connecters: Mapping[tuple[str, str], Connecter],
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
@@ -81,6 +84,9 @@ class HttpHandler:
         begins."""
         self.watchers: dict[Watcher, RequestInfo] = {}
         """The open watches, and what they are about."""
+        self.connections: set[asyncio.Task[object]] = set()
+        """The requests that connect a client to a pod, such as an exec."""
+        self._connecters = connecters
         self._rest = rest
         self._faults = faults
         self._access = access
@@ -150,7 +156,7 @@ class HttpHandler:
         await self._delay(info, request.body)
         lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
         try:
-            outcome: ApiResponse | Watcher
+            outcome: ApiResponse | Watcher | ConnectHandler
             fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
             if fault is None or fault.respond is None:
                 outcome = await self._dispatch(request, info)
@@ -173,6 +179,8 @@ class HttpHandler:
             return StreamResponse()
         if isinstance(outcome, Watcher):
             return await self._stream(incoming, outcome, recorded, line)
+        if not isinstance(outcome, ApiResponse):
+            return await self._connect(incoming, outcome, recorded, line)
         self._begin_response(recorded, line, outcome.code)
         if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
             large = _with_headers(StreamResponse(status=outcome.code), outcome)
@@ -191,9 +199,14 @@ class HttpHandler:
             self._clock.call_later(fault.seconds, over.set)
             await over.wait()
 
-    async def _dispatch(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | Watcher:
+    async def _dispatch(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | Watcher | ConnectHandler:
         if request.path == "/metrics":
             return self._show_metrics()
+        connecter = self._connecters.get((info.resource, info.subresource)) if not info.group else None
+        if connecter is not None and self._rest.is_served(info):
+            return connecter.connect(request, info)
         outcome = await self._rest.respond(request, info)
         return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
 
@@ -227,6 +240,25 @@ class HttpHandler:
         finally:
             del self.watchers[watch]
         return response
+
+    async def _connect(
+        self, incoming: BaseRequest, handler: ConnectHandler, recorded: RecordedRequest, line: LogLine
+    ) -> StreamResponse:
+        def begin(code: int) -> None:
+            self._begin_response(recorded, line, code)
+            # From here on it is a stream, and quiescence does not wait for its end.
+            self.in_flight.discard(recorded)
+            self._on_idle()
+
+        task = asyncio.current_task()
+        assert task is not None
+        self.connections.add(task)
+        try:
+            return await handler.serve(incoming, begin)
+        except ConnectionError:  # the client went away
+            return StreamResponse()
+        finally:
+            self.connections.discard(task)
 
     def _count_bookmarks(self, info: RequestInfo) -> int:
         if self._faults.trigger(info, Effect.HOLD_BOOKMARKS):

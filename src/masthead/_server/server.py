@@ -29,6 +29,9 @@ from masthead._server.controllers.manager import (
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
+from masthead._server.kubelet.kubelet import Kubelet, connecters
+from masthead._server.kubelet.lifecycle import PodLifecycle
+from masthead._server.kubelet.runtime import PodRuntime
 from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.custom.installer import DefinitionInstaller
@@ -109,6 +112,7 @@ class Server:
         url: Its base URL.
         token: The bearer token of clients; None if no authentication is needed.
         faults: The faults to inject.
+        kubelet: What runs in pods: their logs, their commands and their phases.
     """
 
     def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
@@ -134,6 +138,9 @@ class Server:
         )
         self._definitions = DefinitionInstaller(self._cluster)
         self._cluster.on_write.append(UnenforcedKinds().observe)
+        self._runtime = PodRuntime(self._cluster)
+        self._cluster.on_write.append(self._runtime.observe)
+        self.kubelet: Kubelet = Kubelet(self._runtime, PodLifecycle(self._runtime), self._call)
         self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
@@ -151,6 +158,7 @@ class Server:
             revision=lambda: self._storage.revision,
             on_idle=self._progress.set,
             metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
+            connecters=connecters(self._runtime),
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []
@@ -212,6 +220,9 @@ class Server:
         self._controllers.stop()
         for watch in tuple(self._handler.watchers):
             watch.end()
+        for connection in tuple(self._handler.connections):
+            connection.cancel()
+        self._runtime.close()
         transports = [each.transport for each in self._http.connections]
         self._http.pre_shutdown()  # or the shutdown would wait for idle connections
         await self._http.shutdown(_STOP_WITHIN)

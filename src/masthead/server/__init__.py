@@ -10,7 +10,8 @@
 
 `run` starts a server, in a thread of its own or in the running event loop. `Server` has its address and
 controls: `Server.faults` injects faults, `Server.history` and `Server.requests` record writes and requests,
-`Server.quiesce` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time.
+`Server.quiesce` waits until the server is idle, and with a `VirtualClock`, `Server.advance` moves time. `Server.kubelet`
+has what runs in pods: their logs, commands and phases.
 ``python -m masthead.server`` runs one from the command line.
 """
 
@@ -23,6 +24,15 @@ from masthead._lazy import exports
 if TYPE_CHECKING:
     from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
     from masthead._server.faults import Effect, Fault, Faults, RequestFilter
+    from masthead._server.kubelet.container_log import ContainerLog
+    from masthead._server.kubelet.kubelet import Kubelet
+    from masthead._server.kubelet.process import (
+        BlockingExecProcess,
+        BlockingOutput,
+        BlockingStdin,
+        ExecProcess,
+    )
+    from masthead._server.kubelet.stdio import OutputStream, TerminalSize
     from masthead._server.request_recorder import RecordedRequest
     from masthead._server.runner import ServerRunner, run
     from masthead._server.server import Change, Server
@@ -30,16 +40,24 @@ if TYPE_CHECKING:
     from masthead._server.wire.request_info import RequestInfo
 
 __all__ = [
+    "BlockingExecProcess",
+    "BlockingOutput",
+    "BlockingStdin",
     "Change",
     "Clock",
+    "ContainerLog",
     "Effect",
+    "ExecProcess",
     "Fault",
     "Faults",
+    "Kubelet",
+    "OutputStream",
     "ServerRunner",
     "RecordedRequest",
     "RequestInfo",
     "Server",
     "SystemClock",
+    "TerminalSize",
     "Timer",
     "Token",
     "VirtualClock",
@@ -56,6 +74,14 @@ _HOMES = {
     "Fault": "masthead._server.faults",
     "Faults": "masthead._server.faults",
     "RequestFilter": "masthead._server.faults",
+    "ContainerLog": "masthead._server.kubelet.container_log",
+    "Kubelet": "masthead._server.kubelet.kubelet",
+    "BlockingExecProcess": "masthead._server.kubelet.process",
+    "BlockingOutput": "masthead._server.kubelet.process",
+    "BlockingStdin": "masthead._server.kubelet.process",
+    "ExecProcess": "masthead._server.kubelet.process",
+    "OutputStream": "masthead._server.kubelet.stdio",
+    "TerminalSize": "masthead._server.kubelet.stdio",
     "ServerRunner": "masthead._server.runner",
     "run": "masthead._server.runner",
     "RecordedRequest": "masthead._server.request_recorder",

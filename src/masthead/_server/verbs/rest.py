@@ -148,6 +148,14 @@ class Rest:
             else self.handle(request, info)
         )
 
+    def is_served(self, info: RequestInfo) -> bool:
+        """Tell whether the path of a request leads to a resource or subresource.
+
+        Raises:
+            StatusFailure: If it does not allow the method, or is none that a built-in resource has.
+        """
+        return find_resource(self._catalog, info) is not None
+
     async def _respond_when_ready(
         self, request: ApiRequest, info: RequestInfo
     ) -> ApiResponse | DeferredResponse | Watcher:

@@ -32,6 +32,8 @@ __all__ = [
     "WriteOptions",
     "manager_errors",
     "manager_of_user_agent",
+    "read_flag",
+    "read_integer",
     "read_version",
 ]
 
@@ -85,14 +87,14 @@ class CollectionOptions:
             label_selector=request.first("labelSelector"),
             field_selector=request.first("fieldSelector"),
             shard_selector=request.first("shardSelector") if gates.sharded_list_and_watch else "",
-            is_watch=is_watch or _flag(request, "watch") is True,
-            wants_bookmarks=_flag(request, "allowWatchBookmarks") is True,
+            is_watch=is_watch or read_flag(request, "watch") is True,
+            wants_bookmarks=read_flag(request, "allowWatchBookmarks") is True,
             version=request.first("resourceVersion"),
             version_match=request.first("resourceVersionMatch"),
-            timeout=_integer(request, "timeoutSeconds"),
-            limit=_integer(request, "limit") or 0,
+            timeout=read_integer(request, "timeoutSeconds"),
+            limit=read_integer(request, "limit") or 0,
             token=request.first("continue"),
-            initial_events=_flag(request, "sendInitialEvents"),
+            initial_events=read_flag(request, "sendInitialEvents"),
         )
         errors = (
             options._watch_errors(has_watch_list=gates.watch_list)
@@ -183,7 +185,7 @@ class WriteOptions:
         return cls(
             is_dry_run=bool(dry_run),
             field_validation=validation or "Warn",
-            is_forced=is_apply and _flag(request, "force") is True,
+            is_forced=is_apply and read_flag(request, "force") is True,
             warnings=warnings,
         )
 
@@ -221,9 +223,9 @@ class DeletionOptions:
     def _of_query(cls, request: ApiRequest) -> DeletionOptions:
         return cls(
             is_dry_run="dryRun" in request.query,
-            grace=_integer(request, "gracePeriodSeconds"),
+            grace=read_integer(request, "gracePeriodSeconds"),
             policy=_text(request, "propagationPolicy"),
-            orphans=_flag(request, "orphanDependents"),
+            orphans=read_flag(request, "orphanDependents"),
             uid=_text(request, "uid"),
             version=_text(request, "resourceVersion"),
         )
@@ -315,7 +317,12 @@ def _dry_run_errors(values: tuple[str, ...]) -> list[FieldError]:
     return [not_supported("dryRun", list(values), ("All",))]
 
 
-def _integer(request: ApiRequest, name: str) -> int | None:
+def read_integer(request: ApiRequest, name: str) -> int | None:
+    """Read an integer of the query; None if it is missing.
+
+    Raises:
+        StatusFailure: If it is invalid.
+    """
     values = request.query.get(name)
     if not values:
         return None
@@ -330,6 +337,7 @@ def _text(request: ApiRequest, name: str) -> str | None:
     return values[0] if values else None
 
 
-def _flag(request: ApiRequest, name: str) -> bool | None:
+def read_flag(request: ApiRequest, name: str) -> bool | None:
+    """Read a bool of the query as Go converts it; None if it is missing."""
     values = request.query.get(name)
     return None if not values else values[0].lower() not in {"false", "0"}

@@ -1,0 +1,155 @@
+"""The life of pods: schedules, starts, restarts and ends them, and writes their status."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.controllers.objects import ObjectClient, ObjectRef
+from masthead._server.kubelet import phases
+from masthead._server.kubelet.nodes import NODE_NAME, register_node
+from masthead._server.kubelet.phases import Transition
+from masthead._server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._server.kubelet.containers import ContainerRef
+    from masthead._server.kubelet.runtime import PodRuntime
+    from masthead._server.wire.plain import Plain
+
+__all__ = ["KUBELET", "PodLifecycle"]
+
+KUBELET: Final = "kubelet"
+"""The field manager of what the kubelet writes."""
+_POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
+
+
+class PodLifecycle:
+    """Moves pods through their phases; through the verbs, so that watches see it.
+
+    Args:
+        runtime: The pods and their containers.
+    """
+
+    def __init__(self, runtime: PodRuntime) -> None:
+        self._runtime = runtime
+        self._client = ObjectClient(runtime.cluster, KUBELET)
+        self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
+
+    def start(self, ref: ContainerRef) -> None:
+        """Schedule a pod, if it has no node, and start all its containers.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        if not text(part(pod, "spec"), "nodeName"):
+            self._bind(ref)
+        change = self._transition()
+        self._update(ref, lambda pod: phases.start(pod, change))
+        for name in self._started(ref):
+            instance = self._runtime.container(pod, name)
+            if instance.ended.is_set():
+                instance.restart()
+
+    def start_ephemeral(self, ref: ContainerRef) -> None:
+        """Start the ephemeral containers that were added to a pod."""
+        change = self._transition()
+        self._update(ref, lambda pod: phases.start_ephemeral(pod, change))
+
+    def finish(self, ref: ContainerRef, code: int, *, reason: str = "", message: str = "") -> None:
+        """End all containers of a pod with an exit code.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        self._runtime.find(ref.namespace, ref.pod)
+        change = self._transition()
+        self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
+        self._end(ref)
+
+    def evict(self, ref: ContainerRef, message: str) -> None:
+        """Fail a pod because its node is short of resources.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        self._runtime.find(ref.namespace, ref.pod)
+        change = self._transition()
+        self._update(ref, lambda pod: phases.evict(pod, change, message))
+        self._end(ref)
+
+    def restart(self, ref: ContainerRef, code: int) -> None:
+        """Restart a container, or all.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        for name in self._chosen(pod, ref):
+            self._update(ref, partial(phases.restart_container, name=name, change=change, code=code))
+            self._runtime.container(pod, name).restart()
+
+    def crash_loop(self, ref: ContainerRef, code: int) -> None:
+        """End a container, or all, and have it wait for its restart.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        for name in self._chosen(pod, ref):
+            self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
+            self._runtime.container(pod, name).end()
+
+    def _chosen(self, pod: Plain, ref: ContainerRef) -> list[str]:
+        return (
+            [ref.container]
+            if ref.container
+            else [text(each, "name") for each in items(part(pod, "spec"), "containers")]
+        )
+
+    def _started(self, ref: ContainerRef) -> list[str]:
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        return [text(each, "name") for each in items(part(pod or {}, "spec"), "containers")]
+
+    def _end(self, ref: ContainerRef) -> None:
+        for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
+            container.end()
+
+    def _bind(self, ref: ContainerRef) -> None:
+        register_node(self._client)
+        now = self._runtime.cluster.now()
+
+        def bind(pod: Plain) -> None:
+            pod["spec"]["nodeName"] = NODE_NAME
+            scheduled = {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": now,
+            }
+            status = pod.setdefault("status", {})
+            others = [each for each in items(status, "conditions") if each.get("type") != "PodScheduled"]
+            status["conditions"] = [*others, scheduled]
+
+        self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False)
+
+    def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
+        self._client.update(self._ref(ref), change, subresource="status")
+
+    def _ref(self, ref: ContainerRef) -> ObjectRef:
+        served = self._runtime.served
+        return ObjectRef(served.table, served.key(ref.namespace, ref.pod))
+
+    def _transition(self) -> Transition:
+        cluster = self._runtime.cluster
+        return Transition(
+            now=cluster.now(),
+            pod_ip=str(_POD_NETWORK[next(self._addresses)]),
+            new_id=lambda: (
+                f"containerd://{cluster.new_uid().replace('-', '')}{cluster.new_uid().replace('-', '')}"
+            ),
+        )

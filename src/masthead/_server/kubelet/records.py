@@ -1,0 +1,126 @@
+"""Log records in the format of container runtimes (CRI), and how the log endpoint shows them.
+
+A record is a line: a timestamp of 30 characters, ``stdout`` or ``stderr``, the tag ``F``, or ``P`` where the rest of the
+line follows in another record, and the content. So its content begins at a fixed position.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+__all__ = [
+    "LONGEST_RECORD",
+    "STDERR",
+    "STDOUT",
+    "LogFormatter",
+    "count_lines",
+    "encode_records",
+    "log_stamp",
+    "skip_lines",
+]
+
+STDOUT: Final = "stdout"
+STDERR: Final = "stderr"
+_LONGEST_CONTENT: Final = 16 * 1024
+"""Bytes of a line that make one record; the rest goes to further ones."""
+_TAG: Final = len("2006-01-02T15:04:05.000000000Z stdout ")
+_CONTENT: Final = _TAG + 2
+_STAMP: Final = len("2006-01-02T15:04:05.000000000Z")
+LONGEST_RECORD: Final = _LONGEST_CONTENT + _CONTENT + 1
+"""Bytes of a record at most."""
+_FULL: Final = ord("F")
+
+
+def log_stamp(moment: datetime) -> str:
+    """Format a time as a log has it: with nanoseconds, in UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}000Z"
+
+
+def encode_records(data: bytes, stream: str, stamp: str) -> bytes:
+    """Return the records of what a container has printed at one time; the last line may be incomplete."""
+    *lines, rest = data.split(b"\n")
+    full, partial = (f"{stamp} {stream} {tag} ".encode() for tag in "FP")
+    if len(data) <= _LONGEST_CONTENT or all(len(each) <= _LONGEST_CONTENT for each in lines):
+        encoded = b"".join([b"%b%b\n" % (full, each) for each in lines])
+    else:
+        encoded = b"".join(_long_records(lines, full, partial))
+    for start in range(0, len(rest), _LONGEST_CONTENT):
+        encoded += b"%b%b\n" % (partial, rest[start : start + _LONGEST_CONTENT])
+    return encoded
+
+
+def _long_records(lines: list[bytes], full: bytes, partial: bytes) -> Iterator[bytes]:
+    for line in lines:
+        start = 0
+        while len(line) - start > _LONGEST_CONTENT:
+            yield b"%b%b\n" % (partial, line[start : start + _LONGEST_CONTENT])
+            start += _LONGEST_CONTENT
+        yield b"%b%b\n" % (full, line[start:])
+
+
+def count_lines(records: bytes) -> int:
+    """Count the complete lines of whole records."""
+    return sum(1 for each in records.split(b"\n") if each and each[_TAG] == _FULL)
+
+
+def skip_lines(records: bytes, count: int) -> tuple[int, int]:
+    """Skip complete lines of whole records; returns the position behind them, and how many are still to be skipped."""
+    position = 0
+    while count and position < len(records):
+        end = records.index(b"\n", position) + 1
+        count -= records[position + _TAG] == _FULL
+        position = end
+    return position, count
+
+
+class LogFormatter:
+    """Turns records into the response of the log endpoint.
+
+    Args:
+        timestamps: Whether each line begins with its time.
+        stream: The stream to show; empty for both.
+        since: The time before which records are left out, as `log_stamp` writes it; empty for none.
+        limit: How many bytes to return at most; None for all.
+    """
+
+    def __init__(
+        self, *, timestamps: bool = False, stream: str = "", since: str = "", limit: int | None = None
+    ) -> None:
+        self._timestamps = timestamps
+        self._stream = stream.encode()
+        self._since = since.encode()
+        self._left = limit
+        self._is_at_start = True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the limit is reached, so that nothing more is shown."""
+        return self._left is not None and self._left <= 0
+
+    def format(self, records: bytes) -> bytes:
+        """Return what is shown of whole records."""
+        shown = b"".join(self._contents(records.split(b"\n")))
+        if self._left is not None:
+            shown = shown[: max(0, self._left)]
+            self._left -= len(shown)
+        return shown
+
+    def _contents(self, records: list[bytes]) -> Iterator[bytes]:
+        for record in records:
+            # Times are compared as text, which is the same for this format, until one is late enough.
+            if not record or (self._since and record[:_STAMP] < self._since):
+                continue
+            self._since = b""
+            if self._stream and record[_STAMP + 1 : _TAG - 1] != self._stream:
+                continue
+            if self._timestamps and self._is_at_start:
+                yield record[: _STAMP + 1]
+            self._is_at_start = record[_TAG] == _FULL
+            yield record[_CONTENT:]
+            if self._is_at_start:
+                yield b"\n"
