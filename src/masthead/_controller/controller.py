@@ -140,6 +140,12 @@ class Controller(Generic[T]):
         self._workers = _whole_number("workers", workers)
         self._resync = _seconds("resync", resync)
         self._timeout = None if timeout is None else _seconds("timeout", timeout, positive=True)
+        if rate_limiter is not None and not callable(rate_limiter):
+            raise InvalidValueError(
+                "rate_limiter must be a function or a class that makes a rate limiter, and is of type "
+                f"{type(rate_limiter).__name__}",
+                value=rate_limiter,
+            )
         self._rate_limiter = rate_limiter
         self._field_manager = field_manager or self._name
         if finalizer:

@@ -177,6 +177,7 @@ class Watches(_Declared[T]):
         field_selector: FieldSelection | None = None,
     ) -> None:
         check_plain("a mapper", mapper)
+        _check_mapper(mapper)
         selection = _selection(label_selector, field_selector)
         super().__init__(
             WatchSpec(
@@ -265,6 +266,25 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
     return found
 
 
+def _check_mapper(mapper: Mapper) -> None:
+    """Check that a mapper can be called.
+
+    Raises:
+        InvalidValueError: If it takes neither an object, nor an object and the cache.
+    """
+    try:
+        signature = inspect.signature(mapper)
+    except ValueError:  # some functions written in C have none
+        return
+    try:
+        signature.bind(*range(max(1, min(2, positional_count(mapper)))))
+    except TypeError as error:
+        raise InvalidValueError(
+            f"the mapper {_title(mapper)} cannot be called as mapper(obj) or mapper(obj, cache): {error}",
+            value=mapper,
+        ) from None
+
+
 def _items(name: str, given: Iterable[Any]) -> list[Any]:
     if isinstance(given, str | bytes | type) or not isinstance(cast("object", given), Iterable):
         raise InvalidValueError(f"{name} must be a list, and is {given!r}", value=given)
@@ -300,9 +320,14 @@ class ReconcileFunction:
         """Look at a function, a class, or an object with a method ``reconcile``.
 
         Raises:
-            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``.
+            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields.
         """
         function = _function_of(given)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidValueError(
+                f"{_title(given)} is a generator function, whose body would not run: return instead of yield",
+                value=given,
+            )
         parameters = _parameters_of(function, is_method=isinstance(given, type))
         if len(parameters) not in {1, 2}:
             raise InvalidValueError(

@@ -16,6 +16,7 @@ from masthead._cache.options import InformerOptions
 from masthead._client.client import Client
 from masthead._controller.background import SourceSpec, TimerSpec
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
+from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
@@ -108,6 +109,11 @@ class Manager:
         if namespaces is not None:
             given = (namespaces,) if isinstance(namespaces, str) else tuple(namespaces)
             base = base.overridden(namespaces=given)
+        for argument, value in (("leader_election", leader_election), ("sharding", sharding)):
+            if value is not None and not isinstance(cast("object", value), str):
+                raise InvalidValueError(
+                    f"{argument} is {value!r}; it must be a name, such as 'my-operator', or None", value=value
+                )
         if leader_election is not None:
             base = base.overridden(leader_election=True, leader_election_id=leader_election)
         if sharding is not None:
@@ -215,6 +221,8 @@ class Manager:
             SelectorError: If a selector is invalid.
             UnknownKindError: If a class does not say where it is served.
         """
+        # At once: `@app.controller` without a kind would register nothing, and replace the function.
+        kind_of(kind)
 
         def register(function: F) -> F:
             self.add(

@@ -323,10 +323,11 @@ class ManagerRuntime:
         """Run a controller until cancelled. One that cannot be started does not keep others from running."""
         backoff = Backoff(first=1.0, cap=60.0)
         while True:
-            loop = ReconcileLoop(controller, services, self._unseen.pop(controller.name, ()))
-            self._loops[controller.name] = loop
+            loop: ReconcileLoop | None = None
             sources: list[asyncio.Task[None]] = []
             try:
+                loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
+                self._loops[controller.name] = loop
                 await loop.start()
                 sources = [
                     self._spawn(run_source(each, services, loop))
@@ -347,7 +348,8 @@ class ManagerRuntime:
                 for task in sources:
                     task.cancel()
                 await _ended(sources)
-                self._unseen[controller.name] = await loop.stop()
+                if loop is not None:
+                    self._unseen[controller.name] = await loop.stop()
 
     async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Wait until cancelled tasks have ended; not forever, if the process is to end.

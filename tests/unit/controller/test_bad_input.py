@@ -18,7 +18,7 @@ from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     Reconciler = Callable[[masthead.aio.Context[ConfigMap], ConfigMap | None], Awaitable[Any]]
 
@@ -214,6 +214,81 @@ def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixt
 
     assert runs.attempts("bad") == [0, 1, 2, 3]
     assert len([each for each in caplog.messages if "the rate limiter failed for default/bad" in each]) == 3
+
+
+@in_virtual_time
+async def test_a_rate_limiter_that_cannot_be_made_is_logged_and_stops_no_other_controller(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("no-limiter")
+    attempts: list[None] = []
+    seen: list[str] = []
+
+    def make_limiter() -> NoDelay:
+        attempts.append(None)
+        if len(attempts) < 3:
+            raise ValueError("no limiter yet")
+        return NoDelay()
+
+    @app.controller(ConfigMap, name="late", label_selector="test=1", rate_limiter=make_limiter)
+    async def late(_: masthead.aio.Context[ConfigMap]) -> None:
+        seen.append("late")
+
+    @app.controller(ConfigMap, name="early", label_selector="test=1")
+    async def early(_: masthead.aio.Context[ConfigMap]) -> None:
+        seen.append("early")
+
+    objects = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
+    async with Environment(objects=objects) as env:
+        await env.start(app)
+        await env.advance(30)
+
+    assert seen == ["early", "late"]
+    assert "controller late could not be started" in caplog.text
+
+
+def map_nothing() -> None: ...
+
+
+def map_three(a: object, b: object, c: object) -> None: ...
+
+
+async def yields(_: object) -> AsyncIterator[None]:
+    yield
+
+
+def yields_plainly(_: object) -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (raises, {"watches": {Secret: map_nothing}}, "mapper map_nothing cannot be called as mapper"),
+        (raises, {"watches": {Secret: map_three}}, "mapper map_three cannot be called as mapper"),
+        (raises, {"rate_limiter": 5}, "rate_limiter must be a function or a class"),
+        (yields, {}, "yields is a generator function"),
+        (yields_plainly, {}, "yields_plainly is a generator function"),
+    ],
+)
+def test_what_could_never_work_is_refused_when_it_is_declared(
+    function: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(masthead.errors.InvalidValueError, match=message):
+        masthead.Manager("refused").controller(ConfigMap, **options)(function)
+
+
+def test_a_decorator_without_a_kind_is_refused() -> None:
+    app: Any = masthead.Manager("no-kind")
+    with pytest.raises(masthead.errors.InvalidValueError, match="neither a class of objects nor a resource"):
+        app.controller(raises)  # as `@app.controller` above a function
+
+
+@pytest.mark.parametrize("argument", ["leader_election", "sharding"])
+def test_a_lease_needs_a_name(argument: str) -> None:
+    options: dict[str, Any] = {argument: True}
+    with pytest.raises(masthead.errors.InvalidValueError, match=f"{argument} is True; it must be a name"):
+        masthead.Manager("lease", **options)
 
 
 @in_virtual_time
