@@ -117,7 +117,8 @@ class HttpHandler:
             self.recorder.add(recorded, is_refused=True)
             recorded.code = failure.code
             return _refused_unread(incoming, failure, line)
-        if not may_send or not incoming.body_exists:
+        # What connects a client to a pod reads the body itself, as it comes.
+        if not may_send or not incoming.body_exists or self._connecter_of(info) is not None:
             return await self._handle_whole(incoming, request, recorded, line)
         with self._bodies.reader(incoming) as body:
             try:
@@ -204,11 +205,14 @@ class HttpHandler:
     ) -> ApiResponse | Watcher | ConnectHandler:
         if request.path == "/metrics":
             return self._show_metrics()
-        connecter = self._connecters.get((info.resource, info.subresource)) if not info.group else None
+        connecter = self._connecter_of(info)
         if connecter is not None and self._rest.is_served(info):
             return connecter.connect(request, info)
         outcome = await self._rest.respond(request, info)
         return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
+
+    def _connecter_of(self, info: RequestInfo) -> Connecter | None:
+        return None if info.group else self._connecters.get((info.resource, info.subresource))
 
     def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:
         recorded.code = code

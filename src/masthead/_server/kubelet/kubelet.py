@@ -9,6 +9,9 @@ from masthead._server.kubelet.container_log import ContainerLog
 from masthead._server.kubelet.containers import ContainerRef
 from masthead._server.kubelet.handlers import PodPattern
 from masthead._server.kubelet.log_endpoint import LogConnecter
+from masthead._server.kubelet.portforward_endpoint import PortForwardConnecter
+from masthead._server.kubelet.ports import KUBELET_PORT
+from masthead._server.kubelet.proxy import ProxyConnecter
 from masthead._server.kubelet.remotecommand import RemoteCommandConnecter
 from masthead._server.wire.failures import StatusFailure
 from masthead.errors import InvalidValueError, NotFoundError
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from masthead._server.kubelet.connect import Connecter
     from masthead._server.kubelet.handlers import Handler, HandlerRegistry
     from masthead._server.kubelet.lifecycle import PodLifecycle
+    from masthead._server.kubelet.ports import PortListener, PortTarget
     from masthead._server.kubelet.runtime import PodRuntime
 
 __all__ = ["Kubelet", "connecters"]
@@ -43,6 +47,8 @@ def connecters(runtime: PodRuntime) -> dict[tuple[str, str], Connecter]:
         ("pods", "log"): LogConnecter(runtime),
         ("pods", "exec"): commands,
         ("pods", "attach"): commands,
+        ("pods", "portforward"): PortForwardConnecter(runtime),
+        **{(resource, "proxy"): ProxyConnecter(runtime) for resource in ("pods", "services", "nodes")},
     }
 
 
@@ -95,6 +101,45 @@ class Kubelet:
             return handler
 
         return register
+
+    def listen(self, pod: str, port: int, target: PortTarget, *, allow_remote: bool = False) -> PortListener:
+        """Let something listen on a port of pods, for port-forward and for proxies.
+
+        It accepts connections while a container of the pod runs. Of several listeners on a port, the one that says most
+        about the pod accepts them, and of those the last one.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            port: The pods' port.
+            target: What answers: a port of this machine, a host and a port, or a coroutine function, which gets an
+                `asyncio.StreamReader` and an `asyncio.StreamWriter`, runs in the server's event loop, and ends the
+                connection when it returns.
+            allow_remote: Whether the target may be another machine.
+
+        Raises:
+            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+            TypeError: If the target is none of these.
+        """
+        return self._runtime.ports.add(
+            PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote
+        )
+
+    def listen_on_node(
+        self, node: str, target: PortTarget, *, port: int = KUBELET_PORT, allow_remote: bool = False
+    ) -> PortListener:
+        """Let something listen on a port of a node, for proxies; by default on the kubelet's own.
+
+        Args:
+            node: The node's name.
+            target: What answers, as for `listen`.
+            port: The node's port.
+            allow_remote: Whether the target may be another machine.
+
+        Raises:
+            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+            TypeError: If the target is none of these.
+        """
+        return self._runtime.ports.add(node, port, target, allow_remote=allow_remote)
 
     def log(self, pod: str | Object, *, container: str | None = None) -> ContainerLog:
         """Return the log of a container, to write to; the pod need not exist yet.

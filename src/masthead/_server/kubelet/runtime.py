@@ -9,6 +9,7 @@ from masthead._meta.gvk import GroupVersionResource
 from masthead._server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
 from masthead._server.kubelet.handlers import HandlerRegistry
 from masthead._server.kubelet.pods import first_container
+from masthead._server.kubelet.ports import Ports
 from masthead._server.wire.plain import metadata, text
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class PodRuntime:
         self.exec_handlers = HandlerRegistry()
         self.attach_handlers = HandlerRegistry()
         self.main_handlers = HandlerRegistry()
+        self.ports = Ports()
+        """What listens on the ports of pods and nodes."""
         self.threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="masthead-kubelet")
         """Where handlers run that are plain functions."""
 
@@ -83,5 +86,6 @@ class PodRuntime:
 
     def close(self) -> None:
         """End all containers; plain functions that run find their streams closed."""
+        self.ports.stop()
         self.containers.close()
         self.threads.shutdown(wait=False, cancel_futures=True)

@@ -24,6 +24,9 @@ __all__ = ["find_resource", "not_allowed"]
 _NEED_NAME: Final = frozenset({"get", "update", "patch", "delete"})
 _NEED_NAMESPACE: Final = frozenset({"create", "deletecollection"})
 _ACROSS_NAMESPACES: Final = frozenset({"list", "watch"})
+_PROXY: Final = "proxy"
+_PROXIED_METHODS: Final = frozenset({"head", "options"})
+"""What a proxy takes besides the verbs that discovery shows."""
 
 
 def find_resource(catalog: Catalog, info: RequestInfo) -> ServedResource | None:
@@ -50,6 +53,8 @@ def _check_builtin(info: RequestInfo, served: ServedResource) -> None:
         raise unknown_resource()
     part = served.resource.subresource(info.subresource) if info.subresource else None
     verbs = frozenset(part.verbs) if part else served.verbs
+    if info.subresource == _PROXY:
+        verbs |= _PROXIED_METHODS
     lacks_namespace = served.is_namespaced and not info.namespace and info.verb in _NEED_NAMESPACE
     lacks_name = info.verb in _NEED_NAME and not info.name
     has_name_too_many = info.verb == "create" and bool(info.name) and not info.subresource
@@ -63,7 +68,7 @@ def _fits(info: RequestInfo, served: ServedResource) -> bool:
         return False
     if info.name and served.is_namespaced and not info.namespace:
         return False
-    if info.tail and info.subresource != "proxy":
+    if info.tail and info.subresource != _PROXY:
         return False
     return not info.subresource or served.resource.subresource(info.subresource) is not None
 

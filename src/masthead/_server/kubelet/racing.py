@@ -1,0 +1,22 @@
+"""Coroutines of which the first to end ends the others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+__all__ = ["until_first_ends"]
+
+
+async def until_first_ends(*work: Coroutine[object, object, object]) -> None:
+    """Run coroutines together until one of them ends, in whatever way, and cancel the others."""
+    tasks = [asyncio.ensure_future(each) for each in work]  # noqa: TID251 - none of them outlives this function
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
