@@ -67,12 +67,13 @@ def test_any_other_failure_has_no_exit_code(status: bytes) -> None:
     assert found.reason
 
 
-@given(st.binary(max_size=60) | st.integers(0, 70).map(lambda end: failure("InternalError")[:end]))
+@given(
+    st.binary(max_size=60).filter(lambda data: data[:1] != b"{")
+    | st.integers(0, 70).map(lambda end: failure("InternalError")[:end])
+)
 def test_half_a_status_or_none_is_malformed(data: bytes) -> None:
-    try:
+    with pytest.raises(MalformedStatusError, match="is not a Status"):
         exit_status(data)
-    except MalformedStatusError as error:
-        assert "is not a Status" in str(error)
 
 
 @given(st.lists(st.integers(0, 200), max_size=6))
