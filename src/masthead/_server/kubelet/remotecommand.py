@@ -21,6 +21,8 @@ from masthead._server.kubelet.pods import (
 )
 from masthead._server.kubelet.process import CommandLine, ExecProcess
 from masthead._server.kubelet.shell import ExecutableNotFoundError, run_builtin
+from masthead._server.kubelet.spdy_command import SpdyCommand
+from masthead._server.kubelet.spdy_upgrade import is_spdy
 from masthead._server.kubelet.streams import (
     RemoteCommandOptions,
     exit_status,
@@ -126,6 +128,8 @@ class RemoteCommandConnecter:
             StatusFailure: If there is no such pod or container, if the pod has no node, or if it is no upgrade.
         """
         command = self.command(request, info)
+        if is_spdy(request):
+            return SpdyCommand(command, self._runtime.cluster.clock)
         protocol = _protocol_of(request)
         if protocol is None:
             # Go's library responds like that, without a body.

@@ -102,7 +102,8 @@ class SpdyConnection:
         """Those that have been sent more than they should have unread."""
         self._queued = 0
         self._has_room = asyncio.Event()
-        self._has_ended = asyncio.Event()
+        self.ended = asyncio.Event()
+        """Set when the client has gone."""
         self._is_closing = False
 
     async def run(self) -> None:
@@ -116,7 +117,7 @@ class SpdyConnection:
         except (ConnectionError, SpdyError):
             pass  # either way, there is nobody to tell
         finally:
-            self._has_ended.set()
+            self.ended.set()
             for stream in self._streams.values():
                 stream.received.end(ConnectionResetError("the client has gone"))
 
@@ -151,7 +152,7 @@ class SpdyConnection:
         with suppress(ConnectionError, TimeoutError):
             await self.flush()
             async with asyncio.timeout(_LINGER):
-                await self._has_ended.wait()
+                await self.ended.wait()
         await self._carrier.close()
 
     def on_read(self, size: int) -> None:

@@ -11,10 +11,18 @@ if TYPE_CHECKING:
 
     from aiohttp.web_response import Response
 
-__all__ = ["SPDY", "negotiate", "upgrade_headers"]
+    from masthead._server.wire.request import ApiRequest
+
+__all__ = ["SPDY", "is_spdy", "negotiate", "upgrade_headers"]
 
 SPDY: Final = "SPDY/3.1"
 _VERSION: Final = "X-Stream-Protocol-Version"
+
+
+def is_spdy(request: ApiRequest) -> bool:
+    """Tell whether a client asks for SPDY."""
+    connection, upgrade = (request.headers.get(name, "").lower() for name in ("connection", "upgrade"))
+    return "upgrade" in connection and SPDY.lower() in upgrade
 
 
 def negotiate(wanted: Iterable[str], accepted: Sequence[str]) -> str | Response:
