@@ -96,6 +96,7 @@ def test_every_make_target_that_a_document_names_is_there(document: str) -> None
         "docs/running.md",
         "docs/scaling-out.md",
         "docs/server.md",
+        "docs/streams.md",
         "docs/workqueue.md",
         "docs/versions.md",
     ],
@@ -124,6 +125,7 @@ def test_every_link_within_the_repository_leads_somewhere(document: str) -> None
         "docs/running.md",
         "docs/scaling-out.md",
         "docs/server.md",
+        "docs/streams.md",
         "docs/workqueue.md",
     ],
 )
