@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._controller.observation import own_write_of
+from masthead._controller.observation import own_writes_of
 from masthead._sansio.own_writes import is_echo
 
 if TYPE_CHECKING:
@@ -77,13 +77,11 @@ class Flight:
         self._held: list[tuple[ObjectChange | None, str]] = []
 
     def observe(self, rest: RestClient, call: Call, response: Response) -> None:
-        """Note a write of this reconcile."""
+        """Note the writes of a request of this reconcile."""
         # A client of another cluster has other versions.
         if rest is not self._rest:
             return
-        write = own_write_of(call, response)
-        if write is not None and self._reader.holds(write.resource):
-            self.writes.append(write)
+        self.writes += [each for each in own_writes_of(call, response) if self._reader.holds(each.resource)]
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
         """Keep a change until it is known whether it is an own write; None for another reason to rerun."""

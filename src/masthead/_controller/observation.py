@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from masthead._rest.call import Call
     from masthead._rest.response import Response
 
-__all__ = ["ObjectPath", "own_write_of", "parse_path"]
+__all__ = ["ObjectPath", "own_writes_of", "parse_path"]
 
 _CREATED: Final = 201
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"finalize", "status"})
@@ -41,6 +41,20 @@ class _Answer(msgspec.Struct):
     kind: str = ""
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
     details: _Details | None = None
+
+
+class _Item(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+class _Collection(msgspec.Struct):
+    """The objects of a collection as they were before they were deleted."""
+
+    items: list[_Item] = []
+
+
+class _DeleteOptions(msgspec.Struct, rename="camel"):
+    dry_run: list[str] | None = None
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -91,20 +105,48 @@ def parse_path(path: str) -> ObjectPath | None:
     return ObjectPath(resource, namespace, rest[1] if len(rest) > 1 else "")
 
 
-def own_write_of(call: Call, response: Response) -> OwnWrite | None:
-    """The write that a call has made; None if it has made none that a cache could show."""
-    if any(name == "dryRun" for name, _ in call.query):
-        return None
+def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
+    """The writes that a call has made, as far as a cache could show them: one, or the deletions of a collection."""
     where = parse_path(call.path)
-    if where is None or (call.method == "DELETE" and not where.name):
-        return None
+    if where is None or _is_dry_run(call):
+        return []
     try:
+        if call.method == "DELETE" and not where.name:
+            return _deletions(where, typeinfo.decode_json(response.body, _Collection))
         answer = typeinfo.decode_json(response.body, _Answer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if answer.kind == "Status":
-        return _removal(call, where, answer)
-    return _write(call, response, where, answer.metadata)
+        return []
+    is_removal = answer.kind == "Status"
+    found = _removal(call, where, answer) if is_removal else _write(call, response, where, answer.metadata)
+    return [] if found is None else [found]
+
+
+def _is_dry_run(call: Call) -> bool:
+    """Whether a call changes nothing. A delete says so in its body."""
+    if any(name == "dryRun" for name, _ in call.query):
+        return True
+    if call.method != "DELETE" or call.body is None:
+        return False
+    try:
+        return bool(typeinfo.decode_json(call.body, _DeleteOptions).dry_run)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def _deletions(where: ObjectPath, found: _Collection) -> list[OwnWrite]:
+    """The deletions of a collection, whose response has the objects as they were before."""
+    return [
+        OwnWrite(
+            where.resource,
+            _key(each.namespace, each.name),
+            each.uid,
+            None,
+            each.resource_version,
+            is_deletion=True,
+        )
+        for each in (item.metadata for item in found.items)
+        if each.name and each.uid and each.resource_version
+    ]
 
 
 def _removal(call: Call, where: ObjectPath, answer: _Answer) -> OwnWrite | None:

@@ -28,6 +28,8 @@ class OwnWrite(NamedTuple):
         uid: Its uid.
         replaced: The version that it replaced; empty if it created the object, None if that is unknown.
         version: The version that it made; empty if it removed the object.
+        is_deletion: Whether the object was deleted as one of a collection: it is gone or being deleted, and `version` is
+            the one before that. Its events count as somebody's: a removal that comes later is not an own one.
     """
 
     resource: str
@@ -35,6 +37,7 @@ class OwnWrite(NamedTuple):
     uid: str
     replaced: str | None
     version: str
+    is_deletion: bool = False
 
 
 class ObjectChange(NamedTuple):
@@ -98,8 +101,9 @@ def is_visible(write: OwnWrite, cached: CachedVersion | None, store_version: str
         cached: The object in the cache, under the key of the write; None if there is none.
         store_version: The version that the cache as a whole has reached; empty if unknown.
     """
-    if not write.version:
-        return cached is None or cached.uid != write.uid
+    if not write.version or write.is_deletion:
+        is_gone = cached is None or cached.uid != write.uid
+        return is_gone or (write.is_deletion and cached is not None and cached.is_deleting)
     if cached is not None and is_at_least(cached.version, write.version):
         return True
     # The object was deleted since, or the cache does not select it.

@@ -132,3 +132,35 @@ async def test_a_leader_that_was_suspended_for_long_begins_nothing() -> None:
         first.resume()
         await env.advance(60)
         assert set(clients) == {second.client}
+
+
+@in_virtual_time
+async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() -> None:
+    app = masthead.Manager("collections")
+    seen: list[tuple[float, list[str]]] = []
+
+    @app.controller(Secret, reads=[masthead.Reads(ConfigMap, label_selector="part")])
+    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        seen.append((now(), sorted(each.metadata.name for each in ctx.cache.list(ConfigMap))))
+        maps = ctx.client.core_v1.config_maps("default")
+        await maps.delete("kept", dry_run=True)
+        await maps.delete_collection(label_selector="part=lost")
+
+    parts = [ConfigMap.new(each, namespace="default", labels={"part": "lost"}) for each in ("one", "two")]
+    kept = ConfigMap.new("kept", namespace="default", labels={"part": "kept"})
+    async with Environment(objects=[*parts, kept]) as env:
+        # The cache is behind for a while: no event comes after the bookmark that ends the initial state.
+        env.server.faults.silence_watch(resource="configmaps", after=4)
+        await env.start(app)
+        for text in "ab":
+            await touch(env, text)
+            await env.advance(1)
+        assert seen == [(0.0, ["kept", "one", "two"])]
+        await env.settle()
+        assert [there for _, there in seen] == [["kept", "one", "two"], ["kept"]]
+
+        began = now()
+        await touch(env, "c")
+        await env.settle()
+        assert len(seen) == 3
+        assert now() - began < 1
