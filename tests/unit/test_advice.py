@@ -55,6 +55,22 @@ CASES = [
     (
         "BadRequest",
         400,
+        "exec",
+        "pods",
+        "pod web does not have a host assigned",
+        "The pod has no node yet: wait",
+    ),
+    (
+        "BadRequest",
+        400,
+        "exec",
+        "pods",
+        "Upgrade request required",
+        "Something between here and the API server",
+    ),
+    (
+        "BadRequest",
+        400,
         "get",
         "pods/log",
         "container zzz is not valid for pod two",

@@ -89,6 +89,14 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
             "Check the name against the pod's containers, init containers and ephemeral containers.",
         ),
         _Case(
+            ("does not have a host assigned",),
+            "The pod has no node yet: wait until it runs, as with conditions.pod_running(); its events say what it waits for.",
+        ),
+        _Case(
+            ("Upgrade request required",),
+            "Something between here and the API server removes the request for a WebSocket: look for a proxy or load balancer.",
+        ),
+        _Case(
             ("is waiting to start",),
             "There is no log yet: wait until the container runs, as with conditions.pod_running().",
         ),
