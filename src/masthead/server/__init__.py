@@ -24,6 +24,7 @@ from masthead._lazy import exports
 if TYPE_CHECKING:
     from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
     from masthead._server.faults import Effect, Fault, Faults, RequestFilter
+    from masthead._server.kubelet.container_files import ContainerFiles
     from masthead._server.kubelet.container_log import ContainerLog
     from masthead._server.kubelet.kubelet import Kubelet
     from masthead._server.kubelet.process import (
@@ -45,6 +46,7 @@ __all__ = [
     "BlockingStdin",
     "Change",
     "Clock",
+    "ContainerFiles",
     "ContainerLog",
     "Effect",
     "ExecProcess",
@@ -74,6 +76,7 @@ _HOMES = {
     "Fault": "masthead._server.faults",
     "Faults": "masthead._server.faults",
     "RequestFilter": "masthead._server.faults",
+    "ContainerFiles": "masthead._server.kubelet.container_files",
     "ContainerLog": "masthead._server.kubelet.container_log",
     "Kubelet": "masthead._server.kubelet.kubelet",
     "BlockingExecProcess": "masthead._server.kubelet.process",

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.kubelet.filesystem import FileSystem
 from masthead._server.kubelet.logs import LogStore
 from masthead._server.kubelet.records import STDOUT
 
@@ -54,6 +55,8 @@ class ContainerInstance:
         self._clock = clock
         self.log = LogStore(limits.log)
         """What it prints."""
+        self.files = FileSystem(limits.files, lambda: clock.now().timestamp())
+        """Its files, which outlive a restart."""
         self.previous: LogStore | None = None
         """What it had printed when it was last restarted."""
         self.ended = asyncio.Event()
@@ -86,6 +89,7 @@ class ContainerInstance:
         for log in (self.log, self.previous):
             if log is not None:
                 log.close()
+        self.files.close()
 
 
 class ContainerTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from masthead._module import set_module
+from masthead._server.kubelet.container_files import ContainerFiles
 from masthead._server.kubelet.container_log import ContainerLog
 from masthead._server.kubelet.containers import ContainerRef
 from masthead._server.kubelet.handlers import PodPattern
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
     from masthead._server.kubelet.connect import Connecter
+    from masthead._server.kubelet.filesystem import FileSystem
     from masthead._server.kubelet.handlers import Handler, HandlerRegistry
     from masthead._server.kubelet.lifecycle import PodLifecycle
     from masthead._server.kubelet.ports import PortListener, PortTarget
@@ -155,6 +157,23 @@ class Kubelet:
         return ContainerLog(
             lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream))
         )
+
+    def files(self, pod: str | Object, *, container: str | None = None) -> ContainerFiles:
+        """Return the files of a container, by their paths; the pod need not exist yet.
+
+        Args:
+            pod: The pod.
+            container: The container; None for the first one.
+
+        Raises:
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        ref = pod_ref(pod, container)
+
+        def within(act: Callable[[FileSystem], ResultT]) -> ResultT:
+            return self._call(lambda: act(self._runtime.resolve(ref).files))
+
+        return ContainerFiles(within)
 
     def start(self, pod: str | Object) -> None:
         """Schedule a pod to a node, if it has none, and start it: it runs, and is ready.

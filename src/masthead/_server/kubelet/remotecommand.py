@@ -20,7 +20,7 @@ from masthead._server.kubelet.pods import (
     is_running,
 )
 from masthead._server.kubelet.process import CommandLine, ExecProcess
-from masthead._server.kubelet.shell import ExecutableNotFoundError, run_builtin
+from masthead._server.kubelet.shell.builtin import ExecutableNotFoundError, run_builtin
 from masthead._server.kubelet.spdy_command import SpdyCommand
 from masthead._server.kubelet.spdy_upgrade import is_spdy
 from masthead._server.kubelet.streams import (
@@ -107,7 +107,7 @@ class RemoteCommand:
         if handler is not None:
             return await invoke(handler, process, runtime.threads)
         if self.is_exec:
-            return await run_builtin(process)
+            return await run_builtin(process, self.container.files, runtime.cluster.clock)
         return await attach(process, self.container)
 
 

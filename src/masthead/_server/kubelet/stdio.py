@@ -41,6 +41,11 @@ class StdinPipe:
         # The reader pauses and resumes the transport that feeds it; this is all that it needs of one.
         self.reader.set_transport(_Valve(self._has_room))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the stdin has ended."""
+        return self._is_closed
+
     async def feed(self, data: bytes) -> None:
         """Hand data to the command; waits while it has too much to read already. After `close` it is dropped."""
         await self._has_room.wait()
