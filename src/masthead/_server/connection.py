@@ -100,6 +100,7 @@ class ClientConnection(RequestHandler):
         "_owner",
         "_timer",
         "_waiting",
+        "filter_received",
         "is_refused",
     )
 
@@ -117,6 +118,8 @@ class ClientConnection(RequestHandler):
         self._timer: Timer | None = None
         self.is_refused = False
         """Whether the client sent too much, so that nothing it sends is read any more."""
+        self.filter_received: Callable[[bytes], bytes] | None = None
+        """What is left of the bytes of a connection that was upgraded, if a fault drops some."""
         super().connection_made(transport)
         self._start_timer()
 
@@ -133,7 +136,7 @@ class ClientConnection(RequestHandler):
             return
         if self._payload_parser is not None:
             # The connection was upgraded: a WebSocket has limits, and back-pressure, of its own.
-            super().data_received(data)
+            super().data_received(data if self.filter_received is None else self.filter_received(data))
             return
         if self._waiting and not self._messages:
             self._hold(self._incomplete, 0)

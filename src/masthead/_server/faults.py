@@ -5,6 +5,7 @@
     server.faults.fail(503, verb="list", resource="pods")    # the next list of pods fails
     server.faults.conflict(resource="deployments", times=2)  # two updates of deployments get a conflict
     server.faults.drop_watch(after=3, resource="pods")       # a watch of pods breaks after three events
+    server.faults.drop_stream(after=9, subresource="exec")   # an exec breaks after nine bytes
     late = server.faults.hold_bookmarks(resource="pods")     # no bookmarks for now ...
     late.remove()                                            # ... and now they are sent
     print(late.hits)                                         # how many requests it hit
@@ -18,26 +19,24 @@ watch gets the faults of streams when it begins.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypedDict, cast
+from typing import TYPE_CHECKING, Final
 
-from masthead._meta.gvk import GroupVersionResource
 from masthead._module import set_module
+from masthead._server.fault_filters import RequestFilter, check_served, check_where, for_verb, is_met
 from masthead._server.fault_responses import (
     FaultResponder,
     conflict_response,
     expired_response,
-    object_name,
     status_responder,
     throttle_responder,
     version_too_large_response,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Unpack
 
     from masthead._server.resources.catalog import Catalog
@@ -46,15 +45,9 @@ if TYPE_CHECKING:
 __all__ = ["Effect", "Fault", "Faults", "RequestFilter"]
 
 _CHANGES: Final = ("update", "patch")
-_READS: Final = ("get", "list", "watch")
-_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
-_GROUPS_OF_VERBS: Final = {"read": _READS, "write": _WRITES}
-_VERBS: Final = frozenset({*_READS, *_WRITES, *_GROUPS_OF_VERBS})
-_METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
-"""The verbs of requests that name no resource."""
-_OF_MANY: Final = frozenset({"list", "deletecollection"})
-"""The verbs of requests that name no object."""
 _FAILURES: Final = range(400, 600)
+_CLOSE_CODES: Final = range(1000, 5000)
+_MOST_REASON: Final = 123
 
 
 @set_module("masthead.server")
@@ -71,29 +64,10 @@ class Effect(Enum):
     HOLD_BOOKMARKS = "hold bookmarks"
     REPEAT_BOOKMARKS = "repeat bookmarks"
     STALE = "stale"
-
-
-@set_module("masthead.server")
-class RequestFilter(TypedDict, total=False):
-    """The requests that a fault hits.
-
-    Attributes:
-        verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
-        group: Only resources of this group; empty for the core group, and for paths that name no resource.
-        resource: Only this resource, by its plural; its subresources included. Empty for paths that
-            name no resource.
-        subresource: Only this subresource; empty for the resource itself.
-        namespace: Only paths in this namespace.
-        name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty
-            for paths without a name.
-    """
-
-    verb: str | Collection[str]
-    group: str
-    resource: str
-    subresource: str
-    namespace: str
-    name: str
+    DROP_STREAM = "drop stream"
+    SILENCE_STREAM = "silence stream"
+    CLOSE_STREAM = "close stream"
+    INSERT_MESSAGE = "insert message"
 
 
 @set_module("masthead.server")
@@ -106,11 +80,13 @@ class Fault:
         where: The requests that it hits.
         times: How many more requests it hits; None for all.
         hits: How many requests it hit.
-        after: For watches: after how many events.
+        after: For watches: after how many events; for other streams: after how many bytes.
         amount: How many revisions a list is behind, or how often a bookmark is sent.
         seconds: How long a request waits.
         respond: Makes its response.
         is_in_stream: Whether a watch gets that response as an event.
+        data: The message to insert, or what closes a WebSocket.
+        counts_received: Whether the bytes are those that the client sends.
         owner: The faults that it belongs to.
     """
 
@@ -123,22 +99,13 @@ class Fault:
     seconds: float = 0.0
     respond: FaultResponder | None = field(default=None, repr=False)
     is_in_stream: bool = False
+    data: bytes = field(default=b"", repr=False)
+    counts_received: bool = False
     owner: Faults | None = field(default=None, repr=False)
 
     def matches(self, info: RequestInfo, body: bytes = b"") -> bool:
         """Tell whether a request matches the filters."""
-        for name, wanted in self.where.items():
-            found: str = getattr(info, name)
-            if name == "verb":
-                is_met = found in _expand_verbs(wanted)
-            elif name == "name" and wanted and not found and info.verb == "create":
-                # The path of a create has no name; only its body may have one.
-                is_met = object_name(body) == wanted
-            else:
-                is_met = found == wanted
-            if not is_met:
-                return False
-        return True
+        return is_met(self.where, info, body)
 
     def remove(self) -> None:
         """Remove it; what it held back is sent."""
@@ -187,10 +154,12 @@ class Faults:
         if code not in _FAILURES:
             raise ValueError(f"a failure's code is between 400 and 599, not {code}")
         return self._add(
-            Effect.REFUSE,
-            where,
-            times,
-            respond=status_responder(code, reason, message, retry_after=retry_after),
+            Fault(
+                Effect.REFUSE,
+                where,
+                times,
+                respond=status_responder(code, reason, message, retry_after=retry_after),
+            )
         )
 
     def throttle(
@@ -200,7 +169,7 @@ class Faults:
 
         (That is no Status. For a 429 that is one, use ``fail(429, retry_after=...)``.)
         """
-        return self._add(Effect.REFUSE, where, times, respond=throttle_responder(retry_after))
+        return self._add(Fault(Effect.REFUSE, where, times, respond=throttle_responder(retry_after)))
 
     def conflict(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Fail writes as if another client had written first; updates and patches by default.
@@ -208,7 +177,7 @@ class Faults:
         An update gets "the object has been modified", and a create, if ``verb`` includes it, "already
         exists".
         """
-        return self._add(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response)
+        return self._add(Fault(Effect.REFUSE, {"verb": _CHANGES, **where}, times, respond=conflict_response))
 
     def delay(self, seconds: float, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Handle requests only after so many seconds of the server's clock, as one that is overloaded.
@@ -217,7 +186,7 @@ class Faults:
         """
         if not 0 < seconds < float("inf"):
             raise ValueError(f"a delay is a number of seconds, more than 0, not {seconds}")
-        return self._add(Effect.DELAY, where, times, seconds=seconds)
+        return self._add(Fault(Effect.DELAY, where, times, seconds=seconds))
 
     def lose_response(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Handle requests, and break the connection in place of the response; writes by default.
@@ -225,33 +194,35 @@ class Faults:
         The client cannot know whether its write was done. It was, unless the server refuses it.
         """
         filters: RequestFilter = where if "verb" in where else {"verb": "write", **where}
-        return self._add(Effect.LOSE, filters, times)
+        return self._add(Fault(Effect.LOSE, filters, times))
 
     def too_large_version(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Fail reads with 504, as for a version that does not exist yet; a watch gets it as an event."""
         return self._add(
-            Effect.REFUSE,
-            {"verb": "read", **where},
-            times,
-            respond=version_too_large_response,
-            is_in_stream=True,
+            Fault(
+                Effect.REFUSE,
+                {"verb": "read", **where},
+                times,
+                respond=version_too_large_response,
+                is_in_stream=True,
+            )
         )
 
     def expire(self, *, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Fail lists with 410: their version or continue token has expired."""
-        return self._add(Effect.REFUSE, {"verb": "list", **where}, times, respond=expired_response)
+        return self._add(Fault(Effect.REFUSE, {"verb": "list", **where}, times, respond=expired_response))
 
     def expire_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """End a watch with 410 after so many events, by an error event in the stream."""
-        return self._add(Effect.EXPIRE, _for_verb("watch", where), times, after=after)
+        return self._add(Fault(Effect.EXPIRE, for_verb("watch", where), times, after=after))
 
     def drop_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection after so many events, bookmarks among them."""
-        return self._add(Effect.DROP, _for_verb("watch", where), times, after=after)
+        return self._add(Fault(Effect.DROP, for_verb("watch", where), times, after=after))
 
     def cut_watch(self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]) -> Fault:
         """Break a watch's connection in the middle of the line that follows so many events."""
-        return self._add(Effect.CUT, _for_verb("watch", where), times, after=after)
+        return self._add(Fault(Effect.CUT, for_verb("watch", where), times, after=after))
 
     def silence_watch(
         self, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]
@@ -260,14 +231,14 @@ class Faults:
 
         It does not time out either, as if the network between had failed; it ends with the server.
         """
-        return self._add(Effect.SILENCE, _for_verb("watch", where), times, after=after)
+        return self._add(Fault(Effect.SILENCE, for_verb("watch", where), times, after=after))
 
     def hold_bookmarks(self, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Hold back bookmarks, the one that ends the initial events among them.
 
         When the fault is removed, each watch sends one for all that it held. ``times`` counts bookmarks.
         """
-        return self._add(Effect.HOLD_BOOKMARKS, _for_verb("watch", where), times)
+        return self._add(Fault(Effect.HOLD_BOOKMARKS, for_verb("watch", where), times))
 
     def repeat_bookmarks(
         self, count: int = 2, *, times: int | None = None, **where: Unpack[RequestFilter]
@@ -277,7 +248,7 @@ class Faults:
             raise ValueError(
                 f"a bookmark is sent at least once, not {count} times; to hold it back, use hold_bookmarks()"
             )
-        return self._add(Effect.REPEAT_BOOKMARKS, _for_verb("watch", where), times, amount=count)
+        return self._add(Fault(Effect.REPEAT_BOOKMARKS, for_verb("watch", where), times, amount=count))
 
     def stale_lists(self, by: int = 1, *, times: int | None = None, **where: Unpack[RequestFilter]) -> Fault:
         """Respond to lists of any version with the state of so many revisions ago, as a stale cache would.
@@ -287,7 +258,80 @@ class Faults:
         """
         if by < 1:
             raise ValueError(f"a stale list is at least one revision behind, not {by}")
-        return self._add(Effect.STALE, _for_verb("list", where), times, amount=by)
+        return self._add(Fault(Effect.STALE, for_verb("list", where), times, amount=by))
+
+    def drop_stream(
+        self,
+        *,
+        after: int = 0,
+        received: bool = False,
+        times: int | None = 1,
+        **where: Unpack[RequestFilter],
+    ) -> Fault:
+        """Break the connection of an exec, attach, port-forward, log or proxy after so many bytes, in a frame or not.
+
+        The bytes are those of the response's body or, where the connection is upgraded, all that follow its head.
+        A stream that ends before is not affected.
+
+        Args:
+            after: How many bytes the client gets.
+            received: Whether to count the bytes that the client sends instead; only if the connection is upgraded.
+            times: How many requests; None for all.
+            where: Which requests; ``subresource="exec"``, for example.
+        """
+        return self._add(Fault(Effect.DROP_STREAM, where, times, after=after, counts_received=received))
+
+    def silence_stream(
+        self,
+        *,
+        after: int = 0,
+        received: bool = False,
+        times: int | None = 1,
+        **where: Unpack[RequestFilter],
+    ) -> Fault:
+        """Silence a stream after so many bytes: its connection stays open, and nothing is sent or read any more.
+
+        As for a network that fails, the connection ends with the server only. See `drop_stream` for the arguments.
+        """
+        return self._add(Fault(Effect.SILENCE_STREAM, where, times, after=after, counts_received=received))
+
+    def close_stream(
+        self,
+        code: int = 1001,
+        *,
+        reason: str = "",
+        after: int = 0,
+        times: int | None = 1,
+        **where: Unpack[RequestFilter],
+    ) -> Fault:
+        """Close a WebSocket with a code, after the message in which so many bytes are reached.
+
+        Other connections are closed without a word, as by `drop_stream`.
+
+        Args:
+            code: The code: 1000 for a regular end, 1001 for a server that goes away, 1011 for an error.
+            reason: A reason, of at most 123 bytes.
+            after: How many bytes the client gets at least.
+            times: How many requests; None for all.
+            where: Which requests.
+        """
+        if code not in _CLOSE_CODES or len(reason.encode()) > _MOST_REASON:
+            raise ValueError(f"no WebSocket is closed with the code {code} and the reason {reason!r}")
+        data = code.to_bytes(2) + reason.encode()
+        return self._add(Fault(Effect.CLOSE_STREAM, where, times, after=after, data=data))
+
+    def insert_message(
+        self, data: bytes, *, after: int = 0, times: int | None = 1, **where: Unpack[RequestFilter]
+    ) -> Fault:
+        """Send one more message on a WebSocket, after the one in which so many bytes are reached: anything at all.
+
+        Args:
+            data: The message; its first byte is a channel for exec and attach.
+            after: How many bytes the client gets before, at least.
+            times: How many requests; None for all.
+            where: Which requests.
+        """
+        return self._add(Fault(Effect.INSERT_MESSAGE, where, times, after=after, data=data))
 
     def clear(self) -> None:
         """Remove all faults."""
@@ -323,97 +367,12 @@ class Faults:
                     return fault
         return None
 
-    def _add(
-        self,
-        effect: Effect,
-        where: RequestFilter,
-        times: int | None,
-        *,
-        after: int = 0,
-        amount: int = 0,
-        seconds: float = 0.0,
-        respond: FaultResponder | None = None,
-        is_in_stream: bool = False,
-    ) -> Fault:
-        _check(where, times)
-        _check_served(self._catalog, where)
-        if after < 0:
-            raise ValueError(f"a fault comes after 0 or more events, not after {after}")
-        fault = Fault(
-            effect,
-            where,
-            times,
-            after=after,
-            amount=amount,
-            seconds=seconds,
-            respond=respond,
-            is_in_stream=is_in_stream,
-            owner=self,
-        )
+    def _add(self, fault: Fault) -> Fault:
+        check_where(fault.where, fault.times)
+        check_served(self._catalog, fault.where)
+        if fault.after < 0:
+            raise ValueError(f"a fault comes after 0 or more events or bytes, not after {fault.after}")
+        fault.owner = self
         with self._lock:
             self._pending.append(fault)
         return fault
-
-
-def _expand_verbs(verb: object) -> Collection[str]:
-    """The verbs of a filter."""
-    if isinstance(verb, str):
-        return _GROUPS_OF_VERBS.get(verb, (verb,))
-    return [each for one in cast("Collection[str]", verb) for each in _expand_verbs(one)]
-
-
-def _for_verb(verb: str, where: RequestFilter) -> RequestFilter:
-    """Add the one verb that a fault is for."""
-    if "verb" in where:
-        raise ValueError(f"this fault is for the verb {verb} alone")
-    return {**where, "verb": verb}
-
-
-def _check(where: RequestFilter, times: int | None) -> None:
-    """Refuse a fault that could never hit a request, so that a mistake in a test shows at once."""
-    if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
-        raise TypeError(
-            f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}"
-        )
-    if times is not None and times < 1:
-        raise ValueError(f"a fault hits at least one request, not {times}")
-    verbs = _expand_verbs(where.get("verb", ()))
-    for verb in verbs:
-        if verb not in _VERBS | _METHODS:
-            raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
-    if (name := where.get("name")) and verbs and _OF_MANY.issuperset(verbs):
-        raise ValueError(f"a {' or '.join(verbs)} names no object, so that name={name!r} matches none")
-
-
-def _check_served(catalog: Catalog, where: RequestFilter) -> None:
-    groups = catalog.groups()
-    if (group := where.get("group", "")) not in groups:
-        raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")
-    if not (resource := where.get("resource", "")):
-        return
-    searched = (group,) if "group" in where else groups
-    if any(
-        catalog.find(GroupVersionResource(each, version, resource))
-        for each in searched
-        for version in catalog.versions(each)
-    ):
-        return
-    known = {
-        served.name
-        for each in searched
-        for version in catalog.versions(each)
-        for served in catalog.resources(each, version)
-    }
-    place = f" in the group {group!r}" if "group" in where else ""
-    plural, _, part = resource.partition("/")
-    # RBAC writes subresources like this, so that it is a likely mistake.
-    if part and plural in known:
-        hint = f"; use resource={plural!r}, subresource={part!r}"
-    else:
-        hint = _nearest(resource, known)
-    raise ValueError(f"there is no resource {resource!r}{place}{hint}")
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name.lower(), sorted(known), n=1)
-    return f"; the nearest is {near[0]!r}" if near else ""

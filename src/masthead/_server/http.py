@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -18,6 +18,7 @@ from masthead._server.faults import Effect
 from masthead._server.request_metrics import CONTENT_TYPE
 from masthead._server.request_recorder import RecordedRequest, RequestRecorder
 from masthead._server.requestlog import LogLine
+from masthead._server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
 from masthead._server.verbs import bodies
 from masthead._server.verbs.watch import Watcher
 from masthead._server.wire.failures import StatusFailure
@@ -34,7 +35,7 @@ from masthead._server.wire.request_info import RequestInfo
 from masthead._server.wire.user_info import impersonated_user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from aiohttp.web_request import BaseRequest
 
@@ -258,11 +259,35 @@ class HttpHandler:
         assert task is not None
         self.connections.add(task)
         try:
-            return await handler.serve(incoming, begin)
+            with self._faulty(incoming, recorded.info) as transport:
+                response = await handler.serve(incoming, begin)
+                if transport is not None and transport.is_silent:
+                    await asyncio.Event().wait()
         except ConnectionError:  # the client went away
             return StreamResponse()
+        else:
+            return response
         finally:
             self.connections.discard(task)
+
+    @contextmanager
+    def _faulty(self, incoming: BaseRequest, info: RequestInfo) -> Generator[FaultyTransport | None]:
+        """Inject a fault into what is sent and received during the block, if one is pending."""
+        connection = incoming.protocol
+        fault = self._faults.trigger(info, *CONNECTION_EFFECTS)
+        if fault is None or connection.transport is None or not isinstance(connection, ClientConnection):
+            yield None
+            return
+        faulty = FaultyTransport(connection.transport, connection, fault)
+        connection.transport, connection.filter_received = faulty, faulty.receive
+        try:
+            yield faulty
+        finally:
+            connection.filter_received = None
+            if connection.transport is faulty:
+                connection.transport = faulty.inner
+            if faulty.is_silent:
+                faulty.abort()
 
     def _count_bookmarks(self, info: RequestInfo) -> int:
         if self._faults.trigger(info, Effect.HOLD_BOOKMARKS):

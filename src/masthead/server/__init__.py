@@ -23,10 +23,12 @@ from masthead._lazy import exports
 
 if TYPE_CHECKING:
     from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
-    from masthead._server.faults import Effect, Fault, Faults, RequestFilter
+    from masthead._server.fault_filters import RequestFilter
+    from masthead._server.faults import Effect, Fault, Faults
     from masthead._server.kubelet.container_files import ContainerFiles
     from masthead._server.kubelet.container_log import ContainerLog
     from masthead._server.kubelet.kubelet import Kubelet
+    from masthead._server.kubelet.ports import PortHandler, PortListener, PortTarget
     from masthead._server.kubelet.process import (
         BlockingExecProcess,
         BlockingOutput,
@@ -53,6 +55,9 @@ __all__ = [
     "Fault",
     "Faults",
     "Kubelet",
+    "PortHandler",
+    "PortListener",
+    "PortTarget",
     "OutputStream",
     "ServerRunner",
     "RecordedRequest",
@@ -75,10 +80,13 @@ _HOMES = {
     "Effect": "masthead._server.faults",
     "Fault": "masthead._server.faults",
     "Faults": "masthead._server.faults",
-    "RequestFilter": "masthead._server.faults",
+    "RequestFilter": "masthead._server.fault_filters",
     "ContainerFiles": "masthead._server.kubelet.container_files",
     "ContainerLog": "masthead._server.kubelet.container_log",
     "Kubelet": "masthead._server.kubelet.kubelet",
+    "PortHandler": "masthead._server.kubelet.ports",
+    "PortListener": "masthead._server.kubelet.ports",
+    "PortTarget": "masthead._server.kubelet.ports",
     "BlockingExecProcess": "masthead._server.kubelet.process",
     "BlockingOutput": "masthead._server.kubelet.process",
     "BlockingStdin": "masthead._server.kubelet.process",
