@@ -47,6 +47,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "RestartVerbs": "restarts",
     "ExecVerbs": "stream_verbs",
     "AttachVerbs": "stream_verbs",
+    "PortForwardVerbs": "port_forward_verbs",
 }
 """The module of each base, in `masthead._client` and in `masthead._sync` alike."""
 _ACTIONS: Final = "actions"

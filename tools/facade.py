@@ -87,6 +87,9 @@ MIRRORS: Final = (
     Mirror("masthead._client.remotecommand.streams", ("RemoteInput", "RemoteOutput"), "remote_streams"),
     Mirror("masthead._client.remotecommand.process", ("RemoteProcess",), "remote_process"),
     Mirror("masthead._client.stream_verbs", ("ExecVerbs", "AttachVerbs")),
+    Mirror("masthead._client.portforward.forward", ("PortForward",), "port_forward"),
+    Mirror("masthead._client.portforward.connection", ("PodConnection",), "pod_connection"),
+    Mirror("masthead._client.port_forward_verbs", ("PortForwardVerbs",)),
     Mirror("masthead._client.reviews", ("Reviews",)),
     Mirror("masthead._client.typed", ("TypedResource",)),
     Mirror("masthead._client.dynamic", ("DynamicResource",)),
@@ -159,6 +162,8 @@ _LEFT_OUT: Final = frozenset(
         # Their arguments and results belong to the event loop.
         "RestClient.call",
         "RestClient.connect",
+        "PodConnection.reader",
+        "PodConnection.writer",
         "RemoteInput.connect",
         "RemoteOutput.end",
         "RemoteOutput.put",
@@ -206,6 +211,10 @@ _IN_CALLER: Final = frozenset(
     {
         "EventRecorder.__aenter__",
         "EventRecorder.__aexit__",
+        "PodConnection.__aenter__",
+        "PodConnection.__aexit__",
+        "PortForward.__aenter__",
+        "PortForward.__aexit__",
         # The terminal is that of the caller's thread, which alone can handle signals.
         "AttachVerbs.attach_interactive",
         "ExecVerbs.exec_interactive",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from masthead._client.portforward.backends import can_forward
 from masthead._client.restarts import can_restart
 from masthead._codegen import identifiers, types
 
@@ -35,12 +36,15 @@ _PARTS: Final[Mapping[str, str]] = {
     "log": "LogVerbs",
     "exec": "ExecVerbs",
     "attach": "AttachVerbs",
+    "portforward": "PortForwardVerbs",
     "resize": "ResizeVerbs",
     "token": "TokenVerbs",
 }
 """The class of verbs for each subresource, in the order in which a class has them as bases."""
 _RESTART: Final = "RestartVerbs"
 """The class of the verb of workloads, which needs no subresource."""
+_PORT_FORWARD: Final = _PARTS["portforward"]
+"""The class of the verbs of what leads to pods, such as services, which needs no subresource."""
 _API: Final = "masthead.api"
 
 
@@ -150,4 +154,9 @@ def _bases(resource: Resource, gvk: GroupVersionKind) -> tuple[str, *tuple[str, 
         return (REVIEWS,)
     present = {each.name for each in resource.subresources}
     parts = [base for part, base in _PARTS.items() if part in present]
-    return (RESOURCE, *parts, *((_RESTART,) if can_restart(gvk) else ()))
+    return (
+        RESOURCE,
+        *parts,
+        *((_RESTART,) if can_restart(gvk) else ()),
+        *((_PORT_FORWARD,) if can_forward(gvk) else ()),
+    )

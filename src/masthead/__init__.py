@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
     from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.validation import validate as validate
     from masthead._client.watch_event import EventType as EventType
@@ -113,6 +114,8 @@ if TYPE_CHECKING:
     from masthead._sync.logs import LogStream as LogStream
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.metadata import MetadataResource as MetadataResource
+    from masthead._sync.pod_connection import PodConnection as PodConnection
+    from masthead._sync.port_forward import PortForward as PortForward
     from masthead._sync.registration import Registration as Registration
     from masthead._sync.remote_process import RemoteProcess as RemoteProcess
     from masthead._sync.remote_streams import RemoteInput as RemoteInput
@@ -184,6 +187,7 @@ _HOMES = {
     "ObjectDiff": "masthead._client.diffs",
     "load_manifests": "masthead._client.documents",
     "WatchEvent": "masthead._client.watch_event",
+    "ForwardedPort": "masthead._client.portforward.port_specs",
     "validate": "masthead._client.validation",
     "EventType": "masthead._client.watch_event",
     "extract": "masthead._schema.extraction",
@@ -263,6 +267,8 @@ _HOMES = {
     "LogStream": "masthead._sync.logs",
     "RemoteInput": "masthead._sync.remote_streams",
     "RemoteOutput": "masthead._sync.remote_streams",
+    "PodConnection": "masthead._sync.pod_connection",
+    "PortForward": "masthead._sync.port_forward",
     "RemoteProcess": "masthead._sync.remote_process",
     "ExecResult": "masthead._client.remotecommand.results",
     "RestMapper": "masthead._sync.rest_mapper",

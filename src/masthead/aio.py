@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
     from masthead._client.logs import LogStream as LogStream
     from masthead._client.metadata import MetadataResource as MetadataResource
+    from masthead._client.portforward.connection import PodConnection as PodConnection
+    from masthead._client.portforward.forward import PortForward as PortForward
+    from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
     from masthead._client.remotecommand.process import RemoteProcess as RemoteProcess
     from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.remotecommand.streams import RemoteInput as RemoteInput
@@ -172,6 +175,9 @@ _HOMES = {
     "LogStream": "masthead._client.logs",
     "RemoteInput": "masthead._client.remotecommand.streams",
     "RemoteOutput": "masthead._client.remotecommand.streams",
+    "PodConnection": "masthead._client.portforward.connection",
+    "PortForward": "masthead._client.portforward.forward",
+    "ForwardedPort": "masthead._client.portforward.port_specs",
     "RemoteProcess": "masthead._client.remotecommand.process",
     "ExecResult": "masthead._client.remotecommand.results",
     "MetadataResource": "masthead._client.metadata",

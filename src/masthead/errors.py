@@ -32,6 +32,7 @@
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
      ├─ ExecError                    a command in a container failed
+     ├─ PortForwardError             a port cannot be forwarded, or a forwarded connection has failed
      ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
@@ -87,6 +88,7 @@ from masthead._errors.base import (
     UnknownKindError,
 )
 from masthead._errors.field_manager_conflicts import FieldManagerConflict
+from masthead._errors.port_forward import PortForwardError
 from masthead._errors.status import (
     BY_CODE,
     BY_REASON,
@@ -158,6 +160,7 @@ __all__ = [
     "NotCachedError",
     "NotFoundError",
     "ObjectFailedError",
+    "PortForwardError",
     "ProtocolError",
     "QuantityError",
     "QueueShutDownError",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from masthead._client.base import name_of
 from masthead._client.options import read_query
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
 from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
@@ -27,6 +28,7 @@ class DynamicResource(
     RestartVerbs[Unstructured],
     ExecVerbs[Unstructured],
     AttachVerbs[Unstructured],
+    PortForwardVerbs[Unstructured],
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -5,5 +5,6 @@
 | `base` | `MastheadError` and the errors of the client's side |
 | `field_manager_conflicts` | the conflicts of a refused server-side apply |
 | `status` | `StatusError` and its subclasses, one per reason of a ``Status`` |
+| `port_forward` | `PortForwardError` |
 | `advice` | what to do next, where the reason alone does not tell |
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
+from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
 from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
@@ -29,6 +30,7 @@ class DynamicResource(
     RestartVerbs[Unstructured],
     ExecVerbs[Unstructured],
     AttachVerbs[Unstructured],
+    PortForwardVerbs[Unstructured],
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
@@ -19,19 +20,23 @@ __all__ = ["AppsV1", "DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class Deployments(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of Deployments."""
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class StatefulSets(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of StatefulSets."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
 from masthead._client.subresources import StatusVerbs
@@ -19,11 +20,11 @@ __all__ = ["AppsV1beta1", "Deployments", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class StatefulSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
 

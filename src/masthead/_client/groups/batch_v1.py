@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
@@ -22,7 +23,7 @@ class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """The verbs of CronJobs."""
 
 
-class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Jobs(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Jobs."""
 
 

@@ -14,6 +14,7 @@ from masthead._client.actions import (
     TokenVerbs,
 )
 from masthead._client.group import Group
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
 from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
@@ -65,13 +66,16 @@ class Pods(
     LogVerbs[T],
     ExecVerbs[T],
     AttachVerbs[T],
+    PortForwardVerbs[T],
     ResizeVerbs[T],
     Generic[T],
 ):
     """The verbs of Pods."""
 
 
-class ReplicationControllers(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicationControllers(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of ReplicationControllers."""
 
 
@@ -83,7 +87,7 @@ class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     """The verbs of ServiceAccounts."""
 
 
-class Services(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Services(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
 

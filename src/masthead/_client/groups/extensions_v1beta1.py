@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
+from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
@@ -19,11 +20,13 @@ __all__ = ["DaemonSets", "Deployments", "ExtensionsV1beta1", "Ingresses", "Repli
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class Deployments(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of Deployments."""
 
 
@@ -31,7 +34,7 @@ class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
     """The verbs of Ingresses."""
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
 

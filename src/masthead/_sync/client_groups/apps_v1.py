@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
+from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
@@ -27,25 +28,29 @@ __all__ = ["AppsV1", "DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
     _async: AsyncDaemonSets[T]
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class Deployments(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
     _async: AsyncReplicaSets[T]
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class StatefulSets(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of StatefulSets."""
 
     _async: AsyncStatefulSets[T]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
+from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.subresources import StatusVerbs
 
@@ -30,7 +31,7 @@ class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncCronJobs[T]
 
 
-class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Jobs(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Jobs."""
 
     _async: AsyncJobs[T]

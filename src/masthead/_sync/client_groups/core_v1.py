@@ -19,6 +19,7 @@ from masthead._sync.actions import (
     TokenVerbs,
 )
 from masthead._sync.group import Group
+from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
 from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
@@ -86,6 +87,7 @@ class Pods(
     LogVerbs[T],
     ExecVerbs[T],
     AttachVerbs[T],
+    PortForwardVerbs[T],
     ResizeVerbs[T],
     Generic[T],
 ):
@@ -94,7 +96,9 @@ class Pods(
     _async: AsyncPods[T]
 
 
-class ReplicationControllers(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicationControllers(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of ReplicationControllers."""
 
     _async: AsyncReplicationControllers[T]
@@ -112,7 +116,7 @@ class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     _async: AsyncServiceAccounts[T]
 
 
-class Services(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Services(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
     _async: AsyncServices[T]

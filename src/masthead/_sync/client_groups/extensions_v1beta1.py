@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
+from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
@@ -27,13 +28,15 @@ __all__ = ["DaemonSets", "Deployments", "ExtensionsV1beta1", "Ingresses", "Repli
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], Generic[T]):
+class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
     _async: AsyncDaemonSets[T]
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], Generic[T]):
+class Deployments(
+    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
@@ -45,7 +48,7 @@ class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
     _async: AsyncIngresses[T]
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):
+class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
     _async: AsyncReplicaSets[T]

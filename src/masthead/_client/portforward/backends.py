@@ -1,0 +1,229 @@
+"""Which pod is behind a service or a workload, and which of its ports: pure, as kubectl decides it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead.errors import PortForwardError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._meta.gvk import GroupVersionKind
+
+__all__ = [
+    "Backend",
+    "PodList",
+    "PodView",
+    "can_forward",
+    "choose_pod",
+    "container_port",
+    "selector_of",
+    "target_port",
+]
+
+_WORKLOADS: Final = frozenset(
+    {"DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"}
+)
+_GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
+_RUNNING: Final = "Running"
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _ContainerPort(msgspec.Struct, frozen=True, rename="camel"):
+    container_port: int
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class _Container(msgspec.Struct, frozen=True, rename="camel"):
+    ports: tuple[_ContainerPort, ...] | None = None
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    containers: tuple[_Container, ...] | None = None
+    init_containers: tuple[_Container, ...] | None = None
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _PodStatus(msgspec.Struct, frozen=True, rename="camel"):
+    phase: str = ""
+    conditions: tuple[_Condition, ...] | None = None
+
+
+class PodView(msgspec.Struct, frozen=True):
+    """What matters of a pod."""
+
+    metadata: _Metadata
+    spec: _PodSpec = _PodSpec()
+    status: _PodStatus = _PodStatus()
+
+    @property
+    def key(self) -> str:
+        """The pod as ``namespace/name``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its ports can be forwarded."""
+        return self.status.phase == _RUNNING
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a service would send it requests."""
+        conditions = self.status.conditions or ()
+        return any(each.type == "Ready" and each.status == "True" for each in conditions)
+
+
+class PodList(msgspec.Struct, frozen=True):
+    """What matters of a list of pods."""
+
+    items: tuple[PodView, ...] = ()
+
+
+class _ServicePort(msgspec.Struct, frozen=True, rename="camel"):
+    port: int
+    name: str = ""
+    protocol: str = "TCP"
+    target_port: int | str = 0
+
+
+class _Selector(msgspec.Struct, frozen=True, rename="camel"):
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[_Expression, ...] | None = None
+
+
+class _Expression(msgspec.Struct, frozen=True):
+    key: str
+    operator: str
+    values: tuple[str, ...] | None = None
+
+
+class _BackendSpec(msgspec.Struct, frozen=True):
+    # Of a service and of a replication controller, a selector is a plain mapping.
+    selector: dict[str, object] | None = None
+    ports: tuple[_ServicePort, ...] | None = None
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+
+
+class Backend(msgspec.Struct, frozen=True):
+    """What matters of a service or a workload."""
+
+    metadata: _Metadata
+    spec: _BackendSpec = _BackendSpec()
+
+
+def can_forward(gvk: GroupVersionKind) -> bool:
+    """Whether objects of a kind have pods whose ports can be forwarded, other than pods themselves."""
+    return gvk.group in _GROUPS and (gvk.kind in _WORKLOADS or (gvk.group, gvk.kind) == ("", "Service"))
+
+
+def selector_of(backend: Backend, title: str) -> str:
+    """The label selector of a service or a workload.
+
+    Args:
+        backend: The object.
+        title: What messages call it.
+
+    Raises:
+        PortForwardError: If it has none: it has no pods of its own.
+    """
+    selector = backend.spec.selector
+    if not selector:
+        raise PortForwardError(f"port-forward {title}: it has no selector, and so no pods; name a pod")
+    if not selector.keys() <= {"matchLabels", "matchExpressions"}:
+        return ",".join(f"{key}={value}" for key, value in selector.items())
+    structured = msgspec.convert(selector, _Selector)
+    parts = [f"{key}={value}" for key, value in (structured.match_labels or {}).items()]
+    return ",".join([*parts, *map(_requirement, structured.match_expressions or ())])
+
+
+def _requirement(expression: _Expression) -> str:
+    match expression.operator:
+        case "Exists":
+            return expression.key
+        case "DoesNotExist":
+            return f"!{expression.key}"
+        case operator:
+            return f"{expression.key} {operator.lower()} ({','.join(expression.values or ())})"
+
+
+def choose_pod(pods: Sequence[PodView], title: str) -> PodView:
+    """The pod to forward to: one that runs, preferably ready and not about to end; the newest of several.
+
+    Raises:
+        PortForwardError: If none runs.
+    """
+    running = [each for each in pods if each.is_running]
+    if not running:
+        phases = ", ".join(sorted({each.status.phase or "Unknown" for each in pods}))
+        found = f"none of its {len(pods)} pods runs ({phases})" if pods else "it has no pods"
+        raise PortForwardError(f"port-forward {title}: {found}; wait until one does")
+    return max(running, key=_preference)
+
+
+def _preference(pod: PodView) -> tuple[bool, bool, str, str]:
+    metadata = pod.metadata
+    return metadata.deletion_timestamp is None, pod.is_ready, metadata.creation_timestamp, metadata.name
+
+
+def container_port(pod: PodView, port: int | str, title: str) -> int:
+    """The number of a port of a pod. A number need not be declared by a container.
+
+    Raises:
+        PortForwardError: If no container has a port of that name, or it is declared for UDP only.
+    """
+    containers = (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+    declared = [each for container in containers for each in container.ports or ()]
+    if isinstance(port, str):
+        number = next((each.container_port for each in declared if each.name == port), None)
+        if number is None:
+            named = ", ".join(each.name for each in declared if each.name) or "none"
+            raise PortForwardError(
+                f"port-forward {title}: pod {pod.key} has no port named {port!r} (named ports: {named})",
+                pod=pod.key,
+            )
+    else:
+        number = port
+    _refuse_udp({each.protocol for each in declared if each.container_port == number}, port, title)
+    return number
+
+
+def target_port(service: Backend, pod: PodView, port: int | str, title: str) -> int:
+    """The port of the pod behind a port of a service.
+
+    Raises:
+        PortForwardError: If the service or the pod has no such port, or it is one for UDP.
+    """
+    ports = service.spec.ports or ()
+    matching = [each for each in ports if port in {each.port, each.name}]
+    if not matching:
+        known = ", ".join(f"{each.port} ({each.name})" if each.name else str(each.port) for each in ports)
+        raise PortForwardError(
+            f"port-forward {title}: the service has no port {port} (ports: {known or 'none'})"
+        )
+    _refuse_udp({each.protocol for each in matching}, port, title)
+    found = next(each for each in matching if each.protocol != "UDP")
+    # A headless service leads to the pod's own ports: nobody translates them.
+    if service.spec.cluster_ip == "None":
+        return found.port
+    target: int | str = found.target_port or found.port
+    return container_port(pod, target, title)
+
+
+def _refuse_udp(protocols: set[str], port: int | str, title: str) -> None:
+    if protocols == {"UDP"}:
+        raise PortForwardError(f"port-forward {title}: port {port} is one for UDP, which cannot be forwarded")

@@ -1,0 +1,171 @@
+"""The local sockets of a port-forward."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from masthead.errors import PortForwardError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._client.portforward.port_specs import ListenAddress
+
+__all__ = ["Listener", "listen_on_path", "listen_on_port"]
+
+_BACKLOG: Final = 128
+_OWNER_ONLY: Final = 0o600
+_ATTEMPTS: Final = 10
+"""How many free ports are tried, if one is free on some addresses only."""
+
+
+class Listener:
+    """The sockets of one forwarded port.
+
+    Attributes:
+        sockets: The sockets, which do not block.
+        port: The local port; 0 for a Unix socket.
+        addresses: What they are bound to.
+    """
+
+    def __init__(
+        self,
+        sockets: Sequence[socket.socket],
+        port: int,
+        addresses: Sequence[str],
+        *,
+        path: Path | None = None,
+    ) -> None:
+        self.sockets = sockets
+        self.port = port
+        self.addresses = addresses
+        self._path = path
+        self._inode = path.stat().st_ino if path is not None else 0
+
+    def close(self) -> None:
+        """Close the sockets, and remove the file of a Unix socket, unless another one has taken its place."""
+        for each in self.sockets:
+            each.close()
+        if self._path is not None:
+            with suppress(OSError):
+                if self._path.stat().st_ino == self._inode:
+                    self._path.unlink()
+
+
+def listen_on_port(addresses: Sequence[ListenAddress], port: int, title: str) -> Listener:
+    """Listen on a port of some addresses; on the same one of all of them, if it is 0.
+
+    differs from client-go: there, a port of ``localhost`` may be in use on one of its two addresses. Whoever connects to
+    that one would then reach another program.
+
+    Raises:
+        PortForwardError: If an address cannot be bound, or none of those that are optional.
+    """
+    attempts = _ATTEMPTS if port == 0 else 1
+    while True:
+        attempts -= 1
+        try:
+            return _listen_once(addresses, port)
+        except _BindError as error:
+            # Another free port may be free on all of them.
+            if attempts == 0 or error.cause.errno != errno.EADDRINUSE:
+                where = f"{error.host} port {port}" if port else error.host
+                raise _cannot_listen(title, where, error.cause) from None
+
+
+class _BindError(Exception):
+    def __init__(self, host: str, cause: OSError) -> None:
+        super().__init__(host)
+        self.host = host
+        self.cause = cause
+
+
+def _listen_once(addresses: Sequence[ListenAddress], port: int) -> Listener:
+    sockets: list[socket.socket] = []
+    bound: list[str] = []
+    failure: _BindError | None = None
+    try:
+        for address in addresses:
+            try:
+                sockets.append(_bind(address.host, port))
+            except OSError as error:
+                failure = _BindError(address.host, error)
+                if not address.is_optional or error.errno == errno.EADDRINUSE:
+                    raise failure from None
+            else:
+                port = sockets[-1].getsockname()[1]
+                bound.append(address.host)
+        if failure is not None and not sockets:
+            raise failure
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+    return Listener(sockets, port, bound)
+
+
+def listen_on_path(path: str | os.PathLike[str], title: str) -> Listener:
+    """Listen on a Unix socket, which only its owner may use.
+
+    Raises:
+        PortForwardError: If it cannot be bound: something else is there, or a process listens on it.
+    """
+    file = Path(path)
+    if not hasattr(socket, "AF_UNIX"):
+        raise PortForwardError(f"port-forward {title}: there are no Unix sockets on {sys.platform}")
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_abandoned(file)
+        server.bind(str(file))
+        # Nobody can connect before it listens.
+        file.chmod(_OWNER_ONLY)
+        server.listen(_BACKLOG)
+        server.setblocking(False)
+        return Listener([server], 0, [str(file)], path=file)
+    except OSError as error:
+        server.close()
+        raise _cannot_listen(title, str(file), error) from None
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    server = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            # Or a port could not be used again for minutes.
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        server.bind((host, port))
+        server.listen(_BACKLOG)
+        server.setblocking(False)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def _remove_abandoned(file: Path) -> None:
+    """Remove the file of a Unix socket that nobody listens on any more."""
+    try:
+        is_socket = stat.S_ISSOCK(file.stat().st_mode)
+    except FileNotFoundError:
+        return
+    if is_socket:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            if probe.connect_ex(str(file)) == errno.ECONNREFUSED:
+                file.unlink()
+
+
+def _cannot_listen(title: str, where: str, error: OSError) -> PortForwardError:
+    hint = "; choose another local port, or 0 for any free one" if error.errno == errno.EADDRINUSE else ""
+    return PortForwardError(
+        f"port-forward {title}: cannot listen on {where}: {error.strerror or error}{hint}"
+    )
