@@ -66,6 +66,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         "--no-workloads", action="store_true", help="leave Deployments and the like without pods"
     )
     parser.add_argument(
+        "--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them"
+    )
+    parser.add_argument(
         "--no-bootstrap",
         action="store_true",
         help="start with namespaces only: no roles, no Service kubernetes",
@@ -143,6 +146,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         controllers=not chosen.no_controllers,
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),
+        kubelet=not (chosen.no_kubelet or chosen.no_controllers),
         allow_remote=chosen.allow_remote,
         token=_token(chosen),
         seed=chosen.seed,

@@ -35,6 +35,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     controllers: bool | Collection[str] = True,
     bootstrap: bool = True,
     workloads: bool = False,
+    kubelet: bool = False,
     clock: Clock | type[Clock] | None = None,
     bookmark_every: float = 60.0,
     watch_timeout: float = 1800.0,
@@ -74,7 +75,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
         workloads: Whether Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods, by the
             controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
-            stay pending: there is no kubelet. Without, a test writes the status of a Deployment itself.
+            stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
+        kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end at
+            once. Without, `Server.kubelet` starts pods on request.
         clock: The clock, or a class to make one of for this server alone; the system's by default. See
             `VirtualClock`.
         bookmark_every: Seconds between a watch's bookmarks.
@@ -110,6 +113,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             controllers=controllers,
             bootstrap=bootstrap,
             workloads=workloads,
+            kubelet=kubelet,
             clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
             bookmark_every=bookmark_every,
             watch_timeout=watch_timeout,

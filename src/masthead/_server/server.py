@@ -26,11 +26,13 @@ from masthead._server.controllers.manager import (
     WORKLOAD_CONTROLLERS,
     ControllerManager,
 )
+from masthead._server.controllers.objects import ObjectClient
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
+from masthead._server.kubelet.controller import KubeletController
 from masthead._server.kubelet.kubelet import Kubelet, connecters
-from masthead._server.kubelet.lifecycle import PodLifecycle
+from masthead._server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead._server.kubelet.runtime import PodRuntime
 from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
@@ -140,8 +142,12 @@ class Server:
         self._cluster.on_write.append(UnenforcedKinds().observe)
         self._runtime = PodRuntime(self._cluster)
         self._cluster.on_write.append(self._runtime.observe)
-        self.kubelet: Kubelet = Kubelet(self._runtime, PodLifecycle(self._runtime), self._call)
+        self._lifecycle = PodLifecycle(self._runtime)
+        self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call)
         self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
+        if settings.kubelet:
+            client = ObjectClient(self._cluster, KUBELET)
+            self._controllers.add("kubelet", KubeletController(client, self._lifecycle))
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
@@ -222,6 +228,7 @@ class Server:
             watch.end()
         for connection in tuple(self._handler.connections):
             connection.cancel()
+        self._lifecycle.close()
         self._runtime.close()
         transports = [each.transport for each in self._http.connections]
         self._http.pre_shutdown()  # or the shutdown would wait for idle connections

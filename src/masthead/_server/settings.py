@@ -56,6 +56,7 @@ class Settings:
     controllers: bool | Collection[str] = True
     bootstrap: bool = True
     workloads: bool = False
+    kubelet: bool = False
     clock: Clock = field(default_factory=SystemClock)
     bookmark_every: float = 60.0
     watch_timeout: float = 1800.0

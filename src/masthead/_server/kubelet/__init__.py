@@ -10,12 +10,22 @@ From the bottom up:
 `websocket`         these streams over a WebSocket
 `records`           log records in the format of container runtimes, and how the log endpoint shows them
 `logs`              the log of a container: bounded, spooled to disk, followed without polling
-`containers`        a container as the kubelet runs it: log, files and sessions
+`filesystem`        the files of a container: a tree in memory, bounded, with large files on disk
+`shell`             the built-in shell, for commands without a handler
+`containers`        a container as the kubelet runs it: log, files, and what ends with it
 `pods`              what the API server and the kubelet check of a pod before they connect a client to it
 `connect`           the seam to HTTP: connecters of subresources, and the handlers that they return
+`runtime`           what all endpoints share: pods, containers, handlers
 `log_endpoint`      ``pods/log``
+`attach`            a client reads what a container prints, and writes to its main process
 `remotecommand`     ``pods/exec`` and ``pods/attach``
 `phases`            the status of a pod in each phase
+`nodes`             the node that pods are scheduled to
+`mains`             what containers do from their start to their end
+`lifecycle`         moves pods through their phases
+`controller`        does so for every pod, if the server is to have a kubelet
+`container_log`     `ContainerLog`, to write to
+`container_files`   `ContainerFiles`, a mapping
 `kubelet`           `Kubelet`, the controls of all this
 ==================  ====================================================================================
 """

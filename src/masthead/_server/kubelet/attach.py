@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._server.kubelet.records import STDERR, STDOUT, LogFormatter
 
 if TYPE_CHECKING:
-    from masthead._server.kubelet.containers import ContainerInstance
+    from masthead._server.kubelet.containers import ContainerInstance, MainStdio
     from masthead._server.kubelet.process import ExecProcess
 
 __all__ = ["attach"]
@@ -43,7 +43,20 @@ async def attach(process: ExecProcess, container: ContainerInstance) -> int:
 async def _forward(process: ExecProcess, container: ContainerInstance) -> None:
     """Hand what the client sends to the main process, if there is one."""
     main = container.main
-    while main is not None and (data := await process.stdin.read(_PIECE)):
-        await main.feed(data)
-    if main is not None and container.is_stdin_once:
-        main.close()
+    if main is None:
+        return
+    async with asyncio.TaskGroup() as group:
+        resizing = group.create_task(_forward_sizes(process, main))
+        try:
+            while data := await process.stdin.read(_PIECE):
+                await main.stdin.feed(data)
+        finally:
+            # The client has ended its stdin, or is gone.
+            if main.is_stdin_once:
+                main.stdin.close()
+            resizing.cancel()
+
+
+async def _forward_sizes(process: ExecProcess, main: MainStdio) -> None:
+    async for size in process.resizes():
+        main.sizes.put(size)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from masthead._server.kubelet.filesystem import FileSystem
 from masthead._server.kubelet.logs import LogStore
 from masthead._server.kubelet.records import STDOUT
+from masthead._server.kubelet.stdio import StdinPipe, TerminalSizes
 
 if TYPE_CHECKING:
     from masthead._server.clock import Clock
-    from masthead._server.kubelet.stdio import StdinPipe
 
-__all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "RuntimeLimits"]
+__all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "MainStdio", "RuntimeLimits"]
 
 _UNNAMED: Final = ""
 """The container of a pod that does not exist yet: its first one, when it does."""
@@ -42,6 +42,24 @@ class ContainerRef:
     container: str = _UNNAMED
 
 
+class MainStdio:
+    """What clients that are attached send to a main process.
+
+    Args:
+        is_stdin_once: Whether the first client that leaves ends the stdin.
+    """
+
+    def __init__(self, *, is_stdin_once: bool) -> None:
+        self.stdin = StdinPipe()
+        self.sizes = TerminalSizes()
+        self.is_stdin_once = is_stdin_once
+
+    def close(self) -> None:
+        """The process has ended."""
+        self.stdin.close()
+        self.sizes.close()
+
+
 class ContainerInstance:
     """A container, through all its restarts.
 
@@ -61,10 +79,8 @@ class ContainerInstance:
         """What it had printed when it was last restarted."""
         self.ended = asyncio.Event()
         """Set when the container ends, and with it its commands and streams."""
-        self.main: StdinPipe | None = None
-        """The stdin of its main process, if that runs."""
-        self.is_stdin_once = False
-        """Whether the first client that is attached and leaves ends that stdin."""
+        self.main: MainStdio | None = None
+        """The streams of its main process, if that runs."""
 
     def print(self, data: bytes, stream: str = STDOUT) -> None:
         """Add to the log; nothing once the container has ended."""
@@ -74,6 +90,7 @@ class ContainerInstance:
         """End the container, its commands and its streams; the log can still be read."""
         self.log.end()
         self.ended.set()
+        self.main = None
 
     def restart(self) -> None:
         """End the container, and start it again with an empty log."""

@@ -67,6 +67,24 @@ class Kubelet:
         self._lifecycle = lifecycle
         self._call = call
 
+    @property
+    def log_limit(self) -> int:
+        """Bytes of each container's log, 64 MiB by default; older lines are dropped. It holds for containers to come."""
+        return self._runtime.limits.log
+
+    @log_limit.setter
+    def log_limit(self, limit: int) -> None:
+        self._runtime.limits.log = limit
+
+    @property
+    def file_limit(self) -> int:
+        """Bytes of each container's files, 64 MiB by default; then its disk is full. It holds for containers to come."""
+        return self._runtime.limits.files
+
+    @file_limit.setter
+    def file_limit(self, limit: int) -> None:
+        self._runtime.limits.files = limit
+
     def exec(
         self, pod: str, *, container: str | None = None, command: str | None = None
     ) -> Callable[[HandlerT], HandlerT]:
@@ -96,6 +114,21 @@ class Kubelet:
             container: The container; None for any.
         """
         return self._register(self._runtime.attach_handlers, PodPattern.of(pod, container, None))
+
+    def main(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
+        """Register the main process of a container, from its start to its end: a decorator; see `exec`.
+
+        What it prints is the container's log, what attached clients send is its stdin, if the container has ``stdin: true``.
+        When it returns, the container ends with that exit code, and is restarted as its policy says: at once, and the next
+        times after 10 seconds and more (``CrashLoopBackOff``). It is cancelled when the container is ended. Without a
+        handler, the built-in shell runs the container's command if it knows all of it; otherwise the container just runs.
+        Init containers have no main process: they are completed when the pod starts.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            container: The container; None for any.
+        """
+        return self._register(self._runtime.main_handlers, PodPattern.of(pod, container, None))
 
     def _register(self, handlers: HandlerRegistry, pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
         def register(handler: HandlerT) -> HandlerT:

@@ -9,18 +9,26 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead._server.kubelet import phases
+from masthead._server.kubelet.mains import MainProcesses
 from masthead._server.kubelet.nodes import NODE_NAME, register_node
 from masthead._server.kubelet.phases import Transition
-from masthead._server.wire.plain import items, part, text
+from masthead._server.kubelet.pods import container_names, is_running, restarts, status_of
+from masthead._server.wire.plain import is_being_deleted, items, part, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from masthead._server.clock import Timer
     from masthead._server.kubelet.containers import ContainerRef
     from masthead._server.kubelet.runtime import PodRuntime
     from masthead._server.wire.plain import Plain
 
 __all__ = ["KUBELET", "PodLifecycle"]
+
+_FIRST_BACKOFF: Final = 10.0
+_MAX_BACKOFF: Final = 300.0
+_MOST_DOUBLED: Final = 8
+"""Seconds before a container that ends again and again is restarted; they double each time."""
 
 KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
@@ -37,6 +45,8 @@ class PodLifecycle:
     def __init__(self, runtime: PodRuntime) -> None:
         self._runtime = runtime
         self._client = ObjectClient(runtime.cluster, KUBELET)
+        self._mains = MainProcesses(runtime, self._on_exit)
+        self._restarts: set[Timer] = set()
         self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
 
     def start(self, ref: ContainerRef) -> None:
@@ -50,15 +60,39 @@ class PodLifecycle:
             self._bind(ref)
         change = self._transition()
         self._update(ref, lambda pod: phases.start(pod, change))
-        for name in self._started(ref):
-            instance = self._runtime.container(pod, name)
-            if instance.ended.is_set():
-                instance.restart()
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        for name in container_names(pod):
+            if is_running(pod, name):
+                self._start_container(pod, name)
 
     def start_ephemeral(self, ref: ContainerRef) -> None:
-        """Start the ephemeral containers that were added to a pod."""
-        change = self._transition()
-        self._update(ref, lambda pod: phases.start_ephemeral(pod, change))
+        """Start the ephemeral containers that were added to a pod.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        change, started = self._transition(), list[str]()
+        self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        for name in started:
+            self._start_container(pod, name)
+
+    def _start_container(self, pod: Plain, name: str) -> None:
+        container = self._runtime.container(pod, name)
+        if container.ended.is_set():
+            container.restart()
+        self._mains.start(pod, name)
+
+    def end(self, ref: ContainerRef) -> None:
+        """End the containers of a pod that is deleted."""
+        for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
+            container.end()
+
+    def close(self) -> None:
+        """Cancel all main processes and restarts."""
+        self._mains.close()
+        for timer in self._restarts:
+            timer.cancel()
 
     def finish(self, ref: ContainerRef, code: int, *, reason: str = "", message: str = "") -> None:
         """End all containers of a pod with an exit code.
@@ -69,7 +103,7 @@ class PodLifecycle:
         self._runtime.find(ref.namespace, ref.pod)
         change = self._transition()
         self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
-        self._end(ref)
+        self.end(ref)
 
     def evict(self, ref: ContainerRef, message: str) -> None:
         """Fail a pod because its node is short of resources.
@@ -80,7 +114,7 @@ class PodLifecycle:
         self._runtime.find(ref.namespace, ref.pod)
         change = self._transition()
         self._update(ref, lambda pod: phases.evict(pod, change, message))
-        self._end(ref)
+        self.end(ref)
 
     def restart(self, ref: ContainerRef, code: int) -> None:
         """Restart a container, or all.
@@ -92,6 +126,7 @@ class PodLifecycle:
         for name in self._chosen(pod, ref):
             self._update(ref, partial(phases.restart_container, name=name, change=change, code=code))
             self._runtime.container(pod, name).restart()
+            self._mains.start(pod, name)
 
     def crash_loop(self, ref: ContainerRef, code: int) -> None:
         """End a container, or all, and have it wait for its restart.
@@ -111,13 +146,35 @@ class PodLifecycle:
             else [text(each, "name") for each in items(part(pod, "spec"), "containers")]
         )
 
-    def _started(self, ref: ContainerRef) -> list[str]:
+    def _on_exit(self, ref: ContainerRef, code: int) -> None:
+        """A main process has ended: its container ends, or is restarted as its policy says."""
         pod = self._runtime.load(ref.namespace, ref.pod)
-        return [text(each, "name") for each in items(part(pod or {}, "spec"), "containers")]
+        if pod is None or is_being_deleted(pod):
+            return
+        if not restarts(pod, ref.container, code):
+            change = self._transition()
+            self._update(ref, partial(phases.end_container, name=ref.container, change=change, code=code))
+            self._runtime.container(pod, ref.container).end()
+            return
+        count = (status_of(pod, ref.container) or {}).get("restartCount", 0)
+        if not count:
+            self.restart(ref, code)
+            return
+        self.crash_loop(ref, code)
+        self._restart_later(
+            ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MOST_DOUBLED) - 1), _MAX_BACKOFF)
+        )
 
-    def _end(self, ref: ContainerRef) -> None:
-        for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
-            container.end()
+    def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
+        def restart() -> None:
+            self._restarts.discard(timer)
+            pod = self._runtime.load(ref.namespace, ref.pod)
+            state = part((status_of(pod, ref.container) if pod else None) or {}, "state")
+            if pod is not None and "waiting" in state and not is_being_deleted(pod):
+                self.restart(ref, code)
+
+        timer = self._runtime.cluster.clock.call_later(seconds, restart)
+        self._restarts.add(timer)
 
     def _bind(self, ref: ContainerRef) -> None:
         register_node(self._client)

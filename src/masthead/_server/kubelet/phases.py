@@ -100,13 +100,16 @@ def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
     status = pod.setdefault("status", {})
     for each in _statuses(status, name):
         _terminate(each, change.now, code, "")
-    states = [part(each, "state") for each in items(status, "containerStatuses")]
+    _observe(pod)
+    containers = items(status, "containerStatuses")
+    if name not in {text(each, "name") for each in containers}:
+        return  # an ephemeral container, or a sidecar, which say nothing about the pod
+    states = [part(each, "state") for each in containers]
     if all("terminated" in each for each in states):
         has_failed = any(part(each, "terminated").get("exitCode") for each in states)
         _complete(status, change.now, "Failed" if has_failed else "Succeeded", "")
     else:
         _set_unready(status, change.now)
-    _observe(pod)
 
 
 def restart_container(pod: Plain, name: str, change: Transition, code: int) -> None:

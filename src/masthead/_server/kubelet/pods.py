@@ -22,6 +22,7 @@ __all__ = [
     "first_container",
     "is_running",
     "log_problem",
+    "restarts",
     "status_of",
 ]
 
@@ -104,6 +105,15 @@ def is_running(pod: Plain, name: str) -> bool:
     if found is None:
         return text(part(pod, "status"), "phase") == "Running"
     return "running" in part(found, "state")
+
+
+def restarts(pod: Plain, name: str, code: int) -> bool:
+    """Tell whether a container is started again when it has ended with an exit code."""
+    spec = part(pod, "spec")
+    if any(text(each, "name") == name for each in items(spec, "ephemeralContainers")):
+        return False
+    policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")
+    return policy != "Never" and (policy != "OnFailure" or code != 0)
 
 
 def log_problem(pod: Plain, name: str, *, previous: bool) -> str:

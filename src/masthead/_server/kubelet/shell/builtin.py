@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Final
 from masthead._server.kubelet.shell.commands import COMMANDS
 from masthead._server.kubelet.shell.interpreter import (
     BIN_FOLDERS,
+    CONTROL,
     SHELLS,
     ShellExit,
     run_command,
     run_text,
 )
 from masthead._server.kubelet.shell.state import CommandIO, Input, ShellState
+from masthead._server.kubelet.shell.syntax import ShellSyntaxError, command_names, parse
 from masthead._server.kubelet.shell.terminal import LineDiscipline
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Sequence
 
     from masthead._server.clock import Clock
     from masthead._server.kubelet.filesystem import FileSystem
     from masthead._server.kubelet.process import ExecProcess
     from masthead._server.kubelet.stdio import OutputStream
 
-__all__ = ["ExecutableNotFoundError", "is_known", "run_builtin"]
+__all__ = ["ExecutableNotFoundError", "is_known", "is_runnable", "run_builtin"]
 
 _PIECE: Final = 32 * 1024
 _INTERRUPTED: Final = 130
@@ -46,7 +48,21 @@ class ExecutableNotFoundError(Exception):
 def is_known(name: str) -> bool:
     """Tell whether there is a command of a name."""
     base = name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name
-    return name in SHELLS or base in COMMANDS
+    return name in SHELLS or base in COMMANDS or base in CONTROL
+
+
+def is_runnable(argv: Sequence[str]) -> bool:
+    """Tell whether all of a command is known: of ``sh -c``, every command of the script."""
+    if not argv or not is_known(argv[0]):
+        return False
+    if argv[0] not in SHELLS or len(argv) == 1:
+        return True
+    if len(argv) < 3 or not argv[1].startswith("-") or "c" not in argv[1]:
+        return False
+    try:
+        return all(is_known(name) for name in command_names(parse(argv[2])))
+    except ShellSyntaxError:
+        return False
 
 
 async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> int:
@@ -56,7 +72,7 @@ async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> 
         ExecutableNotFoundError: If there is no such command.
         BrokenPipeError: If the client is gone.
     """
-    if not is_known(process.argv[0]):
+    if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
         raise ExecutableNotFoundError(process.argv[0])
     state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],))
     if process.is_tty:

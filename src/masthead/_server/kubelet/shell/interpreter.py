@@ -271,6 +271,8 @@ async def run_command(words: list[str], io: CommandIO) -> int:
 
 
 SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
+CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec"})
+"""What only a shell knows."""
 BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "AndOr",
@@ -24,6 +27,7 @@ __all__ = [
     "ShellSyntaxError",
     "SimpleCommand",
     "Word",
+    "command_names",
     "parse",
 ]
 
@@ -31,7 +35,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE: Final = re.compile(
     r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])|\{([A-Za-z_][A-Za-z0-9_]*|[?$#@*0-9])\})"
 )
-_OPERATOR: Final = re.compile(r"2>&1|1>&2|[12]?>>|[12]?>|>&2|&>|<|\|\||&&|;|\||&|\n|\(|\)")
+_OPERATOR: Final = re.compile(r"2>&1|1>&2|>&2|[12]?>>|[12]?>|&>|<|\|\||&&|;|\||&|\n|\(|\)")
 _PLAIN: Final = re.compile(r"[^'\"\\$`\s<>|&;()]+|\\$")
 """Text without meaning for the shell, or a backslash at the end."""
 _QUOTED: Final = re.compile(r"[^\"\\$`]+|\\")
@@ -151,6 +155,30 @@ def parse(text: str) -> Script:
     if parser.peek() is not None:
         raise _unexpected(parser.peek())
     return script
+
+
+def command_names(script: Script) -> Iterator[str]:
+    """Iterate over the names of all commands of a script; one that begins with a variable is empty."""
+    for chain in script:
+        for pipeline in (chain.first, *(each for _, each in chain.rest)):
+            for command in pipeline.commands:
+                yield from _names(command)
+
+
+def _names(command: Command) -> Iterator[str]:
+    if isinstance(command, SimpleCommand):
+        for word in command.words[:1]:
+            yield "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
+    elif isinstance(command, If):
+        for condition, body in command.branches:
+            yield from command_names(condition)
+            yield from command_names(body)
+        yield from command_names(command.otherwise)
+    elif isinstance(command, Loop):
+        yield from command_names(command.condition)
+        yield from command_names(command.body)
+    else:
+        yield from command_names(command.body)
 
 
 def _tokens(text: str) -> list[Token]:
