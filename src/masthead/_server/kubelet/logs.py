@@ -50,9 +50,11 @@ class _Segment:
         self.number = number
         self.size = 0
         self.lines = 0
-        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the log
+        self._file: tempfile.SpooledTemporaryFile[bytes] | None = None  # made when something is printed
 
     def append(self, records: bytes, lines: int) -> None:
+        if self._file is None:
+            self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the log
         self._file.seek(self.size)
         self._file.write(records)
         self.size += len(records)
@@ -60,12 +62,15 @@ class _Segment:
 
     def read(self, offset: int) -> bytes:
         """Some whole records from an offset on; empty at the end."""
+        if self._file is None:
+            return b""
         self._file.seek(offset)
         data = self._file.read(_PIECE + LONGEST_RECORD)
         return data if offset + len(data) >= self.size else data[: data.rindex(b"\n") + 1]
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 class LogStore:
