@@ -45,7 +45,8 @@ _HOMES: Final[Mapping[str, str]] = {
     "StatusVerbs": "subresources",
     "ScaleVerbs": "subresources",
     "RestartVerbs": "restarts",
-    "ExecVerbs": "stream_verbs",
+    "LogVerbs": "log_verbs",
+    "ProxyVerbs": "proxy_verbs",
     "AttachVerbs": "stream_verbs",
     "PortForwardVerbs": "port_forward_verbs",
 }

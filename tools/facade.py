@@ -63,6 +63,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.base", ("BaseResource",)),
     Mirror("masthead._client.watch", ("Watch",)),
     Mirror("masthead._client.logs", ("LogStream",)),
+    Mirror("masthead._client.log_group", ("MergedLogs",)),
     Mirror("masthead._client.read_verbs", ("ReadVerbs",)),
     Mirror("masthead._client.create_verbs", ("CreateVerbs",)),
     Mirror("masthead._client.patch_verbs", ("PatchVerbs",)),
@@ -79,7 +80,6 @@ MIRRORS: Final = (
             "EphemeralContainerVerbs",
             "EvictionVerbs",
             "FinalizeVerbs",
-            "LogVerbs",
             "ResizeVerbs",
             "TokenVerbs",
         ),
@@ -90,6 +90,9 @@ MIRRORS: Final = (
     Mirror("masthead._client.portforward.forward", ("PortForward",), "port_forward"),
     Mirror("masthead._client.portforward.connection", ("PodConnection",), "pod_connection"),
     Mirror("masthead._client.port_forward_verbs", ("PortForwardVerbs",)),
+    Mirror("masthead._client.log_verbs", ("LogVerbs",)),
+    Mirror("masthead._client.proxy_stream", ("ProxyStream",)),
+    Mirror("masthead._client.proxy_verbs", ("ProxyVerbs", "ResourceProxy")),
     Mirror("masthead._client.reviews", ("Reviews",)),
     Mirror("masthead._client.typed", ("TypedResource",)),
     Mirror("masthead._client.dynamic", ("DynamicResource",)),
@@ -161,6 +164,7 @@ _LEFT_OUT: Final = frozenset(
     {
         # Their arguments and results belong to the event loop.
         "RestClient.call",
+        "RestClient.exchange",
         "RestClient.connect",
         "PodConnection.reader",
         "PodConnection.writer",
@@ -215,6 +219,8 @@ _IN_CALLER: Final = frozenset(
         "PodConnection.__aexit__",
         "PortForward.__aenter__",
         "PortForward.__aexit__",
+        "ProxyStream.__aenter__",
+        "ProxyStream.__aexit__",
         # The terminal is that of the caller's thread, which alone can handle signals.
         "AttachVerbs.attach_interactive",
         "ExecVerbs.exec_interactive",
@@ -231,6 +237,7 @@ _IN_CALLER: Final = frozenset(
 _LIMITS: Final[Mapping[str, int]] = {
     "ReadVerbs.list_pages": 1,
     "LogStream.chunks": 16,
+    "ProxyStream.chunks": 16,
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {

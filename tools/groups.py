@@ -34,7 +34,7 @@ _PARTS: Final[Mapping[str, str]] = {
     "eviction": "EvictionVerbs",
     "finalize": "FinalizeVerbs",
     "log": "LogVerbs",
-    "exec": "ExecVerbs",
+    "proxy": "ProxyVerbs",
     "attach": "AttachVerbs",
     "portforward": "PortForwardVerbs",
     "resize": "ResizeVerbs",

@@ -47,11 +47,13 @@ if TYPE_CHECKING:
     from masthead._client.apply_sets import ApplySet as ApplySet
     from masthead._client.conditions import ObjectWaitCondition as ObjectWaitCondition
     from masthead._client.conditions import WaitCondition as WaitCondition
+    from masthead._client.cp.progress import CopyProgress as CopyProgress
     from masthead._client.diffs import DiffResult as DiffResult
     from masthead._client.diffs import ObjectDiff as ObjectDiff
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.log_line import LogLine as LogLine
     from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
     from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.validation import validate as validate
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from masthead._meta.quantity import Quantity as Quantity
     from masthead._meta.registry import register as register
     from masthead._meta.unstructured import Unstructured as Unstructured
+    from masthead._rest.proxied import ProxyResponse as ProxyResponse
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._sansio.sharding import ShardRanges as ShardRanges
@@ -111,11 +114,14 @@ if TYPE_CHECKING:
     from masthead._sync.informers import Informers as Informers
     from masthead._sync.leader_election import LeaderElector as LeaderElector
     from masthead._sync.leader_election import Leadership as Leadership
+    from masthead._sync.log_group import MergedLogs as MergedLogs
     from masthead._sync.logs import LogStream as LogStream
     from masthead._sync.manager import Manager as Manager
     from masthead._sync.metadata import MetadataResource as MetadataResource
     from masthead._sync.pod_connection import PodConnection as PodConnection
     from masthead._sync.port_forward import PortForward as PortForward
+    from masthead._sync.proxy_stream import ProxyStream as ProxyStream
+    from masthead._sync.proxy_verbs import ResourceProxy as ResourceProxy
     from masthead._sync.registration import Registration as Registration
     from masthead._sync.remote_process import RemoteProcess as RemoteProcess
     from masthead._sync.remote_streams import RemoteInput as RemoteInput
@@ -265,12 +271,18 @@ _HOMES = {
     "LeaderElector": "masthead._sync.leader_election",
     "Leadership": "masthead._sync.leader_election",
     "LogStream": "masthead._sync.logs",
+    "LogLine": "masthead._client.log_line",
+    "MergedLogs": "masthead._sync.log_group",
+    "ProxyResponse": "masthead._rest.proxied",
+    "ProxyStream": "masthead._sync.proxy_stream",
+    "ResourceProxy": "masthead._sync.proxy_verbs",
     "RemoteInput": "masthead._sync.remote_streams",
     "RemoteOutput": "masthead._sync.remote_streams",
     "PodConnection": "masthead._sync.pod_connection",
     "PortForward": "masthead._sync.port_forward",
     "RemoteProcess": "masthead._sync.remote_process",
     "ExecResult": "masthead._client.remotecommand.results",
+    "CopyProgress": "masthead._client.cp.progress",
     "RestMapper": "masthead._sync.rest_mapper",
     "MetadataResource": "masthead._sync.metadata",
     "Registration": "masthead._sync.registration",

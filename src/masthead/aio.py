@@ -37,17 +37,22 @@ if TYPE_CHECKING:
     from masthead._client.conditions import WaitCondition as WaitCondition
     from masthead._client.conflicts import retry_on as retry_on
     from masthead._client.conflicts import retry_on_conflict as retry_on_conflict
+    from masthead._client.cp.progress import CopyProgress as CopyProgress
     from masthead._client.diffs import DiffResult as DiffResult
     from masthead._client.diffs import ObjectDiff as ObjectDiff
     from masthead._client.documents import load_manifests as load_manifests
     from masthead._client.dynamic import DynamicResource as DynamicResource
     from masthead._client.listwatch import ListerWatcher as ListerWatcher
     from masthead._client.listwatch import ListWatchOptions as ListWatchOptions
+    from masthead._client.log_group import MergedLogs as MergedLogs
+    from masthead._client.log_line import LogLine as LogLine
     from masthead._client.logs import LogStream as LogStream
     from masthead._client.metadata import MetadataResource as MetadataResource
     from masthead._client.portforward.connection import PodConnection as PodConnection
     from masthead._client.portforward.forward import PortForward as PortForward
     from masthead._client.portforward.port_specs import ForwardedPort as ForwardedPort
+    from masthead._client.proxy_stream import ProxyStream as ProxyStream
+    from masthead._client.proxy_verbs import ResourceProxy as ResourceProxy
     from masthead._client.remotecommand.process import RemoteProcess as RemoteProcess
     from masthead._client.remotecommand.results import ExecResult as ExecResult
     from masthead._client.remotecommand.streams import RemoteInput as RemoteInput
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
     from masthead._meta.unstructured import Unstructured as Unstructured
     from masthead._record.recorder import EventRecorder as EventRecorder
     from masthead._rest.client import RestClient as RestClient
+    from masthead._rest.proxied import ProxyResponse as ProxyResponse
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._sansio.sharding import ShardRanges as ShardRanges
@@ -173,6 +179,11 @@ _HOMES = {
     "LeaderElector": "masthead._leaderelection.elector",
     "Leadership": "masthead._leaderelection.leadership",
     "LogStream": "masthead._client.logs",
+    "LogLine": "masthead._client.log_line",
+    "MergedLogs": "masthead._client.log_group",
+    "ProxyResponse": "masthead._rest.proxied",
+    "ProxyStream": "masthead._client.proxy_stream",
+    "ResourceProxy": "masthead._client.proxy_verbs",
     "RemoteInput": "masthead._client.remotecommand.streams",
     "RemoteOutput": "masthead._client.remotecommand.streams",
     "PodConnection": "masthead._client.portforward.connection",
@@ -180,6 +191,7 @@ _HOMES = {
     "ForwardedPort": "masthead._client.portforward.port_specs",
     "RemoteProcess": "masthead._client.remotecommand.process",
     "ExecResult": "masthead._client.remotecommand.results",
+    "CopyProgress": "masthead._client.cp.progress",
     "MetadataResource": "masthead._client.metadata",
     "ResourceClient": "masthead._client.resource",
     "Reviews": "masthead._client.reviews",

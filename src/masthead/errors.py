@@ -33,6 +33,8 @@
      ├─ ObjectFailedError            an object has failed that was waited for
      ├─ ExecError                    a command in a container failed
      ├─ PortForwardError             a port cannot be forwarded, or a forwarded connection has failed
+     ├─ LogStreamError               one of several merged logs has ended early
+     ├─ ProxyResponseError           what is behind the API server's proxy has answered with an error status
      ├─ LeadershipLostError          the leadership of an election is over
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
@@ -88,7 +90,9 @@ from masthead._errors.base import (
     UnknownKindError,
 )
 from masthead._errors.field_manager_conflicts import FieldManagerConflict
+from masthead._errors.logs import LogStreamError
 from masthead._errors.port_forward import PortForwardError
+from masthead._errors.proxy import ProxyResponseError
 from masthead._errors.status import (
     BY_CODE,
     BY_REASON,
@@ -151,6 +155,7 @@ __all__ = [
     "InvalidValueError",
     "ManagerStateError",
     "LeadershipLostError",
+    "LogStreamError",
     "ManifestError",
     "MastheadError",
     "MethodNotAllowedError",
@@ -162,6 +167,7 @@ __all__ = [
     "ObjectFailedError",
     "PortForwardError",
     "ProtocolError",
+    "ProxyResponseError",
     "QuantityError",
     "QueueShutDownError",
     "ReconcileError",

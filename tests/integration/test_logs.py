@@ -20,6 +20,7 @@ from masthead.errors import (
     NameFormatError,
     NotFoundError,
     ProtocolError,
+    SelectorError,
     StatusError,
 )
 
@@ -49,12 +50,14 @@ class Kubelet:
 
     Attributes:
         pods: A client's pods.
-        respond: Responds to one request.
-        targets: The path and query of every request.
+        respond: Responds to one request of a log.
+        pod: Responds to a request of the pod: it is gone, unless a test says otherwise.
+        targets: The path and query of every request of a log.
     """
 
     pods: Any = None
     respond: Callable[[asyncio.StreamWriter], Awaitable[None]] | None = None
+    pod: bytes = refusal(404, "NotFound", "no such pod")
     targets: list[str] = field(default_factory=list)
 
     def sends(self, *parts: bytes) -> None:
@@ -74,8 +77,11 @@ class Kubelet:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            self.targets.append(head.split(" ")[1])
+            target = (await reader.readuntil(b"\r\n\r\n")).decode().split(" ")[1]
+            if not urlsplit(target).path.endswith("/log"):
+                writer.write(self.pod)
+                return
+            self.targets.append(target)
             assert self.respond is not None
             await self.respond(writer)
         finally:
@@ -143,8 +149,16 @@ async def test_options_go_to_the_server(kubelet: Kubelet) -> None:
     assert kubelet.query == {}
     await kubelet.pods.logs("web", container="main", previous=True, tail_lines=0, timestamps=True).read()
     assert kubelet.query == {"container": "main", "previous": "true", "tailLines": "0", "timestamps": "true"}
-    await kubelet.pods.logs("web", follow=True, since=since, limit_bytes=1000).read()
-    assert kubelet.query == {"follow": "true", "sinceTime": "2001-02-03T04:05:06Z", "limitBytes": "1000"}
+    await kubelet.pods.logs("web", since=since, limit_bytes=1000).read()
+    assert kubelet.query == {"sinceTime": "2001-02-03T04:05:06Z", "limitBytes": "1000"}
+    # With timestamps, to resume from; and a limit would count them.
+    await kubelet.pods.logs("web", follow=True, since=since, tail_lines=5, limit_bytes=1000).read()
+    assert kubelet.query == {
+        "follow": "true",
+        "timestamps": "true",
+        "sinceTime": "2001-02-03T04:05:06Z",
+        "tailLines": "5",
+    }
     await kubelet.pods.logs("web", since_seconds=60, insecure_skip_tls_verify_backend=True).read()
     assert kubelet.query == {"sinceSeconds": "60", "insecureSkipTLSVerifyBackend": "true"}
 
@@ -154,6 +168,12 @@ async def test_options_that_are_wrong_are_never_sent(kubelet: Kubelet) -> None:
         kubelet.pods.logs("web", since=datetime(2001, 1, 1, tzinfo=UTC), since_seconds=1)
     with pytest.raises(InvalidValueError, match="tail_lines"):
         kubelet.pods.logs("web", tail_lines=-1)
+    with pytest.raises(InvalidValueError, match="follow or previous, not both"):
+        kubelet.pods.logs("web", follow=True, previous=True)
+    with pytest.raises(InvalidValueError, match="max_streams"):
+        kubelet.pods.merged_logs(max_streams=0)
+    with pytest.raises(SelectorError):
+        kubelet.pods.merged_logs(label_selector="app in web")
     with pytest.raises(NameFormatError):
         await kubelet.pods.logs("../nodes").read()
     assert kubelet.targets == []
@@ -260,7 +280,7 @@ async def test_an_error_response_is_raised_on_the_first_read(kubelet: Kubelet) -
 
 async def test_a_broken_log_raises_after_its_last_line(kubelet: Kubelet) -> None:
     kubelet.sends(HEAD, chunk(b"one\ntwo\nthr"))
-    stream = kubelet.pods.logs("web", follow=True)
+    stream = kubelet.pods.logs("web")
 
     assert [await anext(stream), await anext(stream)] == ["one", "two"]
     with pytest.raises(ProtocolError):

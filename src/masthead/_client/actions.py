@@ -1,21 +1,18 @@
-"""The verbs of subresources that only a few resources have: eviction, binding, logs, approval and others.
+"""The verbs of subresources that only a few resources have: eviction, binding, approval and others.
 
 As in `masthead._client.subresources`, one class per subresource, combined by the clientset.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from masthead._client.logs import LogStream, log_query
 from masthead._client.options import delete_options
 from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from masthead._client.options import FieldValidation
     from masthead._meta.v1 import DeletionPropagation
@@ -27,7 +24,6 @@ __all__ = [
     "EphemeralContainerVerbs",
     "EvictionVerbs",
     "FinalizeVerbs",
-    "LogVerbs",
     "ResizeVerbs",
     "TokenVerbs",
 ]
@@ -276,68 +272,4 @@ class FinalizeVerbs(SubresourceBase[T], Generic[T]):
             field_manager=field_manager,
             field_validation=field_validation,
             timeout=timeout,
-        )
-
-
-class LogVerbs(SubresourceBase[T], Generic[T]):
-    """For resources with a log subresource: pods."""
-
-    def logs(
-        self,
-        name: str,
-        *,
-        container: str | None = None,
-        follow: bool = False,
-        previous: bool = False,
-        since: datetime | None = None,
-        since_seconds: int | None = None,
-        tail_lines: int | None = None,
-        limit_bytes: int | None = None,
-        timestamps: bool = False,
-        insecure_skip_tls_verify_backend: bool = False,
-        read_timeout: float | None = None,
-    ) -> LogStream:
-        """Stream the log of a container.
-
-        ::
-
-            async for line in pods.logs("web", follow=True):
-                print(line)
-
-            text = await pods.logs("web", tail_lines=100).read()
-
-        Args:
-            name: The pod's name.
-            container: The container; may be left out if there is only one.
-            follow: Follow the log as it is written.
-            previous: The log of the previous instance of the container.
-            since: Only lines from this time on.
-            since_seconds: Only lines of the last so many seconds.
-            tail_lines: Start with the last so many lines.
-            limit_bytes: End after so many bytes.
-            timestamps: Prefix each line with its timestamp.
-            insecure_skip_tls_verify_backend: Do not verify the kubelet's certificate.
-            read_timeout: Seconds without a byte after which the connection is considered dead. None for the
-                client's default or, with `follow`, for no limit: a log may be quiet for hours.
-
-        Raises:
-            InvalidValueError: If options contradict each other.
-            StatusError: While reading, if the server refuses.
-        """
-        query = log_query(
-            container=container,
-            follow=follow,
-            previous=previous,
-            since=since,
-            since_seconds=since_seconds,
-            tail_lines=tail_lines,
-            limit_bytes=limit_bytes,
-            timestamps=timestamps,
-            insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
-        )
-        # A container that is followed may write nothing for hours.
-        limit = math.inf if read_timeout is None and follow else read_timeout
-        return LogStream(
-            self._context.rest,
-            lambda: self._build_call("get", name=name, subresource="log", query=query, read_timeout=limit),
         )

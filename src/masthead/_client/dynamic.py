@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.base import name_of
+from masthead._client.log_verbs import LogVerbs
 from masthead._client.options import read_query
 from masthead._client.port_forward_verbs import PortForwardVerbs
+from masthead._client.proxy_verbs import ProxyVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
-from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
+from masthead._client.stream_verbs import AttachVerbs
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 
@@ -26,9 +28,10 @@ __all__ = ["DynamicResource"]
 class DynamicResource(
     ResourceClient[Unstructured],
     RestartVerbs[Unstructured],
-    ExecVerbs[Unstructured],
     AttachVerbs[Unstructured],
     PortForwardVerbs[Unstructured],
+    LogVerbs[Unstructured],
+    ProxyVerbs[Unstructured],
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -2,65 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from masthead._client.options import Query, integer_text
-from masthead._meta.time import format_time
+from masthead._client.log_follow import LogFollower
 from masthead._module import set_module
-from masthead._sansio.framing import LineDecoder
-from masthead.errors import ClosedError, InvalidValueError
+from masthead._sansio.log_lines import LogLineDecoder, stamp_of
+from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from datetime import datetime
+    from collections.abc import AsyncIterator
     from typing import Self
 
-    from masthead._rest.call import Call
-    from masthead._rest.client import RestClient
+    from masthead._client.log_options import LogOptions
+    from masthead._client.log_source import LogSource
     from masthead._rest.response_stream import ResponseStream
 
-__all__ = ["LogStream", "log_query"]
-
-
-def log_query(
-    *,
-    container: str | None,
-    follow: bool,
-    previous: bool,
-    since: datetime | None,
-    since_seconds: int | None,
-    tail_lines: int | None,
-    limit_bytes: int | None,
-    timestamps: bool,
-    insecure_skip_tls_verify_backend: bool,
-) -> Query:
-    """The query parameters of a log request.
-
-    Raises:
-        InvalidValueError: If options contradict each other, or a number is invalid.
-    """
-    # The API server refuses both together, too, but only after a request.
-    if since is not None and since_seconds is not None:
-        raise InvalidValueError("give since or since_seconds, not both")
-    switches = {
-        "follow": follow,
-        "previous": previous,
-        "timestamps": timestamps,
-        "insecureSkipTLSVerifyBackend": insecure_skip_tls_verify_backend,
-    }
-    values = {
-        "container": container,
-        "sinceTime": None if since is None else format_time(since),
-        "sinceSeconds": integer_text("since_seconds", since_seconds),
-        "tailLines": integer_text("tail_lines", tail_lines),
-        "limitBytes": integer_text("limit_bytes", limit_bytes),
-    }
-    return [
-        *((name, "true") for name, wanted in switches.items() if wanted),
-        *((name, value) for name, value in values.items() if value is not None),
-    ]
+__all__ = ["LogStream"]
 
 
 @set_module("masthead.aio")
@@ -68,13 +26,23 @@ class LogStream:
     """A log: iterate over its lines, or `read` all of it.
 
     The request is sent when the first line is read. A stream can be read once.
+
+    A log that is followed goes on over lost connections, restarts of the API server and failures of the node: each line
+    is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is gone
+    when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
+    file, are lost.
+
+    A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.
     """
 
-    def __init__(self, rest: RestClient, call: Callable[[], Awaitable[Call]]) -> None:
-        self._rest = rest
-        self._make_call = call
+    def __init__(self, source: LogSource, options: LogOptions, *, restarts: bool = False) -> None:
+        self._source = source
+        self._options = options
+        self._follower = LogFollower(source, options, restarts=restarts) if options.follow else None
         self._stream: ResponseStream | None = None
-        self._lines: AsyncIterator[str] | None = None
+        self._chunks: AsyncIterator[bytes] | None = None
+        self._decoder = LogLineDecoder(has_stamps=options.timestamps)
+        self._ready: deque[str] = deque()
         self._closed = False
 
     async def read(self) -> str:
@@ -90,13 +58,18 @@ class LogStream:
         return b"".join(chunks).decode("utf-8", "replace")
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The bytes as they arrive, in chunks of any length.
+        """The bytes as they arrive, in chunks of any length; of a log that is followed, whole lines.
 
         Raises:
             StatusError: If the server refuses.
-            TransportError: If the connection is lost.
+            TransportError: If the connection is lost, and the log is not followed.
             ClosedError: If the stream is closed.
         """
+        self._refuse_closed()
+        if self._follower is not None:
+            while lines := await self._follower.next_lines():
+                yield b"\n".join(self._shown(lines)) + b"\n"
+            return
         stream = await self._open()
         async for chunk in stream.chunks():
             yield chunk
@@ -104,6 +77,9 @@ class LogStream:
     async def close(self) -> None:
         """Stop reading. Closing twice does nothing."""
         self._closed = True
+        self._ready.clear()  # or a reader that closes in its own loop would get the rest of the batch
+        if self._follower is not None:
+            self._follower.close()
         if self._stream is not None:
             self._stream.close()
 
@@ -111,16 +87,22 @@ class LogStream:
         return self
 
     async def __anext__(self) -> str:
-        if self._closed:
-            raise StopAsyncIteration
-        if self._lines is None:
-            self._lines = self._each_line()
-        try:
-            return await anext(self._lines)
-        except ClosedError:
-            if not self._closed:  # the client was
-                raise
-        raise StopAsyncIteration
+        # Lines that arrive together are decoded together, and handed out without another turn of the event loop.
+        while not self._ready:
+            if self._closed:
+                raise StopAsyncIteration
+            try:
+                lines = await self._next_lines()
+            except ClosedError:
+                if not self._closed:  # the client was
+                    raise
+                raise StopAsyncIteration from None
+            if lines is None:
+                raise StopAsyncIteration
+            if not self._closed:
+                # A container may write any bytes; those that are no UTF-8 must not end the log.
+                self._ready.extend(line.decode("utf-8", "replace") for line in lines)
+        return self._ready.popleft()
 
     async def __aenter__(self) -> Self:
         return self
@@ -128,11 +110,27 @@ class LogStream:
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
+    async def _next_lines(self) -> list[bytes] | None:
+        """The lines that a chunk completes, if any; None at the end."""
+        if self._follower is not None:
+            return self._shown(await self._follower.next_lines()) or None
+        if self._chunks is None:
+            self._chunks = (await self._open()).chunks()
+        chunk = await anext(self._chunks, None)
+        if chunk is not None:
+            return self._decoder.feed(chunk)
+        # The last line may lack its line feed.
+        rest = self._decoder.rest
+        self._decoder = LogLineDecoder(has_stamps=False)
+        return [rest] if rest else None
+
+    def _shown(self, lines: list[bytes]) -> list[bytes]:
+        """Lines of a log that is followed, with timestamps only if they are wanted."""
+        return lines if self._options.timestamps else [line[len(stamp_of(line)) :] for line in lines]
+
     async def _open(self) -> ResponseStream:
-        self._refuse_closed()
         if self._stream is None:
-            call = msgspec.structs.replace(await self._make_call(), accept="*/*")
-            self._stream = await self._rest.open(call)
+            self._stream = await self._source.open(self._options.query())
             # The stream may have been closed while it was being opened.
             self._refuse_closed()
         return self._stream
@@ -147,13 +145,3 @@ class LogStream:
             if self._stream is not None:
                 self._stream.close()
             raise ClosedError("the log stream was closed; call logs() again")
-
-    async def _each_line(self) -> AsyncIterator[str]:
-        lines = LineDecoder(verbatim=True)
-        async for chunk in self.chunks():
-            for line in lines.feed(chunk):
-                # A container may write any bytes; those that are no UTF-8 must not end the log.
-                yield line.decode("utf-8", "replace")
-        # The last line may lack its line feed.
-        if lines.rest:
-            yield lines.rest.decode("utf-8", "replace")

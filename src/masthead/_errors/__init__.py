@@ -6,5 +6,7 @@
 | `field_manager_conflicts` | the conflicts of a refused server-side apply |
 | `status` | `StatusError` and its subclasses, one per reason of a ``Status`` |
 | `port_forward` | `PortForwardError` |
+| `logs` | `LogStreamError` |
+| `proxy` | `ProxyResponseError` |
 | `advice` | what to do next, where the reason alone does not tell |
 """

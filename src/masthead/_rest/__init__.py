@@ -7,6 +7,7 @@
 | `client` | `RestClient`: makes calls, and retries them where that is safe |
 | `rate_limiter` | the client-side rate limit, and deadlines |
 | `response`, `response_stream` | responses: read at once, or streamed |
+| `proxied` | responses of what is behind the API server's proxy |
 | `warning_handler` | warnings of the server |
 | `settings` | the settings of a client |
 | `connect` | from a configuration to a client |

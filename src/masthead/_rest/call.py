@@ -80,6 +80,8 @@ class Call(RedactedRepr, frozen=True):
         read_timeout: Seconds without a byte after which a stream is considered dead; None for the client's
             default, ``math.inf`` for no limit.
         retries: The maximum number of retries; None for the client's default.
+        is_proxied: Whether the response comes through the API server's proxy: then every status is a response, unless
+            the API server itself refuses.
 
     Raises:
         InvalidValueError: If the path is invalid or not escaped.
@@ -98,6 +100,7 @@ class Call(RedactedRepr, frozen=True):
     timeout: float | None = None
     read_timeout: float | None = None
     retries: int | None = None
+    is_proxied: bool = False
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path):

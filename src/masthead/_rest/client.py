@@ -20,6 +20,7 @@ from masthead._rest.call import JSON, Call, Subject
 from masthead._rest.call_metrics import CallMetrics
 from masthead._rest.headers import has_header, merged
 from masthead._rest.paths import encoded, logged
+from masthead._rest.proxied import PeekedResponse, ProxyResponse
 from masthead._rest.rate_limiter import Deadline, RateLimiter
 from masthead._rest.response import Response, failure, read_bounded, refuse_other_content, refuse_unreadable
 from masthead._rest.response_stream import ResponseStream
@@ -165,6 +166,22 @@ class RestClient:
         if call.method != "GET" and (observe := write_observer.get()) is not None:
             observe(self, call, response)
         return response
+
+    async def exchange(self, call: Call) -> ProxyResponse:
+        """Make a call through the API server's proxy, and read the backend's response, whatever its status.
+
+        Args:
+            call: A call that `is_proxied`.
+
+        Raises:
+            StatusError: If the API server itself returns an error status.
+            TransportError: If no usable response arrives.
+            AuthError: If credentials cannot be obtained.
+            ConfigError: If the CA certificate cannot be read.
+            InvalidValueError: If a header or the query holds characters that cannot be sent.
+            ClosedError: If the client is closed.
+        """
+        return await self._with_retries(call, self._read_proxied, is_stream=False)
 
     async def open(self, call: Call) -> ResponseStream:
         """Make a call whose response is streamed.
@@ -421,6 +438,10 @@ class RestClient:
             # A 304 is an answer only to a call that has asked with If-None-Match.
             if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
                 return await use(call, response)
+            if call.is_proxied:
+                response = PeekedResponse(response)
+                if not await response.is_refusal():
+                    return await use(call, response)
             return await self._rejected(call, response, authorization)
         except TransportError as lost:
             return _Failed(_with_subject(call, lost, self._address_origin(lost)), lost, authorization)
@@ -445,6 +466,14 @@ class RestClient:
             self._warning_handler.read(call, response),
             call.subject,
         )
+
+    async def _read_proxied(self, call: Call, response: TransportResponse) -> ProxyResponse:
+        try:
+            body = await response.read()
+        except BaseException:
+            response.close()
+            raise
+        return ProxyResponse(call, response, body)
 
     async def _stream(self, call: Call, response: TransportResponse) -> ResponseStream:
         return ResponseStream(call, response, self._warning_handler.read(call, response))

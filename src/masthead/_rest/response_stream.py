@@ -34,9 +34,18 @@ class ResponseStream:
         self._response = response
 
     @property
+    def status(self) -> int:
+        """The HTTP status code."""
+        return self._response.status
+
+    @property
     def content_type(self) -> str:
         """The ``Content-Type`` header."""
         return self._response.header("Content-Type")
+
+    def header(self, name: str) -> str:
+        """A header's value, whatever the case of its name; empty if absent."""
+        return self._response.header(name)
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The bytes as they arrive, in chunks of any length.

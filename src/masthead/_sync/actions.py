@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._meta.object import Object
 from masthead._sync.base import BaseResource
-from masthead._sync.logs import LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from masthead._client.actions import ApprovalVerbs as AsyncApprovalVerbs
     from masthead._client.actions import BindingVerbs as AsyncBindingVerbs
     from masthead._client.actions import EphemeralContainerVerbs as AsyncEphemeralContainerVerbs
     from masthead._client.actions import EvictionVerbs as AsyncEvictionVerbs
     from masthead._client.actions import FinalizeVerbs as AsyncFinalizeVerbs
-    from masthead._client.actions import LogVerbs as AsyncLogVerbs
     from masthead._client.actions import ResizeVerbs as AsyncResizeVerbs
     from masthead._client.actions import TokenVerbs as AsyncTokenVerbs
     from masthead._client.options import FieldValidation
@@ -33,7 +30,6 @@ __all__ = [
     "EphemeralContainerVerbs",
     "EvictionVerbs",
     "FinalizeVerbs",
-    "LogVerbs",
     "ResizeVerbs",
     "TokenVerbs",
 ]
@@ -208,71 +204,6 @@ class FinalizeVerbs(BaseResource[T], Generic[T]):
                 field_validation=field_validation,
                 timeout=timeout,
             )
-        )
-
-
-class LogVerbs(BaseResource[T], Generic[T]):
-    """For resources with a log subresource: pods."""
-
-    _async: AsyncLogVerbs[T]
-
-    def logs(
-        self,
-        name: str,
-        *,
-        container: str | None = None,
-        follow: bool = False,
-        previous: bool = False,
-        since: datetime | None = None,
-        since_seconds: int | None = None,
-        tail_lines: int | None = None,
-        limit_bytes: int | None = None,
-        timestamps: bool = False,
-        insecure_skip_tls_verify_backend: bool = False,
-        read_timeout: float | None = None,
-    ) -> LogStream:
-        """Stream the log of a container.
-
-        ::
-
-            for line in pods.logs("web", follow=True):
-                print(line)
-
-            text = pods.logs("web", tail_lines=100).read()
-
-        Args:
-            name: The pod's name.
-            container: The container; may be left out if there is only one.
-            follow: Follow the log as it is written.
-            previous: The log of the previous instance of the container.
-            since: Only lines from this time on.
-            since_seconds: Only lines of the last so many seconds.
-            tail_lines: Start with the last so many lines.
-            limit_bytes: End after so many bytes.
-            timestamps: Prefix each line with its timestamp.
-            insecure_skip_tls_verify_backend: Do not verify the kubelet's certificate.
-            read_timeout: Seconds without a byte after which the connection is considered dead. None for the
-                client's default or, with `follow`, for no limit: a log may be quiet for hours.
-
-        Raises:
-            InvalidValueError: If options contradict each other.
-            StatusError: While reading, if the server refuses.
-        """
-        return LogStream(
-            self._portal,
-            self._async.logs(
-                name,
-                container=container,
-                follow=follow,
-                previous=previous,
-                since=since,
-                since_seconds=since_seconds,
-                tail_lines=tail_lines,
-                limit_bytes=limit_bytes,
-                timestamps=timestamps,
-                insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
-                read_timeout=read_timeout,
-            ),
         )
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
+from masthead._sync.log_verbs import LogVerbs
 from masthead._sync.port_forward_verbs import PortForwardVerbs
+from masthead._sync.proxy_verbs import ProxyVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
-from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
+from masthead._sync.stream_verbs import AttachVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +30,10 @@ __all__ = ["DynamicResource"]
 class DynamicResource(
     ResourceClient[Unstructured],
     RestartVerbs[Unstructured],
-    ExecVerbs[Unstructured],
     AttachVerbs[Unstructured],
     PortForwardVerbs[Unstructured],
+    LogVerbs[Unstructured],
+    ProxyVerbs[Unstructured],
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 

@@ -23,6 +23,13 @@ class LogStream(StreamFacade[str]):
     """A log: iterate over its lines, or `read` all of it.
 
     The request is sent when the first line is read. A stream can be read once.
+
+    A log that is followed goes on over lost connections, restarts of the API server and failures of the node: each line
+    is delivered once, whole, and in order. It ends when the container does, and raises `NotFoundError` if the pod is gone
+    when it is requested again. Only lines that the node itself has deleted meanwhile, by rotating or replacing the
+    file, are lost.
+
+    A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.
     """
 
     _async: AsyncLogStream
@@ -38,11 +45,11 @@ class LogStream(StreamFacade[str]):
         return self._portal.call(self._async.read())
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes as they arrive, in chunks of any length.
+        """The bytes as they arrive, in chunks of any length; of a log that is followed, whole lines.
 
         Raises:
             StatusError: If the server refuses.
-            TransportError: If the connection is lost.
+            TransportError: If the connection is lost, and the log is not followed.
             ClosedError: If the stream is closed.
         """
         return Items(self._portal, self._async.chunks(), limit=16)

@@ -9,15 +9,16 @@ from masthead._client.actions import (
     EphemeralContainerVerbs,
     EvictionVerbs,
     FinalizeVerbs,
-    LogVerbs,
     ResizeVerbs,
     TokenVerbs,
 )
 from masthead._client.group import Group
+from masthead._client.log_verbs import LogVerbs
 from masthead._client.port_forward_verbs import PortForwardVerbs
+from masthead._client.proxy_verbs import ProxyVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.reviews import Reviews
-from masthead._client.stream_verbs import AttachVerbs, ExecVerbs
+from masthead._client.stream_verbs import AttachVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -45,7 +46,7 @@ class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]
     """The verbs of Namespaces."""
 
 
-class Nodes(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Nodes(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
     """The verbs of Nodes."""
 
 
@@ -64,7 +65,7 @@ class Pods(
     EphemeralContainerVerbs[T],
     EvictionVerbs[T],
     LogVerbs[T],
-    ExecVerbs[T],
+    ProxyVerbs[T],
     AttachVerbs[T],
     PortForwardVerbs[T],
     ResizeVerbs[T],
@@ -87,7 +88,7 @@ class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     """The verbs of ServiceAccounts."""
 
 
-class Services(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Services(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
 

@@ -14,15 +14,16 @@ from masthead._sync.actions import (
     EphemeralContainerVerbs,
     EvictionVerbs,
     FinalizeVerbs,
-    LogVerbs,
     ResizeVerbs,
     TokenVerbs,
 )
 from masthead._sync.group import Group
+from masthead._sync.log_verbs import LogVerbs
 from masthead._sync.port_forward_verbs import PortForwardVerbs
+from masthead._sync.proxy_verbs import ProxyVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.reviews import Reviews
-from masthead._sync.stream_verbs import AttachVerbs, ExecVerbs
+from masthead._sync.stream_verbs import AttachVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]
     _async: AsyncNamespaces[T]
 
 
-class Nodes(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Nodes(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
     """The verbs of Nodes."""
 
     _async: AsyncNodes[T]
@@ -85,7 +86,7 @@ class Pods(
     EphemeralContainerVerbs[T],
     EvictionVerbs[T],
     LogVerbs[T],
-    ExecVerbs[T],
+    ProxyVerbs[T],
     AttachVerbs[T],
     PortForwardVerbs[T],
     ResizeVerbs[T],
@@ -116,7 +117,7 @@ class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
     _async: AsyncServiceAccounts[T]
 
 
-class Services(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Services(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
     _async: AsyncServices[T]

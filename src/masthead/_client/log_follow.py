@@ -1,0 +1,241 @@
+"""Followed logs, over lost connections.
+
+`masthead._sansio.log_resume` decides which lines are new; here connections are opened, and opened again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.log_pods import AfterEnd, after_end
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.log_lines import ByteLimit
+from masthead._sansio.log_resume import LogResume
+from masthead.errors import (
+    BadRequestError,
+    CertificateError,
+    ClosedError,
+    ConnectError,
+    DeadlineError,
+    ForbiddenError,
+    MastheadError,
+    StatusError,
+    TransportError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from masthead._client.log_options import LogOptions
+    from masthead._client.log_pods import PodView
+    from masthead._client.log_source import LogSource
+    from masthead._rest.response_stream import ResponseStream
+
+__all__ = ["FOLLOW_READ_TIMEOUT", "LogFollower"]
+
+_log: Final = logging.getLogger("masthead.client")
+
+FOLLOW_READ_TIMEOUT: Final = 300.0
+"""Seconds without a byte after which a followed log is requested again: its connection may be dead, or only quiet."""
+_TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
+"""What an API server answers while it, or the node, cannot be reached: the pod and its log are still there."""
+_NOT_STARTED: Final = ("waiting to start", "is not available")
+"""What a node says of a container whose log does not exist yet."""
+
+
+class LogFollower:
+    """Reads a log to its end, over as many connections as that takes; lines keep their timestamps.
+
+    ::
+
+        open ──> lines, lines ... ──the stream ends──> is the container still there? ──no──> the end
+         ^  └──refused, lost or silent──┐                        │
+         └────────── after a delay <────┴──────────yes───────────┘
+    """
+
+    def __init__(
+        self,
+        source: LogSource,
+        options: LogOptions,
+        *,
+        restarts: bool = False,
+        is_patient: bool = False,
+        get_view: Callable[[], Awaitable[PodView | None]] | None = None,
+    ) -> None:
+        """Describe what to follow. Nothing is sent.
+
+        Args:
+            source: The log.
+            options: The part of it that is wanted.
+            restarts: Whether to go on with the next instance when the container is started again.
+            is_patient: Whether to try again also if the log could not be opened even once.
+            get_view: Reads the pod; the source's own way by default.
+        """
+        self._source = source
+        self._options = options
+        self._restarts = restarts
+        self._is_patient = is_patient
+        self._get_view = get_view or source.pod
+        self._resume = LogResume()
+        self._limit = ByteLimit(options.limit_bytes, has_stamps=options.timestamps)
+        self._lost = Backoff(first=0.5, cap=30.0, reset_after=5.0)
+        self._waiting = Backoff(first=0.5, cap=5.0)
+        self._due = 0.0
+        self._start: float | None = None
+        self._has_opened = False
+        self._failures = 0
+        self._stream: ResponseStream | None = None
+        self._chunks: AsyncIterator[bytes] | None = None
+        self._is_over = False
+        self._closed = asyncio.Event()
+
+    async def next_lines(self) -> list[bytes]:
+        """The next lines, as many as have arrived together; none at the end.
+
+        Raises:
+            StatusError: If the server refuses for good.
+            TransportError: If the server was never reached.
+            ClosedError: If the client is closed.
+        """
+        while not self._is_over and not self._closed.is_set() and not self._limit.is_reached:
+            try:
+                if lines := self._limit.take(await self._advance()):
+                    return lines
+            except ClosedError:
+                # A close() in another task ends a read like this; only the client's own end is an error.
+                if not self._closed.is_set():
+                    raise
+        self._drop()
+        return []
+
+    def close(self) -> None:
+        """End it, also while another task reads. Closing twice does nothing."""
+        self._closed.set()
+        self._drop()
+
+    async def _advance(self) -> list[bytes]:
+        """Read from the open connection, or open the next one."""
+        try:
+            if self._chunks is None:
+                await self._open()
+                return []
+            chunk = await anext(self._chunks, None)
+            if chunk is None:
+                return await self._after_end()
+        except (StatusError, TransportError) as error:
+            self._after_failure(error)
+            return []
+        except asyncio.CancelledError:
+            # A reader that waits with a timeout of its own may come back: the log is requested again then.
+            self._drop()
+            self._resume.lost()
+            raise
+        lines = self._resume.feed(chunk)
+        if lines:
+            self._failures = 0
+            self._lost.progress(_now())
+            self._waiting.reset()
+        return lines
+
+    async def _open(self) -> None:
+        if await self._closed_before(self._due):
+            return
+        if self._start is None:
+            self._start = _now()
+            query = self._options.first_query()
+        else:
+            query = self._options.resumed_query(self._resume.since, _now() - self._start)
+        stream = await self._source.open(query)
+        if self._closed.is_set():  # while it was being opened
+            stream.close()
+            return
+        self._stream, self._chunks = stream, stream.chunks()
+        self._has_opened = True
+
+    async def _after_end(self) -> list[bytes]:
+        """The stream has ended; has the log?"""
+        try:
+            pod = await self._get_view()
+        except ForbiddenError:
+            # Whoever may read logs need not be allowed to read pods: then the end of a stream is all there is to go by.
+            pod = None
+        match after_end(pod, self._source.container, self._resume.last, restarts=self._restarts):
+            case AfterEnd.END:
+                self._is_over = True
+                return self._resume.end()
+            case AfterEnd.WAIT:
+                self._pause(self._waiting)
+            case AfterEnd.RESUME:
+                self._pause(self._lost)
+        return []
+
+    def _after_failure(self, error: StatusError | TransportError) -> None:
+        """Decide whether to try again.
+
+        Raises:
+            MastheadError: The error, if another attempt would not help.
+        """
+        if isinstance(error, DeadlineError) and self._chunks is not None:
+            self._lost.reset()  # a quiet log: the connection was good until now, as far as is known
+        self._drop()
+        if self._options.follow and _is_not_started(error):
+            self._pause(self._waiting)
+            return
+        if not self._may_retry(error):
+            raise error
+        after = self._pause(self._lost)
+        self._failures += 1
+        # A lost connection is common, and a quiet one even more so; a failure to resume is not.
+        is_usual = self._failures == 1 and not isinstance(error, StatusError | ConnectError)
+        level = logging.DEBUG if isinstance(error, DeadlineError) else logging.INFO
+        _log.log(
+            level if is_usual else logging.WARNING,
+            "%s: a followed log is requested again in %.1f s after %s",
+            self._source.server,
+            after,
+            error,
+        )
+
+    def _may_retry(self, error: MastheadError) -> bool:
+        if isinstance(error, StatusError):
+            is_open = self._has_opened or self._is_patient
+            return is_open and error.code in _TRANSIENT
+        if isinstance(error, CertificateError):
+            return False
+        # A wrong address stays wrong.
+        return self._has_opened or (self._is_patient and self._source.has_reached)
+
+    def _pause(self, backoff: Backoff) -> float:
+        """Give up the connection, and open the next one after a delay, which is returned."""
+        self._drop()
+        self._resume.lost()
+        now = _now()
+        after = backoff.next(now, random.random)
+        self._due = now + after
+        return after
+
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        self._stream = self._chunks = None
+
+    async def _closed_before(self, due: float) -> bool:
+        """Wait until a request is due; return whether it was closed meanwhile."""
+        if due > _now():
+            try:
+                async with asyncio.timeout_at(due):
+                    await self._closed.wait()
+            except TimeoutError:
+                pass
+        return self._closed.is_set()
+
+
+def _is_not_started(error: MastheadError) -> bool:
+    return isinstance(error, BadRequestError) and any(said in error.message for said in _NOT_STARTED)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,248 @@
+"""The logs of many pods and containers, merged; pods that come and go join and leave."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.log_follow import LogFollower
+from masthead._client.log_merge import LogBuffer, LogMerger
+from masthead._client.log_pods import view_of
+from masthead._module import set_module
+from masthead.errors import DecodeError, LogStreamError, MastheadError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import Self
+
+    from masthead._client.log_line import LogLine
+    from masthead._client.log_options import LogOptions
+    from masthead._client.log_pods import ContainerFilter, PodView
+    from masthead._client.log_source import LogSource
+    from masthead._client.watch_event import WatchEvent
+    from masthead._meta.object import Object
+
+__all__ = ["LogGroup", "MergedLogs"]
+
+_log: Final = logging.getLogger("masthead.client")
+
+
+@dataclass(frozen=True, slots=True)
+class LogGroup:
+    """Which logs are merged, and how.
+
+    Attributes:
+        pods: Yields the pods, and with `LogOptions.follow` their changes.
+        source: The log of a container, by namespace, pod and container.
+        containers: Which containers of a pod are meant.
+        options: Which part of each log.
+        max_streams: How many logs are read at once.
+        on_error: Called with the error that ends one log; None to log a warning.
+    """
+
+    pods: Callable[[], AsyncIterator[WatchEvent[Object]]]
+    source: Callable[[str, str, str], LogSource]
+    containers: ContainerFilter
+    options: LogOptions
+    max_streams: int
+    on_error: Callable[[LogStreamError], None] | None
+
+
+@set_module("masthead.aio")
+class MergedLogs:
+    """The lines of many logs, in the order in which they arrive: an async iterator, to be used in ``async with``.
+
+    Each container's own lines are in order; those of different containers are in turn, so that one that floods does not
+    hold up the others. Reading slowly slows the nodes down, and costs no memory. A log that fails ends alone: its
+    error is logged, or given to the caller's function.
+
+    One reader at a time.
+    """
+
+    def __init__(self, group: LogGroup) -> None:
+        self._run = _Run(group)
+        self._ready: deque[LogLine] = deque()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> LogLine:
+        if not self._ready:
+            lines = await self._run.next_lines()
+            if not lines:
+                raise StopAsyncIteration
+            self._ready.extend(lines)
+        return self._ready.popleft()
+
+    async def close(self) -> None:
+        """Stop reading. Closing twice does nothing."""
+        self._ready.clear()
+        await self._run.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        # Its tasks know only the run: an iterator that is dropped does not leave them behind.
+        self._run.abandon()
+
+
+class _Run:
+    """The tasks of merged logs: one that follows the pods, and one for each log."""
+
+    def __init__(self, group: LogGroup) -> None:
+        self._group = group
+        self._options = group.options
+        self._merger = LogMerger()
+        self._places = asyncio.Semaphore(group.max_streams)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._discovery: asyncio.Task[None] | None = None
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._views: dict[str, PodView] = {}
+        self._is_initial = True
+        self._is_closed = False
+        self._has_warned = False
+
+    async def next_lines(self) -> list[LogLine]:
+        if self._is_closed:
+            return []
+        if self._discovery is None:
+            self._loop = asyncio.get_running_loop()
+            self._discovery = self._loop.create_task(self._discover())
+        return await self._merger.next_lines()
+
+    async def close(self) -> None:
+        tasks = self._cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def abandon(self) -> None:
+        """Cancel the tasks without waiting, from any thread."""
+        if self._loop is not None and not self._is_closed:
+            with suppress(RuntimeError):  # the loop is closed, and with it the tasks
+                self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> list[asyncio.Task[None]]:
+        self._is_closed = True
+        tasks = list(self._tasks.values())
+        if self._discovery is not None:
+            tasks.append(self._discovery)
+        for task in tasks:
+            task.cancel()
+        self._merger.discard()
+        self._merger.finish()
+        return tasks
+
+    async def _discover(self) -> None:
+        """Follow the pods, and read the logs of their containers."""
+        error: Exception | None = None
+        try:
+            async for event in self._group.pods():
+                self._observe(event)
+            if self._tasks:
+                await asyncio.wait(self._tasks.values())
+        except Exception as failure:  # noqa: BLE001 - it belongs to the reader
+            error = failure
+        finally:
+            # What was read before is delivered first.
+            self._merger.finish(error)
+
+    def _observe(self, event: WatchEvent[Object]) -> None:
+        if event.type == "BOOKMARK":
+            self._is_initial = self._is_initial and not event.ends_initial_events
+            return
+        try:
+            pod = view_of(event.object)
+        except DecodeError as error:
+            self._report(LogStreamError(f"a pod that cannot be decoded is left out: {error}"))
+            return
+        if event.type == "DELETED":
+            self._forget(pod.metadata.uid)
+            return
+        self._views[pod.metadata.uid] = pod
+        for container in self._group.containers.chosen(pod):
+            status = pod.container_status(container)
+            if status is not None and (status.has_previous if self._options.previous else status.has_log):
+                self._start(pod, container)
+
+    def _forget(self, uid: str) -> None:
+        """A pod is gone. Its logs end by themselves: what it wrote last is still to come."""
+        self._views.pop(uid, None)
+        for key in [key for key, task in self._tasks.items() if key[0] == uid and task.done()]:
+            del self._tasks[key]
+
+    def _start(self, pod: PodView, container: str) -> None:
+        key = pod.metadata.uid, container
+        if key in self._tasks:  # also if it is done: its log was read
+            return
+        buffer = LogBuffer(self._merger, pod.metadata.namespace, pod.metadata.name, container)
+        # The tail is of what was there at the start; what starts later is wanted from its first line on.
+        options = self._options if self._is_initial else replace(self._options, tail_lines=None)
+        self._tasks[key] = asyncio.get_running_loop().create_task(self._read(buffer, key, options))
+
+    async def _read(self, buffer: LogBuffer, key: tuple[str, str], options: LogOptions) -> None:
+        try:
+            if self._places.locked():
+                self._warn_of_waiting()
+            async with self._places:
+                await self._read_lines(buffer, key[0], options)
+        except Exception as error:  # noqa: BLE001 - it is the caller's function that has failed
+            self._merger.finish(error)
+        finally:
+            if key[0] not in self._views:
+                self._tasks.pop(key, None)
+
+    async def _read_lines(self, buffer: LogBuffer, uid: str, options: LogOptions) -> None:
+        async def view() -> PodView | None:
+            return self._views.get(uid) if options.follow else None
+
+        follower = LogFollower(
+            self._group.source(buffer.namespace, buffer.pod, buffer.container),
+            options,
+            restarts=True,
+            is_patient=options.follow,
+            get_view=view,
+        )
+        try:
+            while lines := await follower.next_lines():
+                await buffer.put(lines)
+        except MastheadError as error:
+            # A pod that is gone has no more to say.
+            if not (isinstance(error, NotFoundError) and uid not in self._views):
+                self._report(_stream_error(buffer, error))
+        finally:
+            follower.close()
+
+    def _warn_of_waiting(self) -> None:
+        if self._options.follow and not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "more than %d logs are to be followed; the others wait until one of these ends. "
+                "Select fewer pods or containers, or raise max_streams.",
+                self._group.max_streams,
+            )
+
+    def _report(self, error: LogStreamError) -> None:
+        if self._group.on_error is None:
+            _log.warning("%s", error)
+        else:
+            self._group.on_error(error)
+
+
+def _stream_error(buffer: LogBuffer, error: MastheadError) -> LogStreamError:
+    where = f"{buffer.namespace}/{buffer.pod}"
+    made = LogStreamError(
+        f"the log of container {buffer.container!r} of pod {where} ends early: {error}",
+        namespace=buffer.namespace,
+        pod=buffer.pod,
+        container=buffer.container,
+    )
+    made.__cause__ = error
+    return made

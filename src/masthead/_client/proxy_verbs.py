@@ -1,0 +1,276 @@
+"""The verb of proxies: HTTP requests to what runs in pods, behind services, and on nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from masthead._client.base import BaseResource
+from masthead._client.proxy_names import checked_name, escaped_path
+from masthead._client.proxy_stream import ProxyStream
+from masthead._meta.object import Object
+from masthead._module import set_module
+from masthead._rest.proxied import ProxyResponse  # noqa: TC001 - help() and inspect read the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from masthead._meta.secret import Secret
+    from masthead._rest.call import Call
+    from masthead._rest.client import RestClient
+
+__all__ = ["ProxyVerbs", "ResourceProxy"]
+
+_OCTETS: Final = "application/octet-stream"
+
+T = TypeVar("T", bound=Object)
+
+
+@set_module("masthead.aio")
+class ResourceProxy:
+    """HTTP requests through the API server to a port of a pod, of a service or of a node.
+
+    A response is returned whatever its status: `ProxyResponse.raise_for_status` makes errors of error statuses. What the
+    API server itself refuses is raised as a `StatusError`: no such pod, no permission, no endpoint, or nothing that
+    listens. It is recognised by the Status in its body, so that a backend's own response is raised, too, if it is a
+    Status of an API server.
+
+    Redirects are returned, not followed. The API server removes the client's credentials.
+    """
+
+    def __init__(self, rest: RestClient, base: Callable[[], Awaitable[Call]]) -> None:
+        self._rest = rest
+        self._base = base
+
+    async def get(
+        self,
+        path: str = "/",
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """GET a path. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request("GET", path, query=query, headers=headers, timeout=timeout)
+
+    async def head(
+        self,
+        path: str = "/",
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """HEAD a path: a GET without the body. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request("HEAD", path, query=query, headers=headers, timeout=timeout)
+
+    async def delete(
+        self,
+        path: str = "/",
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """DELETE a path. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request("DELETE", path, query=query, headers=headers, timeout=timeout)
+
+    async def post(
+        self,
+        path: str = "/",
+        body: bytes = b"",
+        *,
+        content_type: str = _OCTETS,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """POST a body to a path. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request(
+            "POST", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
+        )
+
+    async def put(
+        self,
+        path: str = "/",
+        body: bytes = b"",
+        *,
+        content_type: str = _OCTETS,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """PUT a body to a path. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request(
+            "PUT", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
+        )
+
+    async def patch(
+        self,
+        path: str = "/",
+        body: bytes = b"",
+        *,
+        content_type: str = _OCTETS,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """PATCH a path. The options are those of `request`.
+
+        Raises:
+            MastheadError: As `request`.
+        """
+        return await self.request(
+            "PATCH", path, body=body, content_type=content_type, query=query, headers=headers, timeout=timeout
+        )
+
+    async def request(
+        self,
+        method: str,
+        path: str = "/",
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = _OCTETS,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+    ) -> ProxyResponse:
+        """Send a request, and read the response to its end, up to the client's ``max_response_bytes``.
+
+        Args:
+            method: The HTTP method.
+            path: The path, perhaps with a query. What needs to be escaped is; what is escaped already stays so.
+            query: Query parameters, not escaped.
+            body: The body.
+            content_type: The ``Content-Type`` of the body.
+            headers: Additional headers.
+            timeout: Timeout of the whole call, in seconds; None for the client's default.
+
+        Raises:
+            StatusError: If the API server itself refuses, or cannot reach the backend.
+            TransportError: If no usable response arrives.
+            InvalidValueError: If the path has a ``..`` in it, or a header cannot be sent.
+            NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
+            MastheadError: As all calls.
+        """
+        base = await self._base()
+        call = _proxied(base, method, path, query, body, content_type, headers, timeout)
+        return await self._rest.exchange(call)
+
+    def stream(
+        self,
+        method: str,
+        path: str = "/",
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = _OCTETS,
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+        read_timeout: float | None = None,
+    ) -> ProxyStream:
+        """Send a request whose response is read as it arrives, in constant memory.
+
+        ::
+
+            async with pods.proxy("web:8080").stream("GET", "/dump") as response:
+                async for chunk in response.chunks():
+                    print(len(chunk))
+
+        Args:
+            method: The HTTP method.
+            path: The path, as for `request`.
+            query: Query parameters, not escaped.
+            body: The body.
+            content_type: The ``Content-Type`` of the body.
+            headers: Additional headers.
+            timeout: Timeout until the response begins, in seconds; None for the client's default.
+            read_timeout: Seconds without a byte after which the response is considered dead; None for the client's
+                default.
+        """
+
+        async def make() -> Call:
+            base = await self._base()
+            made = _proxied(base, method, path, query, body, content_type, headers, timeout)
+            return msgspec.structs.replace(made, read_timeout=read_timeout)
+
+        return ProxyStream(self._rest, make)
+
+
+class ProxyVerbs(BaseResource[T], Generic[T]):
+    """For resources with a proxy subresource: pods, services and nodes."""
+
+    def proxy(self, name: str) -> ResourceProxy:
+        """Send HTTP requests to what runs in a pod, behind a service, or on a node.
+
+        ::
+
+            response = await pods.proxy("web:8080").get("/healthz")
+            print(response.status, response.text())
+
+        Args:
+            name: The object's name; with a port, ``web:8080``, which may be a port's name of a service; with ``https`` to
+                the backend, ``https:web:443``.
+
+        Raises:
+            NameFormatError: If it has another form.
+        """
+        checked = checked_name(name)
+        return ResourceProxy(
+            self._context.rest, lambda: self._build_call("get", name=checked, subresource="proxy")
+        )
+
+
+def _proxied(
+    base: Call,
+    method: str,
+    path: str,
+    query: Mapping[str, str] | None,
+    body: bytes | None,
+    content_type: str,
+    headers: Mapping[str, str | Secret] | None,
+    timeout: float | None,
+) -> Call:
+    """The call of a request to a backend.
+
+    Raises:
+        InvalidValueError: If the path leads elsewhere.
+    """
+    path, _, written = path.partition("?")
+    own = parse_qsl(written, keep_blank_values=True)
+    method = method.upper()
+    return msgspec.structs.replace(
+        base,
+        method=method,
+        path=base.path + escaped_path(path),
+        subject=msgspec.structs.replace(base.subject, verb=method.lower()),
+        query=(*own, *query.items()) if query else own,
+        body=body,
+        content_type=content_type,
+        accept="*/*",
+        headers=tuple(headers.items()) if headers else (),
+        timeout=timeout,
+        is_proxied=True,
+    )
