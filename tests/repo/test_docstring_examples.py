@@ -40,14 +40,20 @@ SKETCHES = {
 }
 """How a machine without I/O is driven: the caller's part is left out."""
 FOR_REAL_CLUSTERS = {
-    "masthead._client.actions:logs",
-    "masthead._sync.actions:logs",
+    "masthead._client.log_verbs:merged_logs",
+    "masthead._client.proxy_verbs:proxy",
+    "masthead._client.proxy_verbs:stream",
+    "masthead._sync.log_verbs:merged_logs",
+    "masthead._sync.proxy_verbs:proxy",
+    "masthead._sync.proxy_verbs:stream",
 }
-"""What the embedded server does not serve; type checkers still look at it."""
+"""What needs more than an empty cluster has, such as pods that listen; type checkers still look at it."""
 ENDLESS = {
+    "masthead._client.log_verbs:logs",
     "masthead._controller.shard_member:ShardMember",
     "masthead._leaderelection.elector:LeaderElector",
     "masthead._sync.leader_election:LeaderElector",
+    "masthead._sync.log_verbs:logs",
 }
 """What runs until the process is stopped; type checkers still look at it."""
 UNTYPED = {"masthead.testing.plugin:module"}
