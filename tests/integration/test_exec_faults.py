@@ -1,0 +1,148 @@
+"""Commands whose connection breaks, stalls, is flooded or closed, at every point; in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import masthead.aio
+import masthead.server
+from masthead.api.core.v1 import Container, Pod
+from masthead.errors import (
+    DeadlineError,
+    ExecError,
+    InternalError,
+    MastheadError,
+    ProtocolError,
+    ServiceUnavailableError,
+)
+from masthead.testing.virtual_time import LoopClock, in_virtual_time, now, run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from masthead._client.groups.core_v1 import Pods
+    from masthead.server import ExecProcess, Server
+
+LONG = b"x" * 200_000
+
+
+@asynccontextmanager
+async def cluster() -> AsyncIterator[tuple[Server, Pods[Pod]]]:
+    """A server with a pod, and a client of it, in one event loop."""
+    async with (
+        masthead.server.run(clock=LoopClock()) as server,
+        masthead.aio.Client(kubeconfig=server.kubeconfig()) as client,
+    ):
+        pods = client.core_v1.pods("default")
+        await pods.create(Pod.new("web", spec={"containers": [Container(name="app", image="app")]}))
+        server.kubelet.start("web")
+
+        @server.kubelet.exec("web", command="mirror")
+        async def mirror(process: ExecProcess) -> int:
+            while data := await process.stdin.read(2**14):
+                await process.stdout.write(data)
+            return 3
+
+        yield server, pods
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, len(LONG) + 400))
+def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: int) -> None:
+    async def main() -> None:
+        async with cluster() as (server, pods):
+            server.faults.drop_stream(after=after, subresource="exec")
+            with pytest.raises(MastheadError) as caught:
+                await pods.exec("web", ["mirror"], stdin=LONG)
+            error = caught.value
+            # The whole output and the exit code, or an error that says that both are unknown.
+            if isinstance(error, ExecError):
+                assert (error.exit_code, error.stdout) == (3, LONG)
+            else:
+                assert isinstance(error, ProtocolError)
+            # Nothing is left of it: the next command runs.
+            assert (await pods.exec("web", ["mirror"], stdin=b"again", check=False)).stdout == b"again"
+
+    run(main())
+
+
+@pytest.mark.parametrize("after", [0, 5, 100_000])
+@in_virtual_time
+async def test_a_connection_that_falls_silent_is_given_up_after_a_minute(after: int) -> None:
+    async with cluster() as (server, pods):
+        server.faults.silence_stream(after=after, subresource="exec")
+        began = now()
+        with pytest.raises(DeadlineError, match="sent nothing for 60 s"):
+            await pods.exec("web", ["mirror"], stdin=LONG)
+        assert 60 <= now() - began < 65
+
+
+@in_virtual_time
+async def test_a_close_with_a_code_is_named() -> None:
+    async with cluster() as (server, pods):
+        server.faults.close_stream(after=100, subresource="exec")
+        with pytest.raises(ProtocolError, match=r"exec pods default/web: the server closed the connection"):
+            await pods.exec("web", ["mirror"], stdin=LONG)
+
+
+@pytest.mark.parametrize("message", [b"", b"\x09unknown channel", b"\xff\x01", b"\xff", b"\x00echo of stdin"])
+@in_virtual_time
+async def test_messages_on_unknown_channels_are_ignored(message: bytes) -> None:
+    async with cluster() as (server, pods):
+        server.faults.insert_message(message, after=100, subresource="exec")
+        result = await pods.exec("web", ["mirror"], stdin=LONG, check=False)
+        assert (result.exit_code, result.stdout) == (3, LONG)
+
+
+@in_virtual_time
+async def test_half_a_status_is_not_taken_for_an_end() -> None:
+    async with cluster() as (server, pods):
+        server.faults.insert_message(b'\x03{"status":"Fail', after=100, subresource="exec")
+        with pytest.raises(ProtocolError, match="is not a Status"):
+            await pods.exec("web", ["mirror"], stdin=LONG)
+
+
+@in_virtual_time
+async def test_an_upgrade_that_is_refused_is_not_tried_again() -> None:
+    async with cluster() as (server, pods):
+        for code, error in ((503, ServiceUnavailableError), (500, InternalError)):
+            server.faults.fail(code, subresource="exec")
+            with pytest.raises(error):
+                await pods.exec("web", ["mirror"], stdin=b"x")
+        assert len([each for each in server.requests if each.path.endswith("/exec")]) == 2
+
+
+@in_virtual_time
+async def test_cancelling_a_command_at_any_turn_of_the_loop_leaves_nothing_behind() -> None:
+    async with cluster() as (_, pods):
+        before = len(asyncio.all_tasks())
+        for turns in [*range(60), *range(60, 400, 20)]:
+            running = asyncio.get_running_loop().create_task(
+                pods.exec("web", ["mirror"], stdin=LONG, check=False)
+            )
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait([running])
+        await asyncio.sleep(10)  # until the server has noticed
+        assert len(asyncio.all_tasks()) <= before + 1  # its handler of one idle connection
+
+
+@in_virtual_time
+async def test_the_end_of_a_client_ends_its_commands() -> None:
+    async with (
+        cluster() as (server, _),
+        masthead.aio.Client(kubeconfig=server.kubeconfig()) as other,
+        other.core_v1.pods("default").open_exec("web", ["mirror"], stdin=True) as process,
+    ):
+        await process.stdin.write(b"x")
+        assert await anext(process.stdout) == b"x"
+        await other.close()
+        with pytest.raises(MastheadError):
+            await process.wait()
