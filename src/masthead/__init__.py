@@ -140,6 +140,8 @@ if TYPE_CHECKING:
     from masthead.errors import ConflictError as ConflictError
     from masthead.errors import CustomResourceError as CustomResourceError
     from masthead.errors import DeadlineError as DeadlineError
+    from masthead.errors import ExecError as ExecError
+    from masthead.errors import ExecTimeoutError as ExecTimeoutError
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import InformerStateError as InformerStateError
@@ -227,6 +229,8 @@ _HOMES = {
     "ApplyConflictError": "masthead.errors",
     "ConflictError": "masthead.errors",
     "DeadlineError": "masthead.errors",
+    "ExecError": "masthead.errors",
+    "ExecTimeoutError": "masthead.errors",
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "InformerStateError": "masthead.errors",
