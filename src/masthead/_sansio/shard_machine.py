@@ -36,8 +36,12 @@ another by more than lease duration / renew deadline.
 Views of the membership may differ and be wrong: they decide who claims what, never who may. What is assumed is that
 requests conditional on a version are honoured, and that work stops when it must; see `docs/scaling-out.md` for the limits.
 
-If the lease of an owner was deleted, its term counts as over a lease duration after that was noticed. The same is true of
-all terms if the table was deleted, or cannot be read: its owners notice, or stop because they have not seen it.
+If the lease of an owner was deleted, its term counts as over a lease duration after that was noticed.
+
+If the table was deleted, or cannot be read, its owners notice, or stop because they have not seen it, within the renew
+deadline. A member replaces it by an empty one that is *settling*: whoever sees that claims nothing before a lease duration
+has passed since then. So all owners of the lost table have stopped, also of one that this member has never seen: between two
+looks at a group without a table, others may have created one and lost it. Only the first table of a group need not settle.
 """
 
 from __future__ import annotations
@@ -86,7 +90,10 @@ class ShardMachine:
         self._absent: dict[str, float] = {}
         """Owners in the table that have no lease, and since when that is known."""
         self._table_uid = ""
-        self._missing_since: float | None = None
+        self._creates_from: float | None = None
+        """Since when, or from when on, a table that is missing may be replaced; None if it is not missing."""
+        self._settling = ("", 0.0)
+        """The version of a table that is settling, and since when it is known."""
         self._token = ""
         self._owned: frozenset[int] = _NOTHING
         self._leaving: frozenset[int] = _NOTHING
@@ -122,7 +129,7 @@ class ShardMachine:
 
     def written(self, write: TableWrite, uid: str) -> None:
         """The server has acknowledged the write of the last plan, and stored the table in a lease with this uid."""
-        self._table_uid, self._missing_since = uid, None
+        self._table_uid, self._creates_from = uid, None
         self._leaving -= write.releases
         self._drained -= write.releases
         self._owned |= write.claims
@@ -143,8 +150,8 @@ class ShardMachine:
             return Plan(is_member=False)
         fences = tuple(each for each in view.leases if self._is_expired(each, now))
         table = self._readable(now)
-        if table is None:
-            return Plan(fences, waits_for=self._waits_for_table(now))
+        if table is None or self._is_settling(table, now):
+            return Plan(fences, self._replacement(table), waits_for=self._waits_for_table(table, now))
         over = {token for token in table.owners if self._is_over(token, table, now)}
         self._absent = {token: since for token, since in self._absent.items() if token in table.owners}
         if table.division != self._division:
@@ -197,24 +204,46 @@ class ShardMachine:
     # The table
 
     def _readable(self, now: float) -> ShardTable | None:
-        """The table; an empty one if there is none and one may be created; None if one must be waited for."""
+        """The table; an empty one if there is none and one may be created; None if one must be waited for.
+
+        One that replaces another is settling.
+        """
         stored = self._view.table
         uid = stored.uid if stored is not None else ""
         if uid != self._table_uid:
             # Nobody that knows only the present one need respect what the other said of us.
             self._lose(self._owned)
         if stored is not None and stored.table is not None:
-            self._table_uid, self._missing_since = uid, None
+            self._table_uid, self._creates_from = uid, None
             return stored.table
-        is_first = not self._table_uid and self._missing_since is None
+        is_first = not self._table_uid and self._creates_from is None
         if stored is None and is_first and not self._has_veterans:
             return ShardTable(self._empty.total, self._empty.by)
         self._lose(self._owned)
-        self._missing_since = now if self._missing_since is None else self._missing_since
+        if self._creates_from is None:
+            # Who has had a table knows that it is lost. For others, the group may be about to create its first one.
+            self._creates_from = now if self._table_uid else now + self._duration
         self._table_uid = uid
-        if now - self._missing_since < self._duration:
+        if now < self._creates_from:
             return None
-        return ShardTable(self._empty.total, self._empty.by)
+        return ShardTable(self._empty.total, self._empty.by, writes=1, settling=self._duration)
+
+    def _is_settling(self, table: ShardTable, now: float) -> bool:
+        """Whether owners of an earlier table may still work; counted from when this version of it was first seen."""
+        if not table.settling:
+            return False
+        if not self._is_stored or self._settling[0] != self._version:
+            self._settling = (self._version if self._is_stored else "", now)
+        return now - self._settling[1] < max(table.settling, self._duration)
+
+    @property
+    def _is_stored(self) -> bool:
+        """Whether there is a table that can be read."""
+        return self._view.table is not None and self._view.table.table is not None
+
+    def _replacement(self, table: ShardTable | None) -> TableWrite | None:
+        """The write of an empty table in place of one that is lost."""
+        return None if table is None or self._is_stored else TableWrite(table, self._version)
 
     @property
     def _has_veterans(self) -> bool:
@@ -223,11 +252,16 @@ class ShardMachine:
             each.is_held and not each.is_new and each.token != self._token for each in self._view.leases
         )
 
-    def _waits_for_table(self, now: float) -> str:
+    def _waits_for_table(self, table: ShardTable | None, now: float) -> str:
         stored = self._view.table
-        problem = f"the table cannot be read: {stored.problem}" if stored is not None else "the table is gone"
-        left = self._duration - (now - self._missing_since) if self._missing_since is not None else 0.0
-        return f"{problem}; who owned slots may work for another {left:.1f} s"
+        if table is None and self._creates_from is not None:
+            problem = f"cannot be read: {stored.problem}" if stored is not None else "is gone"
+            return (
+                f"the table {problem}; unless others do, it is replaced in {self._creates_from - now:.1f} s"
+            )
+        seconds = max(self._duration, table.settling if table is not None else 0.0)
+        left = self._settling[1] + seconds - now
+        return f"the table was lost; who owned slots may work for another {left:.1f} s"
 
     def _divide_anew(self, table: ShardTable, over: Collection[str], fences: tuple[MemberLease, ...]) -> Plan:
         """The table divides the collection otherwise: replace it when none of its owners is left."""

@@ -67,11 +67,12 @@ class _Entry(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-class _Document(msgspec.Struct, frozen=True):
+class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
     total: int
     by: Literal["uid", "namespace"]
     writes: int = 0
     owners: dict[str, _Entry] = {}
+    settling: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class ShardTable:
         owners: The slots of each token.
         seconds: The lease duration of each token.
         writes: How often it was written; so each write differs from the one before, and gets a version of its own.
+        settling: For how many seconds nobody claims a slot: it replaces a table that was lost, whose owners may still work.
+            0 once somebody has waited for that long, and if there was none before.
     """
 
     total: int
@@ -91,6 +94,7 @@ class ShardTable:
     owners: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     writes: int = 0
+    settling: float = 0.0
 
     @property
     def division(self) -> str:
@@ -114,7 +118,7 @@ class ShardTable:
         if len(_NOTHING.union(*owners.values())) != sum(map(len, owners.values())):
             raise ValueError("it assigns a slot twice")
         seconds = {token: each.seconds for token, each in found.owners.items()}
-        return cls(found.total, found.by, owners, seconds, found.writes)
+        return cls(found.total, found.by, owners, seconds, found.writes, found.settling)
 
     def write(self) -> str:
         """The table as text."""
@@ -123,10 +127,11 @@ class ShardTable:
             for token, slots in sorted(self.owners.items())
             if slots
         }
-        return msgspec.json.encode(_Document(self.total, self.by, self.writes, owners)).decode()
+        document = _Document(self.total, self.by, self.writes, owners, self.settling)
+        return msgspec.json.encode(document).decode()
 
     def changed(self, token: str, slots: Iterable[int], seconds: float) -> ShardTable:
-        """The table in which a token has these slots, and no other token has one of them."""
+        """The table in which a token has these slots, and no other token has one of them. It has settled."""
         own = frozenset(slots)
         owners = {other: each - own for other, each in self.owners.items() if other != token}
         owners = {other: each for other, each in owners.items() if each}

@@ -194,15 +194,46 @@ def test_a_table_that_is_lost_is_waited_for(table: StoredTable | None) -> None:
     group = GroupView((lease("a"),), table)
 
     plan = machine.observe(group, 10)
-    assert (plan.write, machine.share) == (None, ShardSet(total=SLOTS))
+    assert machine.share == ShardSet(total=SLOTS)
     assert "who owned slots may work for another 15.0 s" in plan.waits_for
-    machine.acknowledge(ShardSet(total=SLOTS))
-    assert machine.observe(group, 24.9).write is None
-
-    plan = machine.observe(group, 25)
     assert plan.write is not None
-    assert plan.write.claims == ALL
+    assert (plan.write.claims, plan.write.table.settling) == (frozenset(), 15)
     assert plan.write.version == ("9" if table is not None else "")
+    machine.written(plan.write, "n")
+    machine.acknowledge(ShardSet(total=SLOTS))
+
+    settling = settling_view("10")
+    assert machine.observe(settling, 11).write is None
+    assert machine.observe(settling, 25.9).write is None
+    plan = machine.observe(settling, 26)
+    assert plan.write is not None
+    assert (plan.write.claims, plan.write.table.settling) == (ALL, 0)
+
+
+def settling_view(version: str) -> GroupView:
+    """A group of one whose table was lost and replaced."""
+    return GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "n", version))
+
+
+def test_a_table_that_was_lost_again_settles_anew() -> None:
+    machine = member()
+    machine.observe(settling_view("10"), 0)
+
+    assert machine.observe(settling_view("12"), 15).write is None
+    assert machine.observe(settling_view("12"), 29.9).write is None
+    assert machine.observe(settling_view("12"), 30).write is not None
+
+
+def test_who_has_not_looked_for_long_does_not_know_who_owns_slots() -> None:
+    machine = member()
+    veterans = GroupView((lease("a"), lease("b")))
+    assert machine.observe(veterans, 0).write is None
+
+    # Others have had a table since, which was deleted just now.
+    plan = machine.observe(veterans, 100)
+
+    assert plan.write is not None
+    assert (plan.write.claims, plan.write.table.settling) == (frozenset(), 15)
 
 
 def test_a_table_of_another_lease_is_another_table() -> None:
@@ -292,3 +323,6 @@ def test_a_table_is_read_as_it_was_written() -> None:
         '{"total":8,"by":"namespace","writes":3,"owners":{"u:1":{"slots":"0-1,5","seconds":15.0}}}'
     )
     assert ShardTable.read(table.write()) == table
+    settling = ShardTable(8, "uid", settling=15.0)
+    assert settling.write() == '{"total":8,"by":"uid","settling":15.0}'
+    assert ShardTable.read(settling.write()) == settling
