@@ -8,7 +8,7 @@ import importlib
 import inspect
 import pkgutil
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import masthead
 import masthead.aio
@@ -41,9 +41,9 @@ class AsyncView:
             return lambda *args, **options: faced(value(*args, **options))
         return faced(value)
 
-    async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._blocking.__enter__)
-        return self
+    async def __aenter__(self) -> Any:
+        entered = await asyncio.to_thread(self._blocking.__enter__)
+        return self if entered is self._blocking else faced(entered)
 
     async def __aexit__(self, *exc: object) -> None:
         await asyncio.to_thread(self._blocking.__exit__, *exc)

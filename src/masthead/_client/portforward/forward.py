@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._client.portforward.dialer import Dialer
+from masthead._client.portforward.listeners import accept
 from masthead._client.portforward.port_specs import ForwardedPort
 from masthead._client.portforward.splice import forward_socket
 from masthead._module import set_module
@@ -176,10 +177,9 @@ class PortForward(Generic[LocalT]):
     async def _accept(
         self, group: asyncio.TaskGroup, dialer: Dialer, server: socket.socket, index: int
     ) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, _ = await loop.sock_accept(server)
+                connection = await accept(server)
             except OSError as error:
                 # Out of file descriptors, perhaps, which may pass.
                 _log.warning("port-forward %s: a connection cannot be accepted: %s", self._title, error)

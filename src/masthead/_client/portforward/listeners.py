@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from masthead._client.portforward.port_specs import ListenAddress
 
-__all__ = ["Listener", "listen_on_path", "listen_on_port"]
+__all__ = ["Listener", "accept", "listen_on_path", "listen_on_port"]
 
 _BACKLOG: Final = 128
 _OWNER_ONLY: Final = 0o600
@@ -132,6 +133,32 @@ def listen_on_path(path: str | os.PathLike[str], title: str) -> Listener:
     except OSError as error:
         server.close()
         raise _cannot_listen(title, str(file), error) from None
+
+
+async def accept(server: socket.socket) -> socket.socket:
+    """Accept a connection. Cancelling it loses none.
+
+    Raises:
+        OSError: If none can be accepted, such as for lack of file descriptors.
+    """
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32":
+        return (await loop.sock_accept(server))[0]
+    while True:
+        with suppress(BlockingIOError, InterruptedError):
+            # Not `loop.sock_accept`: a connection that arrives in the moment of a cancellation would never be closed.
+            return server.accept()[0]
+        readable = loop.create_future()
+        loop.add_reader(server, _resolve, readable)
+        try:
+            await readable
+        finally:
+            loop.remove_reader(server)
+
+
+def _resolve(readable: asyncio.Future[None]) -> None:
+    if not readable.done():
+        readable.set_result(None)
 
 
 def _bind(host: str, port: int) -> socket.socket:
