@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+BENCH  ?= .venv-bench
 SPEC   ?= ../shared/kubernetes-1.36
 LEGACY ?= ../shared/kubernetes-legacy
 
@@ -13,6 +14,14 @@ LIMITS := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # uv is quicker where it is installed; a plain Python is enough.
 UV := $(shell command -v uv 2>/dev/null)
 
+# The recipe of an environment: its folder, and the extras that it has.
+COMMA := ,
+define environment
+$(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
+$(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' $(LIMITS),$(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' $(LIMITS))
+@touch $@
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist conformance conformance-record bench clean
 
@@ -22,9 +31,7 @@ help: ## Show this list
 install: $(READY) ## Create .venv with everything that development needs; CONSTRAINTS=file limits the versions
 
 $(READY): pyproject.toml
-	$(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
-	$(if $(UV),VIRTUAL_ENV=$(VENV) uv pip install --quiet -e '.[dev]' $(LIMITS),$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(LIMITS))
-	@touch $@
+	$(call environment,$(VENV),dev)
 
 demo: $(READY) ## See informers mirror a cluster that misbehaves; takes a quarter of a minute
 	$(BIN)/python -m demo
@@ -93,19 +100,11 @@ conformance: $(READY) ## Compare the embedded server with the real one's recorde
 conformance-record: $(READY) ## Record the real server's responses anew
 	$(BIN)/python -m tests.conformance.record
 
-bench: $(READY) ## Measure decoding, startup, server, client and informers, beside the peers that are at hand
-	$(BIN)/python -m benchmarks.decode
-	$(BIN)/python -m benchmarks.startup
-	$(BIN)/python -m benchmarks.schemas
-	$(BIN)/python -m benchmarks.rules
-	$(BIN)/python -m benchmarks.server
-	$(BIN)/python -m benchmarks.server --apply
-	$(BIN)/python -m benchmarks.requests
-	$(BIN)/python -m benchmarks.sync
-	$(BIN)/python -m benchmarks.watch
-	$(BIN)/python -m benchmarks.lookup
-	$(BIN)/python -m benchmarks.scaling --max 100000
-	$(BIN)/python -m benchmarks.stall --objects 20000
+bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/benchmarks.md; QUICK=1 in two minutes, ONLY=sync,watch
+	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+$(BENCH)/.ready: pyproject.toml
+	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import platform
+import re
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ def show(report: Report) -> None:
     print()
     for note in report.notes:
         print(note)
-    for line in _missed(report.targets) or ["All targets met."]:
+    for line in _verdicts(report.targets):
         print(line)
     print(json.dumps(as_json(report)), flush=True)
 
@@ -143,10 +146,12 @@ def as_json(report: Report) -> dict[str, Any]:
         "machine": machine(),
         "settings": report.settings,
         "tables": {table.name: _table_as_json(table) for table in report.tables},
+        "labels": {table.name: _labels(table) for table in report.tables},
         "targets": {
             target.name: {"value": round(target.value, 4), "limit": target.limit, "ok": target.ok}
             for target in report.targets
         },
+        "notes": list(report.notes),
     }
 
 
@@ -157,10 +162,30 @@ def machine() -> dict[str, str | int | None]:
         "msgspec": metadata.version("msgspec"),
         "system": f"{platform.system()} {platform.machine()}",
         "cpus": os.cpu_count(),
+        "processor": _processor(),
+        "memory_gb": _memory_gb(),
     }
 
 
-def _missed(targets: list[Target]) -> list[str]:
+def _processor() -> str:
+    """The model of the processor; what the platform calls it where that is not reported."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE)
+        if found is not None:
+            return found[1].strip()
+    return platform.processor()
+
+
+def _memory_gb() -> int | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9)
+    except (AttributeError, OSError, ValueError):  # no such thing on this platform
+        return None
+
+
+def _verdicts(targets: list[Target]) -> list[str]:
+    if targets and all(each.ok for each in targets):
+        return ["All targets met."]
     lines: list[str] = []
     for side, is_least in (("Over", False), ("Under", True)):
         names = [each.name for each in targets if not each.ok and each.is_least is is_least]
@@ -171,6 +196,15 @@ def _missed(targets: list[Target]) -> list[str]:
 
 def _machine_line(facts: dict[str, str | int | None]) -> str:
     return f"{facts['python']}, msgspec {facts['msgspec']}, {facts['system']}, {facts['cpus']} CPUs"
+
+
+def _labels(table: Table) -> dict[str, Any]:
+    """What tables and pictures call the figures."""
+    return {
+        "title": table.title,
+        "columns": {each.name: {"title": each.title, "digits": each.digits} for each in table.columns},
+        "rows": {each.name: each.title for each in table.rows},
+    }
 
 
 def _table_as_json(table: Table) -> dict[str, dict[str, float | None]]:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness import measure
-from benchmarks.harness.report import Column, Report, Row, Table, Target, show
+from benchmarks.harness.report import Column, Report, Row, Table, Target, show, unjudged
 from masthead._regexp.pattern import compile_pattern
 from masthead._schema.defaulting import apply_defaults
 from masthead._schema.list_types import list_errors
@@ -104,12 +104,14 @@ def new_object() -> Plain:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    repeat: int = measure.parser(__doc__, repeat=20).parse_args(arguments).repeat
+    options = measure.parser(__doc__, repeat=20, quick=True).parse_args(arguments)
+    repeat: int = 1 if options.quick else options.repeat
     best = measure.best_of(repeat, {name: _timed(run) for name, run in _cases().items()})
     rows = tuple(_row(name, figures["us"]) for name, figures in best.items())
     columns = (Column("us", "µs"),)
     table = Table("schemas", "CPU time for one object, or one schema", columns, rows)
-    show(Report("schemas", {"repeat": repeat}, (table,)))
+    tables = unjudged([table]) if options.quick else (table,)  # one round is too little to judge by
+    show(Report("schemas", {"repeat": repeat}, tables))
 
 
 def _row(name: str, figure: float | None) -> Row:

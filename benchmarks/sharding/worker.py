@@ -40,7 +40,9 @@ async def joined(client: Client, replicas: int) -> ShardSet:
         ):
             settled.set_result(share)
 
-    member = ShardMember(client, "benchmark", NAMESPACE, slots=SLOTS, retry_period=0.5)
+    member = ShardMember(
+        client, "benchmark", NAMESPACE, slots=SLOTS, lease_duration=5, renew_deadline=4, retry_period=0.5
+    )
     tasks.add(asyncio.get_running_loop().create_task(member.run(on_change)))
     return await settled
 

@@ -1,0 +1,158 @@
+"""``python -m benchmarks``: run all benchmarks, save what they measure, and draw it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.harness import measure
+from benchmarks.harness.measure import ROOT
+from benchmarks.suite import versions
+from benchmarks.suite.catalog import CATALOG
+from benchmarks.suite.charts import to_svg
+from benchmarks.suite.page import page
+from benchmarks.suite.pictures import drawings
+from benchmarks.suite.results import QUICK_RESULTS, RESULTS, Result, load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from benchmarks.suite.catalog import Benchmark
+
+_DOCS: Final = ROOT / "docs"
+_NAMES: Final = tuple(each.name for each in CATALOG)
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where files go.
+
+    Attributes:
+        results: The folder of the results.
+        page: The page.
+        pictures: Their folder, as the page sees it.
+    """
+
+    results: Path
+    page: Path
+    pictures: str
+
+
+FULL: Final = Place(RESULTS, _DOCS / "benchmarks.md", "assets/benchmarks")
+QUICK: Final = Place(QUICK_RESULTS, QUICK_RESULTS / "benchmarks.md", "pictures")
+
+
+class BenchmarkError(Exception):
+    """A benchmark that did not run to its end."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmarks; return the exit code: 1 if one of them failed. A target that is missed is no failure."""
+    options = _parser().parse_args(arguments)
+    place = QUICK if options.quick else FULL
+    failed: list[str] = []
+    if not options.draw:
+        failed = _measure([each for each in CATALOG if each.name in options.only], options, place)
+    draw(place)
+    print(f"\nResults: {_shown(place.results)}; pictures: {_shown(place.page)}")
+    if failed:
+        print(f"Failed: {', '.join(failed)}; their output is above.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def draw(place: Place) -> None:
+    """Write the pictures and the page of the results that there are."""
+    found = {name: result for name in _NAMES if (result := load(name, place.results)) is not None}
+    folder = place.page.parent / place.pictures
+    for benchmark in CATALOG:
+        if result := found.get(benchmark.name):
+            for each in drawings(benchmark, result):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / each.file).write_text(to_svg(each.chart), encoding="utf-8")
+    place.page.parent.mkdir(parents=True, exist_ok=True)
+    place.page.write_text(page(CATALOG, found, place.pictures), encoding="utf-8")
+
+
+def _measure(benchmarks: list[Benchmark], options: argparse.Namespace, place: Place) -> list[str]:
+    """Run benchmarks and save what they measure; returns the names of those that failed."""
+    known = _versions(options.peers_python)
+    environment = {**os.environ, "PEERS_PYTHON": options.peers_python}
+    failed: list[str] = []
+    for benchmark in benchmarks:
+        command = [sys.executable, *benchmark.arguments(quick=options.quick)]
+        print(f"\n== {' '.join(['python', *command[1:]])}\n", flush=True)
+        try:
+            report = _run(command, environment)
+        except BenchmarkError as error:
+            print(f"{benchmark.name}: {error}", file=sys.stderr)
+            failed.append(benchmark.name)
+            continue
+        result = Result(benchmark.name, _today(), known, report)
+        save(result, place.results)
+        if result.missed:
+            print(f"{benchmark.name}: {len(result.missed)} of {len(report['targets'])} targets missed")
+    return failed
+
+
+def _run(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
+    """Run a benchmark, show what it prints for people, and return the figures that it prints last."""
+    last = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(last, end="", flush=True)
+            last = line
+    if process.returncode:
+        raise BenchmarkError(f"it ended with exit status {process.returncode}")
+    try:
+        found: dict[str, Any] = json.loads(last)
+    except ValueError:
+        raise BenchmarkError("its last line is not JSON") from None
+    return found
+
+
+def _versions(peers_python: str) -> dict[str, str]:
+    with measure.lab() as lab:
+        peers: dict[str, str] = lab.run("-m", "benchmarks.suite.versions", python=peers_python)
+    return {**versions.installed(versions.OURS), **peers}
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(ROOT)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small sizes, to see that everything works; writes to benchmarks/results/quick",
+    )
+    parser.add_argument(
+        "--only", type=_some, default=_NAMES, metavar="NAME,...", help=f"some of {', '.join(_NAMES)}"
+    )
+    parser.add_argument("--draw", action="store_true", help="measure nothing: draw what was measured before")
+    measure.add_peers(parser)
+    return parser
+
+
+def _some(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if unknown := sorted(set(names) - set(_NAMES)):
+        raise argparse.ArgumentTypeError(
+            f"no benchmark is named {', '.join(unknown)}; there are {', '.join(_NAMES)}"
+        )
+    return names
