@@ -19,7 +19,7 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS: Final = ("compact", "metrics", "speed", "tls")
+EXTRAS: Final = ("cli", "compact", "metrics", "speed", "tls")
 """What users may install beside; not ``dev`` and ``peers``."""
 _REQUEST_S: Final = "5"
 _ALL_S: Final = 60

@@ -1,10 +1,16 @@
-"""``masthead COMMAND``: dispatches to the subcommands."""
+"""``masthead COMMAND``: the entry point.
+
+Commands that need no cluster (``serve``, ``run``, ``new`` ...) are plain programs, and are called without click. All others
+belong to the framework in `masthead._cli.app`, which needs the extra ``cli``.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
+from masthead._cli.catalog import CATALOG, EXTRA, nearest_command, usage
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -12,21 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_USAGE: Final = """usage: masthead COMMAND [options]
-
-commands:
-  crds        print or install the CRDs of a module's custom resources; its options: masthead crds --help
-  generate    generate types for a cluster's API or for CRDs; its options: masthead generate --help
-  manifests   write the permissions and the Deployment of an operator; its options: masthead manifests --help
-  new         write a small operator to begin with; its options: masthead new --help
-  run         run the manager of an operator; its options: masthead run --help
-  serve       run an API server without a cluster; its options: masthead serve --help
-
-options:
-  -h, --help  show this help
-  --version   show the version
-"""
+_FAILED: Final = 1
 _BAD_ARGUMENTS: Final = 2
+_COMPLETION: Final = "_MASTHEAD_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,62 +30,58 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The arguments after ``masthead``; those of the process by default.
     """
-    name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
-    if name in {"", "-h", "--help"}:
-        sys.stdout.write(_USAGE)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    first = given[0] if given else ""
+    if _is_completing():
+        return _run_framework(given)
+    if first in {"", "-h", "--help"}:
+        sys.stdout.write(usage())
         return 0
-    if name == "--version":
+    if first == "--version":
         sys.stdout.write(f"masthead {__version__}\n")
         return 0
-    command = _COMMANDS.get(name)
-    if command is None:
-        what = "option" if name.startswith("-") else "command"
-        sys.stderr.write(f"masthead: there is no {what} {name!r}\n\n{_USAGE}")
-        return _BAD_ARGUMENTS
-    return command(rest[:-1])
+    entry = CATALOG.get(first)
+    if entry is not None and entry.program:
+        return run_program(entry.program, given[1:], first)
+    if entry is None and not first.startswith("-"):
+        return _unknown(first)
+    return _run_framework(given)
 
 
-def _serve(arguments: Sequence[str]) -> int:
-    from masthead._server.command import main as serve
+def run_program(module: str, arguments: Sequence[str], command: str) -> int:
+    """Run a command that is a program by itself.
 
-    return serve(arguments, name="masthead serve")
-
-
-def _generate(arguments: Sequence[str]) -> int:
-    from masthead._codegen.command import main as generate
-
-    return generate(arguments, name="masthead generate")
-
-
-def _manifests(arguments: Sequence[str]) -> int:
-    from masthead._cli.manifests import main as manifests
-
-    return manifests(arguments)
+    Args:
+        module: Its module.
+        arguments: The arguments after the command's name.
+        command: The command's name.
+    """
+    program = cast("Callable[..., int]", import_module(module).main)
+    return program(arguments, name=f"masthead {command}")
 
 
-def _new(arguments: Sequence[str]) -> int:
-    from masthead._cli.new import main as new
-
-    return new(arguments)
-
-
-def _run(arguments: Sequence[str]) -> int:
-    from masthead._cli.run import main as run
+def _run_framework(arguments: Sequence[str]) -> int:
+    try:
+        import click  # noqa: F401 # pyright: ignore[reportUnusedImport]
+        import rich  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    except ModuleNotFoundError as error:
+        if _is_completing():
+            return _FAILED
+        sys.stderr.write(f"masthead: this command needs {error.name}; install it with {EXTRA}\n")
+        return _FAILED
+    from masthead._cli.app import run
 
     return run(arguments)
 
 
-def _crds(arguments: Sequence[str]) -> int:
-    from masthead._cli.crds import main as crds
+def _is_completing() -> bool:
+    import os
 
-    return crds(arguments)
+    return _COMPLETION in os.environ
 
 
-_COMMANDS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
-    "crds": _crds,
-    "generate": _generate,
-    "manifests": _manifests,
-    "new": _new,
-    "run": _run,
-    "serve": _serve,
-}
+def _unknown(name: str) -> int:
+    near = nearest_command(name)
+    hint = f"did you mean {near}?" if near else "masthead --help lists the commands"
+    sys.stderr.write(f"masthead: there is no command {name!r}\nhint: {hint}\n")
+    return _BAD_ARGUMENTS

@@ -1,0 +1,150 @@
+"""The framework's entry: the group of all commands, imported when they are named, and the end of each of them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from masthead._cli.catalog import CATALOG, nearest_command, usage
+from masthead._cli.failures import CommandError, ExitCode, Failure, explain
+from masthead._cli.framework import merge_shared, shared_options
+from masthead._cli.main import run_program
+from masthead._cli.state import State
+from masthead._cli.terminal import discard_output, say
+from masthead._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["app", "run"]
+
+
+class _Commands(click.Group):
+    """The commands of the catalog."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
+        return list(CATALOG)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
+        entry = CATALOG.get(cmd_name)
+        if entry is None:
+            near = nearest_command(cmd_name)
+            raise CommandError(
+                f"there is no command {cmd_name!r}",
+                hint=f"did you mean {near}?" if near else "masthead --help lists the commands",
+                code=ExitCode.USAGE,
+            )
+        if entry.program:
+            return _program(cmd_name, entry.program, entry.summary)
+        module = import_module(f"masthead._cli.commands.{cmd_name}")
+        return cast("click.Command", module.command)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        formatter.write(usage())
+
+
+def _program(name: str, module: str, summary: str) -> click.Command:
+    """A command that reads its own arguments, behind options that all commands share."""
+
+    def call(arguments: tuple[str, ...]) -> int:
+        state = click.get_current_context().ensure_object(State)
+        return run_program(module, [*_handed_on(state), *arguments], name)
+
+    return click.Command(
+        name,
+        callback=call,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        add_help_option=False,
+        short_help=summary,
+        context_settings={"ignore_unknown_options": True},
+    )
+
+
+def _handed_on(state: State) -> list[str]:
+    """The shared options before a program's name, for the program to understand or to refuse."""
+    given = {"--kubeconfig": state.kubeconfig, "--context": state.context, "--namespace": state.namespace}
+    return [word for name, value in given.items() if value for word in (name, value)]
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"masthead {__version__}")
+        ctx.exit()
+
+
+def _take_shared(**_: object) -> None:
+    merge_shared(click.get_current_context())
+
+
+app = _Commands(
+    "masthead",
+    callback=_take_shared,
+    params=[
+        *shared_options(),
+        click.Option(["-A", "--all-namespaces"], is_flag=True, default=None),
+        click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return the exit code. Nothing escapes but what asks the process to end.
+
+    Args:
+        arguments: The arguments after ``masthead``.
+    """
+    state = State()
+    try:
+        code = app.main(list(arguments), prog_name="masthead", standalone_mode=False, obj=state)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        discard_output()
+        return ExitCode.BROKEN_PIPE
+    except click.ClickException as error:
+        _report(_explain_usage(error), _command_of(error))
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - everything becomes a line and a code
+        if state.debug and not isinstance(error, CommandError):
+            traceback.print_exception(error)
+        failure = explain(error)
+        _report(failure, _command_in(arguments))
+        return failure.code
+    return code if isinstance(code, int) else ExitCode.OK
+
+
+def _explain_usage(error: click.ClickException) -> Failure:
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "masthead"
+    help_ = f"{path} --help shows what there is"
+    if isinstance(error, click.NoSuchOption):
+        near = ", ".join(error.possibilities or ())
+        line = f"there is no option {error.option_name!r}"
+        return Failure(line, f"did you mean {near}?" if near else help_, ExitCode.USAGE)
+    line = " ".join(error.format_message().rstrip(".").split())
+    return Failure(line, help_, ExitCode.USAGE)
+
+
+def _command_of(error: click.ClickException) -> str:
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return ctx.command_path if ctx is not None else "masthead"
+
+
+def _command_in(arguments: Sequence[str]) -> str:
+    named = next((each for each in arguments if each in CATALOG), "")
+    return f"masthead {named}".strip()
+
+
+def _report(failure: Failure, command: str) -> None:
+    try:
+        say(f"{command}: {failure.line}")
+        if failure.hint:
+            say(f"hint: {failure.hint}")
+    except BrokenPipeError:
+        pass

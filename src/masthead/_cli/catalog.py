@@ -1,0 +1,94 @@
+"""The commands, by name: what ``masthead --help`` lists, and where each one is implemented.
+
+Nothing is imported to list them, so that help, completion and errors are quick, and work without the extra ``cli``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["CATALOG", "Entry", "EXTRA", "GLOBAL_OPTIONS", "nearest_command", "usage"]
+
+EXTRA: Final = "pip install 'masthead[cli]'"
+"""What installs what the commands need that talk to a cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command.
+
+    Attributes:
+        name: Its name.
+        summary: What it does, in a few words.
+        section: The heading below which help lists it.
+        program: The module whose ``main(arguments, name=...)`` is the whole command, without click; empty for a command of
+            the framework, ``command`` in ``masthead._cli.commands.NAME``.
+    """
+
+    name: str
+    summary: str
+    section: str
+    program: str = ""
+
+
+_OBJECTS: Final = "Look at objects"
+_CLUSTER: Final = "A cluster, and this machine"
+_BUILD: Final = "Build operators"
+
+CATALOG: Final[dict[str, Entry]] = {
+    each.name: each
+    for each in (
+        Entry("get", "print objects as kubectl does: tables, YAML, JSON, names", _OBJECTS),
+        Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._server.command"),
+        Entry("completion", "print the completion script of a shell", _CLUSTER),
+        Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
+        Entry("run", "run the manager of an operator", _BUILD, "masthead._cli.run"),
+        Entry("crds", "print or install the CRDs of a module's classes", _BUILD, "masthead._cli.crds"),
+        Entry(
+            "manifests",
+            "write the permissions and the Deployment of an operator",
+            _BUILD,
+            "masthead._cli.manifests",
+        ),
+        Entry(
+            "generate", "generate types for a cluster's API or for CRDs", _BUILD, "masthead._codegen.command"
+        ),
+    )
+}
+
+GLOBAL_OPTIONS: Final = """\
+  --kubeconfig FILE      the kubeconfig (found as kubectl does)
+  --context NAME         the context of the kubeconfig (its current one)
+  -n, --namespace NAME   the namespace (the context's)
+  --server URL           the API server; without the credentials of a kubeconfig, unless one is named
+  --token TOKEN          a bearer token, instead of the user's credentials
+  --as USER              the user to impersonate
+  --insecure-skip-tls-verify
+                         do not verify the server's certificate
+  --request-timeout SECONDS
+                         how long one request may take (30)
+  --debug                tracebacks and logs instead of one line
+  --no-color             no colours (as with the variable NO_COLOR)"""
+
+
+def usage() -> str:
+    """The text of ``masthead --help``."""
+    lines = ["usage: masthead [options] COMMAND [arguments]", ""]
+    for section in dict.fromkeys(each.section for each in CATALOG.values()):
+        lines.append(f"{section}:")
+        lines += [f"  {each.name:<12} {each.summary}" for each in CATALOG.values() if each.section == section]
+        lines.append("")
+    lines += [
+        "Options, before or after the command:",
+        GLOBAL_OPTIONS,
+        "  --version              show the version",
+        "  -h, --help             show this help; masthead COMMAND --help shows that of a command",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def nearest_command(name: str) -> str:
+    """The command that is spelt most like a name; empty if none is."""
+    return next(iter(difflib.get_close_matches(name, CATALOG, n=1)), "")

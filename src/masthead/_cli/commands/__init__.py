@@ -1,0 +1,1 @@
+"""The commands of the framework, one module each; `masthead._cli.framework` says how to write one."""

@@ -1,0 +1,32 @@
+"""``masthead completion``: the script that makes a shell complete commands, kinds, names and namespaces."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from masthead._cli.terminal import write
+
+__all__ = ["command"]
+
+_SHELLS: Final = ("bash", "zsh", "fish")
+
+
+@click.command("completion", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("shell", type=click.Choice(_SHELLS))
+def command(shell: str) -> None:
+    """Print the completion script of a shell.
+
+    \b
+    bash:  source <(masthead completion bash)      in ~/.bashrc
+    zsh:   source <(masthead completion zsh)       in ~/.zshrc, behind compinit
+    fish:  masthead completion fish > ~/.config/fish/completions/masthead.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from masthead._cli.app import app
+
+    found = get_completion_class(shell)
+    assert found is not None
+    write(f"{found(app, {}, 'masthead', '_MASTHEAD_COMPLETE').source()}\n")

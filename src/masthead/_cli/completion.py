@@ -1,0 +1,105 @@
+"""Completions of kinds, names, namespaces and contexts: asked of the cluster, quickly, and never with an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import click
+
+    import masthead
+    from masthead._cli.state import State
+
+__all__ = ["complete_contexts", "complete_namespaces", "complete_references"]
+
+_TIMEOUT: Final = 2.0
+"""Seconds that a request may take while somebody waits at a prompt."""
+_SHOWN: Final = 500
+
+
+def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Contexts of the kubeconfig."""
+
+    def find() -> Iterable[str]:
+        from masthead._config.loader import list_contexts
+
+        return [each.name for each in list_contexts(_state(ctx).kubeconfig)]
+
+    return _quietly(find, incomplete)
+
+
+def complete_namespaces(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Namespaces of the cluster."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            return _names(client.metadata("v1", "namespaces"))
+
+    return _quietly(find, incomplete)
+
+
+def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Kinds, ``KIND/NAME``, or the names of objects if a kind stands before."""
+
+    def find() -> Iterable[str]:
+        before = [str(each) for each in ctx.params.get(param.name or "") or ()]
+        with _connect(ctx) as client:
+            kind, slash, _ = incomplete.partition("/")
+            if slash:
+                return [f"{kind}/{name}" for name in _names_of_kind(client, _state(ctx), kind)]
+            if before and "/" not in before[0]:
+                return _names_of_kind(client, _state(ctx), before[0])
+            done, comma, _ = incomplete.rpartition(",")
+            return [f"{done}{comma}{each}" for each in _kinds(client)]
+
+    return _quietly(find, incomplete)
+
+
+def _kinds(client: masthead.Client) -> list[str]:
+    served = [each for each in client.discovery.preferred_resources() if "list" in each.verbs]
+    names = [each.name for each in served]
+    return [
+        str(each.gvr.group_resource) if names.count(each.name) > 1 and each.gvr.group else each.name
+        for each in served
+    ]
+
+
+def _names_of_kind(client: masthead.Client, state: State, kind: str) -> list[str]:
+    resource = client.mapper.find(kind)
+    namespace = None if state.all_namespaces or not resource.namespaced else client.namespace
+    return _names(client.metadata(resource.gvr, namespace=namespace))
+
+
+def _names(resource: masthead.MetadataResource) -> list[str]:
+    return [each.metadata.name for each in resource.list(limit=_SHOWN)]
+
+
+def _state(ctx: click.Context) -> State:
+    """The shared options that stand before the cursor; completion does not run the commands that collect them."""
+    from masthead._cli.state import State
+
+    found = State()
+    contexts = [ctx]
+    while contexts[-1].parent is not None:
+        contexts.append(contexts[-1].parent)
+    for each in reversed(contexts):
+        for name in State.__dataclass_fields__:
+            if (value := each.params.get(name)) is not None:
+                setattr(found, name, value)
+    return found
+
+
+def _connect(ctx: click.Context) -> masthead.Client:
+    state = _state(ctx)
+    state.debug = False
+    state.request_timeout = _TIMEOUT
+    return state.connect()
+
+
+def _quietly(find: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
+    try:
+        return sorted({each for each in find() if each.startswith(incomplete)})
+    except Exception:  # noqa: BLE001 - a prompt is no place for an error
+        return []

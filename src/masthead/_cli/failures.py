@@ -1,0 +1,194 @@
+"""What the command line says about an error: a line, a hint, and the exit code. Pure: nothing is printed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from masthead._errors.base import printable
+from masthead.errors import (
+    ApplyConflictError,
+    AuthError,
+    ConfigError,
+    DeadlineError,
+    DecodeError,
+    ForbiddenError,
+    InvalidError,
+    InvalidValueError,
+    ManifestError,
+    MastheadError,
+    NotFoundError,
+    StatusError,
+    TooManyRequestsError,
+    TransportError,
+    UnauthorizedError,
+    UnknownKindError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CommandError", "ExitCode", "Failure", "explain"]
+
+
+class ExitCode(IntEnum):
+    """The exit codes of ``masthead``."""
+
+    OK = 0
+    FAILED = 1
+    """The server refused something, an object has failed; for ``diff``: there are differences."""
+    USAGE = 2
+    """An argument is wrong."""
+    NO_CONNECTION = 3
+    """There is no usable configuration or credential, or the server cannot be reached."""
+    NOT_FOUND = 4
+    """The kind, the object or the namespace does not exist."""
+    FORBIDDEN = 5
+    """The server does not know the user, or does not allow it."""
+    TIMEOUT = 124
+    """What was waited for did not happen in time."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+    BROKEN_PIPE = 141
+    """The reader of the output has gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a command ends that has failed.
+
+    Attributes:
+        line: What went wrong, in one line; some errors list objects in further, indented lines.
+        hint: What to do next; empty if there is nothing to say.
+        code: The exit code.
+    """
+
+    line: str
+    hint: str
+    code: ExitCode
+
+
+class CommandError(Exception):
+    """Raised by a command that knows best what to say.
+
+    Args:
+        line: What went wrong.
+        hint: What to do next.
+        code: The exit code.
+    """
+
+    def __init__(self, line: str, *, hint: str = "", code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(line)
+        self.line = line
+        self.hint = hint
+        self.code = code
+
+
+_NO_CLUSTER: Final = (
+    "name a kubeconfig with --kubeconfig or KUBECONFIG; without a cluster, start one: "
+    "masthead serve --kubeconfig-out FILE"
+)
+_BUG: Final = "this is a bug; --debug shows where"
+
+
+def explain(error: BaseException) -> Failure:
+    """Return what to say about an error.
+
+    Args:
+        error: The error that ended the command.
+    """
+    if isinstance(error, CommandError):
+        return Failure(error.line, error.hint, error.code)
+    if isinstance(error, ManifestError):
+        return _explain_manifests(error)
+    if isinstance(error, StatusError):
+        return _explain_status(error)
+    for kind, explained in _CLIENT_SIDE:
+        if isinstance(error, kind):
+            return explained(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return Failure(f"{where}{error.strerror or error}", "", ExitCode.FAILED)
+    return Failure(f"{type(error).__name__}: {_text(error)}", _BUG, ExitCode.FAILED)
+
+
+def _explain_manifests(error: ManifestError) -> Failure:
+    """Manifests that cannot be read are the user's; otherwise the cause says what the code is."""
+    cause = error.__cause__
+    if cause is None or error.problems:
+        return Failure(_text(error), "", ExitCode.FAILED)
+    inner = explain(cause)
+    # Its own message ends with the advice of the cause, which is for programs.
+    advice = cause.next_step if isinstance(cause, StatusError) else ""
+    return Failure(_without(advice, _text(error)), inner.hint, inner.code)
+
+
+def _explain_status(error: StatusError) -> Failure:
+    line = f"{printable(error.message) or 'the server gave no message'} ({error.code} {error.reason or 'Unknown'})"
+    if isinstance(error, UnauthorizedError):
+        hint = "the credentials are missing, wrong or expired: log in again, or check --context"
+        return Failure(line, hint, ExitCode.FORBIDDEN)
+    if isinstance(error, ForbiddenError):
+        return Failure(line, error.next_step, ExitCode.FORBIDDEN)
+    if isinstance(error, NotFoundError):
+        return Failure(line, error.next_step, ExitCode.NOT_FOUND)
+    if isinstance(error, ApplyConflictError):
+        hint = "take these fields over with --force-conflicts, or leave them out of the manifest"
+        return Failure(line, hint, ExitCode.FAILED)
+    if isinstance(error, InvalidError):
+        return Failure(line, "fix the fields that the message names", ExitCode.FAILED)
+    if isinstance(error, TooManyRequestsError):
+        return Failure(line, "wait a little, then try again", ExitCode.FAILED)
+    return Failure(line, error.next_step, ExitCode.FAILED)
+
+
+def _no_connection(hint: str) -> Callable[[BaseException], Failure]:
+    """The message's own advice, behind its first semicolon, comes before a general hint."""
+
+    def explained(error: BaseException) -> Failure:
+        line, _, advice = _text(error).partition("; ")
+        return Failure(line, advice or hint, ExitCode.NO_CONNECTION)
+
+    return explained
+
+
+def _explain_config(error: BaseException) -> Failure:
+    line, found, _ = _text(error).partition("Name a kubeconfig, or set KUBECONFIG")
+    # What was tried is a list, one line each.
+    problem, *tried = [each.strip(" -.") for each in line.strip().splitlines()]
+    said = f"{problem} {'; '.join(tried)}" if tried else problem
+    return Failure(said, _NO_CLUSTER if found else "", ExitCode.NO_CONNECTION)
+
+
+def _explain_unknown_kind(error: BaseException) -> Failure:
+    line, found, near = _text(error).partition("; the nearest: ")
+    if found:
+        return Failure(line, f"did you mean {near}?", ExitCode.NOT_FOUND)
+    line, _, hint = line.partition("; ")
+    return Failure(line, hint, ExitCode.NOT_FOUND)
+
+
+def _ends_with(code: ExitCode) -> Callable[[BaseException], Failure]:
+    return lambda error: Failure(_text(error), "", code)
+
+
+_CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], Failure]], ...]] = (
+    # The first that fits counts, so subclasses come before their bases.
+    (DeadlineError, _no_connection("the server is slow or does not answer: try --request-timeout")),
+    (TransportError, _no_connection("check the address, and that the server runs")),
+    (ConfigError, _explain_config),
+    (AuthError, _no_connection("log in again, or check the user of the kubeconfig's context")),
+    (UnknownKindError, _explain_unknown_kind),
+    (DecodeError, _ends_with(ExitCode.FAILED)),
+    (InvalidValueError, _ends_with(ExitCode.USAGE)),
+    (MastheadError, _ends_with(ExitCode.FAILED)),
+)
+
+
+def _without(end: str, text: str) -> str:
+    return text.removesuffix(end).rstrip() if end else text
+
+
+def _text(error: BaseException) -> str:
+    return printable(str(error)) or type(error).__name__

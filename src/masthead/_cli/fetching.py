@@ -1,0 +1,148 @@
+"""Objects and tables from the server: what ``get`` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from masthead._cli.references import missing
+from masthead.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import masthead
+    from masthead._cli.failures import CommandError
+    from masthead._cli.outputs import Plain
+    from masthead._cli.references import Selected
+    from masthead._printers.table import PrintedTable
+
+__all__ = ["Fetched", "Selection", "fetch_objects", "fetch_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a resource are selected.
+
+    Attributes:
+        labels: The label selector; None for all.
+        fields: The field selector; None for all.
+    """
+
+    labels: str | None = None
+    fields: str | None = None
+
+
+_ALL: Final = Selection()
+
+
+@dataclass(slots=True)
+class Fetched:
+    """What was found of one resource, and what was not.
+
+    Attributes:
+        selected: The resource.
+        table: The table; None if objects were requested.
+        objects: The objects; empty if a table was requested.
+        errors: An error for each name that does not exist.
+    """
+
+    selected: Selected
+    table: PrintedTable | None = None
+    objects: list[Plain] = field(default_factory=list)
+    errors: list[CommandError] = field(default_factory=list)
+
+
+def fetch_table(
+    client: masthead.Client, selected: Selected, *, selection: Selection = _ALL, with_objects: bool = False
+) -> Fetched:
+    """Fetch a table, as the server prints it.
+
+    Args:
+        client: The client.
+        selected: The resource, and names if only some objects are meant.
+        selection: The selectors; without names only.
+        with_objects: Whether the rows have whole objects.
+
+    Raises:
+        MastheadError: As any call; a name that does not exist is among the errors of the result instead.
+    """
+    found = Fetched(selected)
+    if not selected.names:
+        found.table = client.dynamic(selected.resource.gvr, namespace=selected.namespace).as_table(
+            label_selector=selection.labels,
+            field_selector=selection.fields,
+            objects=with_objects,
+            namespaces=selected.resource.namespaced and selected.namespace is None,
+        )
+        return found
+    for name in selected.names:
+        try:
+            one = _row(client, selected, name, with_objects=with_objects)
+        except NotFoundError:
+            found.errors.append(missing(client, selected, name))
+            continue
+        before = found.table
+        found.table = one if before is None else replace(before, rows=(*before.rows, *one.rows))
+    return found
+
+
+def _row(client: masthead.Client, selected: Selected, name: str, *, with_objects: bool) -> PrintedTable:
+    """The table of one object."""
+    from masthead._client.tables import ACCEPT_TABLE, read_page
+    from masthead._client.target import any_kind
+
+    target = any_kind(selected.resource.gvr, namespaced=selected.resource.namespaced)
+    response = client.rest.get(
+        _path(selected, name),
+        accept=ACCEPT_TABLE,
+        query={"includeObject": "Object" if with_objects else "Metadata"},
+    )
+    return read_page(response.body, target, has_objects=with_objects).table(wide=False, namespaces=False)
+
+
+def _path(selected: Selected, name: str) -> str:
+    gvr = selected.resource.gvr
+    root = f"/apis/{gvr.group}" if gvr.group else "/api"
+    place = f"/namespaces/{quote(selected.namespace, safe='')}" if selected.namespace else ""
+    return f"{root}/{gvr.version}{place}/{gvr.resource}/{quote(name, safe='')}"
+
+
+def fetch_objects(
+    client: masthead.Client,
+    selected: Selected,
+    *,
+    selection: Selection = _ALL,
+    show_managed_fields: bool = False,
+) -> Fetched:
+    """Fetch whole objects, as plain data.
+
+    Args:
+        client: The client.
+        selected: The resource, and names if only some objects are meant.
+        selection: The selectors; without names only.
+        show_managed_fields: Whether ``metadata.managedFields`` are kept.
+
+    Raises:
+        MastheadError: As any call; a name that does not exist is among the errors of the result instead.
+    """
+    found = Fetched(selected)
+    resource = client.dynamic(selected.resource.gvr, namespace=selected.namespace)
+    if selected.names:
+        for name in selected.names:
+            try:
+                found.objects.append(resource.get(name).to_dict())
+            except NotFoundError:
+                found.errors.append(missing(client, selected, name))
+    else:
+        listed = resource.list(label_selector=selection.labels, field_selector=selection.fields)
+        found.objects = [each.to_dict() for each in listed]
+    if not show_managed_fields:
+        _hide_managed_fields(found.objects)
+    return found
+
+
+def _hide_managed_fields(objects: Sequence[Plain]) -> None:
+    for each in objects:
+        each.get("metadata", {}).pop("managedFields", None)

@@ -1,0 +1,146 @@
+"""What commands are made of: shared options, and the classes of commands that have them.
+
+A command is one module in ``masthead._cli.commands``, named as it is, with an object called ``command``::
+
+    @cluster_command("restart", all_namespaces=False)
+    @click.argument("references", nargs=-1, shell_complete=complete_references)
+    @click.pass_obj
+    def command(state: State, references: tuple[str, ...]) -> int | None:
+        \"\"\"Restart workloads: the text of ``masthead restart --help``.\"\"\"
+        with state.connect() as client:
+            ...
+
+and an entry in `masthead._cli.catalog`. Such a command has all shared options (``-n``, ``--context``, ``--debug`` ...) before
+and after its name. It returns its exit code, None for 0. It prints with `masthead._cli.terminal`, raises
+`masthead._cli.failures.CommandError` or lets errors of the library pass; what is said about them, and the code, is decided in
+`masthead._cli.failures`. Objects are named as `masthead._cli.references` reads them. Imports of the library belong into
+functions, where they are late: importing a command has to be quick, because completion does it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from masthead._cli.completion import complete_contexts, complete_namespaces
+from masthead._cli.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ClusterCommand", "cluster_command", "merge_shared", "shared_options", "to_seconds"]
+
+
+def shared_options() -> list[click.Parameter]:
+    """The options of all commands. None says that an option is not given here."""
+
+    def option(*names: str, **facts: Any) -> click.Option:  # noqa: ANN401 - as click declares them
+        return click.Option(names, default=None, **facts)
+
+    return [
+        option(
+            "--kubeconfig", metavar="FILE", type=click.Path(), help="The kubeconfig (found as kubectl does)."
+        ),
+        option(
+            "--context",
+            metavar="NAME",
+            shell_complete=complete_contexts,
+            help="The context of the kubeconfig (its current one).",
+        ),
+        option(
+            "-n",
+            "--namespace",
+            metavar="NAME",
+            shell_complete=complete_namespaces,
+            help="The namespace (the context's).",
+        ),
+        option(
+            "--server",
+            metavar="URL",
+            help="The API server; without the credentials of a kubeconfig, unless one is named.",
+        ),
+        option("--token", metavar="TOKEN", help="A bearer token, instead of the user's credentials."),
+        option("--as", "impersonate", metavar="USER", help="The user to impersonate."),
+        option(
+            "--insecure-skip-tls-verify",
+            "insecure",
+            is_flag=True,
+            help="Do not verify the server's certificate.",
+        ),
+        option(
+            "--request-timeout",
+            metavar="SECONDS",
+            callback=to_seconds,
+            help="How long one request may take (30).",
+        ),
+        option("--debug", is_flag=True, help="Tracebacks and logs instead of one line."),
+        option("--no-color", is_flag=True, help="No colours (as with the variable NO_COLOR)."),
+    ]
+
+
+def _all_namespaces() -> click.Option:
+    return click.Option(["-A", "--all-namespaces"], is_flag=True, default=None, help="In all namespaces.")
+
+
+def to_seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """The callback of options that are durations: seconds, or as kubectl writes them; below zero for "for ever".
+
+    Raises:
+        click.BadParameter: If it is not a duration.
+    """
+    from masthead._cli.durations import parse_duration
+
+    try:
+        return None if value is None else parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+class ClusterCommand(click.Command):
+    """A command with the shared options. Its function gets the `State` of them by ``click.pass_obj``."""
+
+    takes_all_namespaces = False
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Move the shared options into the state, and call the function without them."""
+        state = merge_shared(ctx)
+        if state.all_namespaces and not self.takes_all_namespaces:
+            raise click.UsageError("-A is not for this command", ctx)
+        if state.all_namespaces and state.namespace:
+            state.namespace = None
+        return super().invoke(ctx)
+
+
+def merge_shared(ctx: click.Context) -> State:
+    """Take the shared options out of a context's parameters into the state that all contexts share."""
+    state = ctx.ensure_object(State)
+    for name in State.__dataclass_fields__:
+        value = ctx.params.pop(name, None)
+        if value is not None:
+            setattr(state, name, value)
+    return state
+
+
+def cluster_command(
+    name: str,
+    *,
+    all_namespaces: bool = False,
+    **settings: Any,  # noqa: ANN401 - as click declares them
+) -> Callable[[Callable[..., int | None]], ClusterCommand]:
+    """Make a function a command with the shared options.
+
+    Args:
+        name: The command's name.
+        all_namespaces: Whether it has ``-A``.
+        settings: Further arguments of ``click.Command``.
+    """
+
+    def decorate(function: Callable[..., int | None]) -> ClusterCommand:
+        settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
+        made = click.command(name, cls=ClusterCommand, **settings)(function)
+        made.takes_all_namespaces = all_namespaces
+        made.params += [*([_all_namespaces()] if all_namespaces else []), *shared_options()]
+        return made
+
+    return decorate

@@ -1,0 +1,207 @@
+"""A resource that is followed: an informer's copy of it, its changes, and the rows that the server would print."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+
+import msgspec
+
+from masthead._cli.fetching import Selection, fetch_table
+from masthead._cli.references import missing
+from masthead._printers.kinds import printer_for
+from masthead._printers.table import PrintedRow
+from masthead.errors import MastheadError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Self
+
+    import masthead
+    from masthead._cli.references import Selected
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.unstructured import Unstructured
+    from masthead._printers.printer import Column, Printer
+    from masthead._printers.table import PrintedTable
+
+__all__ = ["Change", "Key", "Mirror"]
+
+Key: TypeAlias = tuple[str, str]
+"""Namespace and name of an object."""
+
+_START_TIMEOUT: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an object.
+
+    Attributes:
+        type: What happened to it.
+        obj: The object, as it is or last was.
+    """
+
+    type: Literal["added", "changed", "deleted"]
+    obj: Unstructured
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name of the object."""
+        return self.obj.metadata.namespace, self.obj.metadata.name
+
+
+class Mirror:
+    """Follows a resource across dropped connections; to be used in ``with``.
+
+    It begins with the table of the server, whose rows are not announced as changes. Later rows are made here if this
+    version of the library knows the columns that the server has, else the server is asked for them.
+
+    One thread reads it.
+    """
+
+    def __init__(self, client: masthead.Client, selected: Selected, selection: Selection) -> None:
+        """Describe what to follow; nothing is sent before the ``with`` block.
+
+        Args:
+            client: The client.
+            selected: The resource, with at most one name.
+            selection: The selectors.
+        """
+        self._client = client
+        self._selected = selected
+        self._selection = _with_name(selection, selected.names)
+        self._changes: queue.SimpleQueue[Change] = queue.SimpleQueue()
+        self._known: dict[Key, PrintedRow] = {}
+
+    def __enter__(self) -> Self:
+        """Get the table, and follow from there.
+
+        Raises:
+            CommandError: If one object is meant, and it does not exist.
+            MastheadError: As any call.
+        """
+        from masthead._sync.informer import SharedInformer
+
+        everything = replace(self._selected, names=())
+        found = fetch_table(self._client, everything, selection=self._selection).table
+        assert found is not None
+        if self._selected.names and not found.rows:
+            raise missing(self._client, self._selected, self._selected.names[0])
+        self.first: PrintedTable = found
+        self._printer = _printer_with(found.columns, self._client, self._selected.resource)
+        self._known = {(row.namespace, row.name): row for row in found.rows}
+        resource = self._client.dynamic(self._selected.resource.gvr, namespace=self._selected.namespace)
+        self._informer = SharedInformer(
+            resource, label_selector=self._selection.labels, field_selector=self._selection.fields
+        )
+        self._informer.add_event_handler(
+            on_add=lambda obj: self._changes.put(Change("added", obj)),
+            on_update=lambda _, obj: self._changes.put(Change("changed", obj)),
+            on_delete=lambda obj: self._changes.put(Change("deleted", obj)),
+        )
+        self._informer.start()
+        self._informer.wait_synced(timeout=_START_TIMEOUT)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._informer.stop()
+
+    @property
+    def health(self) -> masthead.Health:
+        """How the informer is doing."""
+        return self._informer.health
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the rows, as the server has them."""
+        return self.first.columns
+
+    def next(self, timeout: float) -> Change | None:
+        """Wait for the next change; None if there is none in time.
+
+        Args:
+            timeout: Seconds to wait; 0 for not at all.
+        """
+        try:
+            change = self._changes.get(timeout=timeout) if timeout > 0 else self._changes.get_nowait()
+        except queue.Empty:
+            return None
+        known = self._known.get(change.key)
+        if change.type == "added" and known is not None and _version(known) == _version_of(change.obj):
+            return self.next(0)  # it was in the table
+        return change
+
+    def row(self, change: Change, now: datetime) -> PrintedRow:
+        """The row of an object that has changed.
+
+        Args:
+            change: What has happened to it.
+            now: The time that ages refer to.
+        """
+        if self._printer is not None:
+            return row_of(self._printer, change.obj, now)
+        if change.type != "deleted":
+            self._known[change.key] = self._asked(change)
+        return self._known.get(change.key) or PrintedRow((change.obj.metadata.name,), change.obj)
+
+    def _asked(self, change: Change) -> PrintedRow:
+        """The row as the server makes it; its last one if it cannot be asked now."""
+        namespace = change.obj.metadata.namespace or None
+        one = replace(self._selected, names=(change.obj.metadata.name,), namespace=namespace)
+        try:
+            table = fetch_table(self._client, one).table
+        except MastheadError:
+            table = None
+        if table is not None and table.rows:
+            return table.rows[0]
+        return self._known.get(change.key) or PrintedRow((change.obj.metadata.name,), change.obj)
+
+
+def row_of(printer: Printer, obj: Unstructured, now: datetime) -> PrintedRow:
+    """Make the row of an object here."""
+    data = msgspec.json.decode(obj.to_json(), type=dict[str, object])
+    return PrintedRow(tuple(printer.cells(data, now)), obj)
+
+
+def _with_name(selection: Selection, names: Sequence[str]) -> Selection:
+    if not names:
+        return selection
+    terms = [each for each in (selection.fields, f"metadata.name={names[0]}") if each]
+    return replace(selection, fields=",".join(terms))
+
+
+def _printer_with(
+    columns: Sequence[Column], client: masthead.Client, resource: ApiResource
+) -> Printer | None:
+    """What makes the same columns as the server here; None if nothing does."""
+    wanted = [each.name for each in columns]
+    for printer in (printer_for(resource.gvk.group, resource.kind), _custom_printer(client, resource)):
+        if printer is not None and [each.name for each in printer.columns] == wanted:
+            return printer
+    return None
+
+
+def _custom_printer(client: masthead.Client, resource: ApiResource) -> Printer | None:
+    """The printer of a custom resource, if its definition may be read."""
+    from masthead._printers.custom import printer_of_version
+
+    definitions = client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
+    try:
+        found = definitions.get(str(resource.gvr.group_resource)).to_dict()
+    except MastheadError:
+        return None
+    versions = cast("list[dict[str, object]]", cast("dict[str, object]", found["spec"])["versions"])
+    return next(
+        (printer_of_version(each) for each in versions if each.get("name") == resource.gvr.version), None
+    )
+
+
+def _version(row: PrintedRow) -> str:
+    return _version_of(row.object)
+
+
+def _version_of(obj: object) -> str:
+    metadata = getattr(obj, "metadata", None)
+    return str(getattr(metadata, "resource_version", ""))

@@ -1,0 +1,94 @@
+"""The forms of ``-o``: what is asked for, and objects as YAML, JSON, names, paths and columns. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from masthead._cli.failures import CommandError, ExitCode
+from masthead._cli.templates import JsonPathError, Template, parse_columns
+from masthead._printers.layout import lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Output", "Plain", "listed", "parse_output", "sorted_plain"]
+
+Plain: TypeAlias = "dict[str, Any]"
+_FORMS: Final = ("wide", "yaml", "json", "name", "jsonpath=TEMPLATE", "custom-columns=SPEC")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What ``-o`` asks for.
+
+    Attributes:
+        form: ``table``, ``wide``, ``name``, or ``objects`` for forms that need whole objects.
+        render: The text of one object, or of a list of kind List; for ``objects`` only.
+    """
+
+    form: str
+    render: Callable[[Plain], str]
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the server makes a table for it."""
+        return self.form in {"table", "wide"}
+
+
+def parse_output(text: str | None) -> Output:
+    """Parse the value of ``-o``.
+
+    Raises:
+        CommandError: If there is no such form, or its template is invalid.
+    """
+    form, equals, argument = (text or "table").partition("=")
+    try:
+        match form:
+            case "table" | "wide" | "name" if not equals:
+                return Output(form, lambda _: "")
+            case "yaml" | "json" if not equals:
+                return Output("objects", _yaml if form == "yaml" else _json)
+            case "jsonpath" if argument:
+                return Output("objects", Template.parse(argument).render)
+            case "custom-columns" if argument:
+                return Output("objects", _columns(argument))
+            case _:
+                pass
+    except JsonPathError as error:
+        raise CommandError(f"-o {form}: {error}", code=ExitCode.USAGE) from None
+    raise CommandError(f"-o has no form {text!r}", hint=f"write {', '.join(_FORMS)}", code=ExitCode.USAGE)
+
+
+def _yaml(obj: Plain) -> str:
+    from masthead._meta.yaml import dump
+
+    return dump(sorted_plain(obj))
+
+
+def _json(obj: Plain) -> str:
+    return json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _columns(argument: str) -> Callable[[Plain], str]:
+    columns = parse_columns(argument)
+
+    def render(obj: Plain) -> str:
+        items = obj["items"] if obj.get("kind") == "List" else [obj]
+        rows = [[column.cell(each) for column in columns] for each in items]
+        return lay_out([[column.header for column in columns], *rows]) + "\n"
+
+    return render
+
+
+def sorted_plain(value: Any) -> Any:  # noqa: ANN401 - any plain data
+    """The same data with sorted keys, as kubectl prints it."""
+    if isinstance(value, dict):
+        return {key: sorted_plain(each) for key, each in sorted(value.items())}
+    return [sorted_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def listed(objects: Sequence[Plain]) -> Plain:
+    """Objects as one of kind List, as kubectl prints several."""
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}

@@ -1,0 +1,182 @@
+"""How objects are named on the command line: ``pods``, ``pods web api``, ``pods,svc``, ``deploy/web svc/web``, ``all``."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.failures import CommandError, ExitCode
+from masthead.errors import MastheadError, NotFoundError, UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import masthead
+    from masthead._cli.state import State
+    from masthead._discovery.model import ApiResource
+
+__all__ = [
+    "Reference",
+    "Selected",
+    "missing",
+    "nearest",
+    "parse_references",
+    "refuse_missing_namespace",
+    "resolve",
+]
+
+_NEAR: Final = 3
+_NAMES: Final = 500
+"""How many names are looked through for one that is spelt alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A kind as it was written, and the names of its objects.
+
+    Attributes:
+        kind: A plural, singular, kind, short name or category, maybe with version and group.
+        names: The names; empty for all objects.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A resource of the server, and the names of its objects.
+
+    Attributes:
+        resource: The resource.
+        names: The names; empty for all objects.
+        namespace: The namespace; None for all, and for cluster-scoped resources.
+    """
+
+    resource: ApiResource
+    names: tuple[str, ...]
+    namespace: str | None
+
+    @property
+    def title(self) -> str:
+        """The kind as prefixes of names have it: ``pod``, ``deployment.apps``."""
+        return title_of(self.resource)
+
+
+def title_of(resource: ApiResource) -> str:
+    """The kind as prefixes of names have it: ``pod``, ``deployment.apps``."""
+    kind = resource.kind.lower()
+    return f"{kind}.{resource.gvk.group}" if resource.gvk.group else kind
+
+
+def parse_references(arguments: Sequence[str]) -> list[Reference]:
+    """Read the arguments of a command that name objects, as kubectl does.
+
+    Raises:
+        CommandError: If they mix both forms, or are incomplete.
+    """
+    if not arguments:
+        raise _usage("name a kind, such as pods, or an object, such as pods/web")
+    if any("/" in each for each in arguments):
+        return [_with_slash(each) for each in arguments]
+    kinds = [each.strip() for each in arguments[0].split(",")]
+    if not all(kinds):
+        raise _usage(f"{arguments[0]!r}: a kind is missing beside a comma")
+    return [Reference(each, tuple(arguments[1:])) for each in kinds]
+
+
+def _with_slash(argument: str) -> Reference:
+    kind, _, name = argument.partition("/")
+    if not kind or not name or "/" in name:
+        raise _usage(f"{argument!r} is not KIND/NAME; all arguments must be, if one is")
+    return Reference(kind, (name,))
+
+
+def _usage(line: str) -> CommandError:
+    return CommandError(line, code=ExitCode.USAGE)
+
+
+def resolve(client: masthead.Client, state: State, references: Sequence[Reference]) -> list[Selected]:
+    """Look the kinds up on the server. Categories, such as ``all``, become their resources; neighbours are joined.
+
+    Raises:
+        UnknownKindError: If the server does not have a kind.
+        CommandError: If names are given for all namespaces.
+        MastheadError: As any call.
+    """
+    found: list[Selected] = []
+    for each in references:
+        for resource in _resources(client, each.kind):
+            if each.names and state.all_namespaces and resource.namespaced:
+                raise _usage("an object cannot be named in all namespaces; name one with -n")
+            in_all = state.all_namespaces or not resource.namespaced
+            namespace = None if in_all else client.namespace
+            last = found[-1] if found else None
+            if last is not None and last.resource == resource:
+                found[-1] = Selected(resource, (*last.names, *each.names), namespace)
+            else:
+                found.append(Selected(resource, each.names, namespace))
+    return found
+
+
+def _resources(client: masthead.Client, kind: str) -> Sequence[ApiResource]:
+    try:
+        return [client.mapper.find(kind)]
+    except UnknownKindError:
+        try:
+            return [each for each in client.mapper.category(kind) if "list" in each.verbs]
+        except UnknownKindError:
+            pass
+        raise
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint that names what is spelt most alike; empty if nothing is."""
+    near = difflib.get_close_matches(name, known, n=_NEAR)
+    return f"did you mean {', '.join(near)}?" if near else ""
+
+
+def missing(client: masthead.Client, selected: Selected, name: str) -> CommandError:
+    """The error for an object that does not exist: with the nearest names, or with the missing namespace.
+
+    Args:
+        client: The client.
+        selected: The resource, and where it was looked for.
+        name: The name.
+    """
+    if selected.namespace is not None:
+        refuse_missing_namespace(client, selected.namespace)
+    where = f" in namespace {selected.namespace}" if selected.namespace else ""
+    return CommandError(
+        f'{selected.resource.gvr.group_resource} "{name}" not found{where}',
+        hint=nearest(name, names_of(client, selected)) or f"masthead get {selected.resource.name} lists them",
+        code=ExitCode.NOT_FOUND,
+    )
+
+
+def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
+    """Say that a namespace does not exist, if that can be found out.
+
+    Raises:
+        CommandError: If it does not.
+    """
+    try:
+        client.metadata("v1", "namespaces").get(namespace)
+    except NotFoundError:
+        known = [each.metadata.name for each in client.metadata("v1", "namespaces").list(limit=_NAMES)]
+        hint = nearest(namespace, known) or "masthead get namespaces lists them"
+        raise CommandError(
+            f'namespace "{namespace}" does not exist', hint=hint, code=ExitCode.NOT_FOUND
+        ) from None
+    except MastheadError:
+        return  # it may not be asked for
+
+
+def names_of(client: masthead.Client, selected: Selected) -> list[str]:
+    """The names of the objects of a resource, at most some hundred; none if they cannot be listed."""
+    resource = client.metadata(selected.resource.gvr, namespace=selected.namespace)
+    try:
+        return [each.metadata.name for each in resource.list(limit=_NAMES)]
+    except MastheadError:
+        return []

@@ -1,0 +1,141 @@
+"""Tables of objects as text: prefixes of names, columns of labels, and colours. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.terminal import style
+from masthead._meta.object import Object
+from masthead._printers.printer import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._printers.table import PrintedRow, PrintedTable
+
+__all__ = [
+    "COLORED",
+    "TableOptions",
+    "data_of",
+    "paint",
+    "render",
+    "status_style",
+    "with_label_columns",
+    "with_prefix",
+]
+
+COLORED: Final = frozenset({"STATUS", "PHASE", "READY", "STATE", "REASON", "AVAILABLE", "ESTABLISHED"})
+_GOOD: Final = frozenset(
+    {
+        "running", "ready", "active", "bound", "succeeded", "completed", "complete", "true", "available",
+        "established", "healthy", "deployed", "synced",
+    }
+)  # fmt: skip
+_WAITING: Final = frozenset(
+    {
+        "pending", "containercreating", "podinitializing", "terminating", "unknown", "released", "suspended",
+        "schedulingdisabled", "progressing", "waiting",
+    }
+)  # fmt: skip
+_BAD: Final = re.compile(r"(err|fail|backoff|crash|evicted|oomkilled|notready|lost|invalid|false|deadline)")
+_HEADING: Final = re.compile(r"\S+(?: \S+)*")
+_FRACTION: Final = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How tables are shown.
+
+    Attributes:
+        wide: With the wide columns.
+        labels: With a column of all labels.
+        headers: With the names of the columns.
+        color: With colours.
+    """
+
+    wide: bool = False
+    labels: bool = False
+    headers: bool = True
+    color: bool = False
+
+
+def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
+    """Return the text of tables, as kubectl prints them: with a blank line between those that have rows.
+
+    Args:
+        tables: The tables.
+        options: How to show them.
+    """
+    texts = [
+        each.text(wide=options.wide, labels=options.labels, headers=options.headers)
+        for each in tables
+        if each.rows
+    ]
+    if options.color and options.headers:
+        texts = [paint(each) for each in texts]
+    between = "\n\n" if options.headers else "\n"
+    return between.join(texts) + "\n" if texts else ""
+
+
+def with_prefix(table: PrintedTable, title: str) -> PrintedTable:
+    """The table with ``title/`` before each name."""
+    at = next((index for index, each in enumerate(table.columns) if each.format == "name"), 0)
+
+    def named(row: PrintedRow) -> PrintedRow:
+        cells = list(row.cells)
+        if at < len(cells):
+            cells[at] = f"{title}/{cells[at]}"
+        return replace(row, cells=tuple(cells))
+
+    return replace(table, rows=tuple(map(named, table.rows)))
+
+
+def with_label_columns(table: PrintedTable, keys: Sequence[str]) -> PrintedTable:
+    """The table with a column for each of some labels."""
+    columns = [Column(key.rpartition("/")[2], "string", "", 0, "") for key in keys]
+    rows = [
+        replace(row, cells=(*row.cells, *(row.labels.get(key, "") for key in keys))) for row in table.rows
+    ]
+    return replace(table, columns=(*table.columns, *columns), rows=tuple(rows))
+
+
+def data_of(row: PrintedRow) -> object:
+    """The object of a row as plain data."""
+    found = row.object
+    return found.to_dict() if isinstance(found, Object) else found
+
+
+def paint(text: str) -> str:
+    """Colour a table that is laid out: its heading, and the cells that say how an object is."""
+    head, *lines = text.split("\n")
+    headings = list(_HEADING.finditer(head))
+    places = [
+        (each.start(), headings[at + 1].start() if at + 1 < len(headings) else None)
+        for at, each in enumerate(headings)
+        if each[0] in COLORED
+    ]
+    return "\n".join([style(head, "bold"), *(_painted(line, places) for line in lines)])
+
+
+def _painted(line: str, places: Sequence[tuple[int, int | None]]) -> str:
+    # From the right, so that the places on the left stay where they are.
+    for start, end in reversed(places):
+        cell = line[start:end].rstrip()
+        tail = line[start + len(cell) :]
+        line = line[:start] + style(cell, status_style(cell)) + tail
+    return line
+
+
+def status_style(cell: str) -> str:
+    """The style of a cell that says how an object is: ``green``, ``yellow``, ``red``, or empty."""
+    word = cell.strip().lower()
+    if fraction := _FRACTION.fullmatch(word):
+        return "green" if fraction[1] == fraction[2] else "yellow"
+    words = set(word.split(","))
+    if words & _WAITING or word.startswith("init:"):
+        return "red" if _BAD.search(word) else "yellow"
+    if words & _GOOD:
+        return "green"
+    return "red" if _BAD.search(word) else ""

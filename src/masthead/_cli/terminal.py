@@ -1,0 +1,95 @@
+"""What a command writes, and to whom: a terminal, a dumb one, or a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+__all__ = ["console", "discard_output", "has_color", "is_live", "say", "write", "style"]
+
+_RESET: Final = "\x1b[0m"
+_CODES: Final = {
+    "bold": "\x1b[1m",
+    "dim": "\x1b[2m",
+    "red": "\x1b[31m",
+    "green": "\x1b[32m",
+    "yellow": "\x1b[33m",
+    "cyan": "\x1b[36m",
+}
+
+
+def is_live(stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a stream is a terminal that can move its cursor: for live tables and progress bars.
+
+    Args:
+        stream: The stream; the standard output by default.
+        environ: The environment; that of the process by default.
+    """
+    stream = sys.stdout if stream is None else stream
+    environ = os.environ if environ is None else environ
+    return stream.isatty() and environ.get("TERM", "") not in {"", "dumb", "unknown"}
+
+
+def has_color(
+    *, no_color: bool, stream: TextIO | None = None, environ: Mapping[str, str] | None = None
+) -> bool:
+    """Whether text is coloured: on terminals that can do it, unless it is switched off.
+
+    Args:
+        no_color: Whether the option ``--no-color`` is given.
+        stream: The stream; the standard output by default.
+        environ: The environment; that of the process by default.
+    """
+    environ = os.environ if environ is None else environ
+    return not no_color and not environ.get("NO_COLOR") and is_live(stream, environ)
+
+
+def style(text: str, name: str) -> str:
+    """Text in a style, such as ``green``; unchanged if the name is empty."""
+    return f"{_CODES[name]}{text}{_RESET}" if name else text
+
+
+def write(text: str) -> None:
+    """Write text to the standard output, and flush it: readers of a pipe get whole lines at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Write a line to the error output: what is not the result itself."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def console(*, no_color: bool, stderr: bool = False) -> Console:
+    """A console of rich that follows the same rules.
+
+    Args:
+        no_color: Whether the option ``--no-color`` is given.
+        stderr: Whether it writes to the error output.
+    """
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        file=stream,
+        force_terminal=is_live(stream),
+        no_color=not has_color(no_color=no_color, stream=stream),
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=not is_live(stream),
+    )
+
+
+def discard_output() -> None:
+    """Send what is still buffered nowhere: the reader has gone, and Python flushes when it exits."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
