@@ -167,9 +167,9 @@ class LogFollower:
                 self._is_over = True
                 return self._resume.end()
             case AfterEnd.WAIT:
-                self._pause(self._waiting)
+                self._pause(self._waiting, is_ended=True)
             case AfterEnd.RESUME:
-                self._pause(self._lost)
+                self._pause(self._lost, is_ended=True)
         return []
 
     def _after_failure(self, error: StatusError | TransportError) -> None:
@@ -178,21 +178,22 @@ class LogFollower:
         Raises:
             MastheadError: The error, if another attempt would not help.
         """
-        if isinstance(error, DeadlineError) and self._chunks is not None:
-            self._lost.reset()  # a quiet log: the connection was good until now, as far as is known
+        is_quiet = isinstance(error, DeadlineError) and self._chunks is not None
         self._drop()
         if self._options.follow and _is_not_started(error):
             self._pause(self._waiting)
             return
         if not self._may_retry(error):
             raise error
+        if is_quiet:
+            self._lost.reset()  # the connection was good until now, as far as is known
         after = self._pause(self._lost)
-        self._failures += 1
-        # A lost connection is common, and a quiet one even more so; a failure to resume is not.
-        is_usual = self._failures == 1 and not isinstance(error, StatusError | ConnectError)
-        level = logging.DEBUG if isinstance(error, DeadlineError) else logging.INFO
+        self._failures += not is_quiet
+        # A quiet log is normal, and a lost connection is common; a failure to resume is not.
+        is_common = self._failures <= 1 and not isinstance(error, StatusError | ConnectError)
+        level = logging.DEBUG if is_quiet else logging.INFO if is_common else logging.WARNING
         _log.log(
-            level if is_usual else logging.WARNING,
+            level,
             "%s: a followed log is requested again in %.1f s after %s",
             self._source.server,
             after,
@@ -208,10 +209,10 @@ class LogFollower:
         # A wrong address stays wrong.
         return self._has_opened or (self._is_patient and self._source.has_reached)
 
-    def _pause(self, backoff: Backoff) -> float:
+    def _pause(self, backoff: Backoff, *, is_ended: bool = False) -> float:
         """Give up the connection, and open the next one after a delay, which is returned."""
         self._drop()
-        self._resume.lost()
+        self._resume.lost(is_ended=is_ended)
         now = _now()
         after = backoff.next(now, random.random)
         self._due = now + after

@@ -98,11 +98,16 @@ class LogResume:
         self._decoder = LogLineDecoder(self._limit, has_stamps=True)
         return self._unseen([rest]) if rest else []
 
-    def lost(self) -> None:
-        """The connection is lost; what follows is of the next one."""
+    def lost(self, *, is_ended: bool = False) -> None:
+        """The connection is lost; what follows is of the next one.
+
+        Args:
+            is_ended: Whether the server has ended it, so that what follows may be of the container's next instance.
+        """
         self._decoder = LogLineDecoder(self._limit, has_stamps=True)
         seen = [line for lines, _ in self._recent for line in lines]
-        self._replay = _Replay(seen, self._hidden, _resumed_from(self.last)) if seen else None
+        since = _resumed_from(self.last)
+        self._replay = _Replay(seen, self._hidden, since, may_be_new=is_ended) if seen else None
 
     def _unseen(self, lines: list[bytes]) -> list[bytes]:
         if self._replay is not None:
@@ -138,9 +143,19 @@ def _resumed_from(last: int | None) -> int | None:
 class _Replay:
     """Recognises the lines that a resumed connection repeats."""
 
-    __slots__ = ("_hidden", "_is_first", "_is_met", "_long", "_newest", "_oldest", "_seen", "is_over")
+    __slots__ = (
+        "_before",
+        "_hidden",
+        "_is_first",
+        "_is_met",
+        "_long",
+        "_newest",
+        "_oldest",
+        "_seen",
+        "is_over",
+    )
 
-    def __init__(self, seen: Sequence[bytes], hidden: int, since: int | None) -> None:
+    def __init__(self, seen: Sequence[bytes], hidden: int, since: int | None, *, may_be_new: bool) -> None:
         times = [nanoseconds(line) for line in seen]
         known = [when for when in times if when is not None]
         start = -1 if since is None else since * _SECOND
@@ -148,6 +163,8 @@ class _Replay:
         repeated = (line for line, when in zip(seen, times, strict=True) if when is None or when >= start)
         self._seen = Counter(repeated)
         self._oldest = known[0] if known else -1
+        # Lines before those that are remembered have at most the time of the oldest; a new instance's at least that.
+        self._before = self._oldest - 1 if may_be_new else self._oldest
         self._newest = max(known, default=-1)
         self._hidden = hidden
         self._long = [line for line in seen if len(line) > _SPLIT]
@@ -176,7 +193,7 @@ class _Replay:
             else:
                 self._seen[line] = left - 1
             return True
-        if not self._is_met and when is not None and when <= self._oldest:
+        if not self._is_met and when is not None and when <= self._before:
             return True
         return is_first and self._is_end_of_seen(line)
 

@@ -147,6 +147,16 @@ def test_a_log_that_was_rotated_meanwhile_loses_nothing_more() -> None:
     assert resume.feed(rotated.read(resume.since)) == [stamped(START + 5 * SECOND, "after")]
 
 
+def test_the_next_instance_of_a_container_may_write_in_the_same_instant() -> None:
+    resume = LogResume()
+    resume.feed(Node([(START, "one")]).read(None))
+    resume.lost(is_ended=True)
+
+    assert resume.feed(Node([(START, "started again")]).read(resume.since)) == [
+        stamped(START, "started again")
+    ]
+
+
 def test_messages_of_the_node_itself_are_delivered() -> None:
     node = Node([(START, "one")])
     resume = LogResume()
