@@ -47,6 +47,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "RestartVerbs": "restarts",
     "LogVerbs": "log_verbs",
     "ProxyVerbs": "proxy_verbs",
+    "CopyVerbs": "copy_verbs",
     "AttachVerbs": "stream_verbs",
     "PortForwardVerbs": "port_forward_verbs",
 }

@@ -87,6 +87,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.remotecommand.streams", ("RemoteInput", "RemoteOutput"), "remote_streams"),
     Mirror("masthead._client.remotecommand.process", ("RemoteProcess",), "remote_process"),
     Mirror("masthead._client.stream_verbs", ("ExecVerbs", "AttachVerbs")),
+    Mirror("masthead._client.copy_verbs", ("CopyVerbs",)),
     Mirror("masthead._client.portforward.forward", ("PortForward",), "port_forward"),
     Mirror("masthead._client.portforward.connection", ("PodConnection",), "pod_connection"),
     Mirror("masthead._client.port_forward_verbs", ("PortForwardVerbs",)),

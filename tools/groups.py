@@ -35,6 +35,7 @@ _PARTS: Final[Mapping[str, str]] = {
     "finalize": "FinalizeVerbs",
     "log": "LogVerbs",
     "proxy": "ProxyVerbs",
+    "exec": "CopyVerbs",
     "attach": "AttachVerbs",
     "portforward": "PortForwardVerbs",
     "resize": "ResizeVerbs",

@@ -32,6 +32,7 @@
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
      ├─ ExecError                    a command in a container failed
+     ├─ CopyError                    files could not be copied to or from a container
      ├─ PortForwardError             a port cannot be forwarded, or a forwarded connection has failed
      ├─ LogStreamError               one of several merged logs has ended early
      ├─ ProxyResponseError           what is behind the API server's proxy has answered with an error status
@@ -89,6 +90,7 @@ from masthead._errors.base import (
     UnknownIndexError,
     UnknownKindError,
 )
+from masthead._errors.copies import CopyError
 from masthead._errors.field_manager_conflicts import FieldManagerConflict
 from masthead._errors.logs import LogStreamError
 from masthead._errors.port_forward import PortForwardError
@@ -136,6 +138,7 @@ __all__ = [
     "ConfigError",
     "ConflictError",
     "ConnectError",
+    "CopyError",
     "CustomResourceError",
     "DeadlineError",
     "DecodeError",

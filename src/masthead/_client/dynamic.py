@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.base import name_of
+from masthead._client.copy_verbs import CopyVerbs
 from masthead._client.log_verbs import LogVerbs
 from masthead._client.options import read_query
 from masthead._client.port_forward_verbs import PortForwardVerbs
@@ -28,6 +29,7 @@ __all__ = ["DynamicResource"]
 class DynamicResource(
     ResourceClient[Unstructured],
     RestartVerbs[Unstructured],
+    CopyVerbs[Unstructured],
     AttachVerbs[Unstructured],
     PortForwardVerbs[Unstructured],
     LogVerbs[Unstructured],

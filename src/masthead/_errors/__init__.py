@@ -8,5 +8,6 @@
 | `port_forward` | `PortForwardError` |
 | `logs` | `LogStreamError` |
 | `proxy` | `ProxyResponseError` |
+| `copies` | `CopyError` |
 | `advice` | what to do next, where the reason alone does not tell |
 """

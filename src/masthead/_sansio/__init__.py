@@ -16,6 +16,7 @@
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
 | `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
 | `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |
+| `tar_headers`, `tar_decoder` | tar archives: headers in both directions, and the reader of an archive as it arrives |
 | `leases`, `lease_records` | leader election: who may hold a lease, and until when it may work |
 
 Time and randomness are arguments: ``now`` in seconds of any monotonic clock, and ``random``, a function that returns

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
+from masthead._sync.copy_verbs import CopyVerbs
 from masthead._sync.log_verbs import LogVerbs
 from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.proxy_verbs import ProxyVerbs
@@ -30,6 +31,7 @@ __all__ = ["DynamicResource"]
 class DynamicResource(
     ResourceClient[Unstructured],
     RestartVerbs[Unstructured],
+    CopyVerbs[Unstructured],
     AttachVerbs[Unstructured],
     PortForwardVerbs[Unstructured],
     LogVerbs[Unstructured],

@@ -12,6 +12,7 @@ from masthead._client.actions import (
     ResizeVerbs,
     TokenVerbs,
 )
+from masthead._client.copy_verbs import CopyVerbs
 from masthead._client.group import Group
 from masthead._client.log_verbs import LogVerbs
 from masthead._client.port_forward_verbs import PortForwardVerbs
@@ -66,6 +67,7 @@ class Pods(
     EvictionVerbs[T],
     LogVerbs[T],
     ProxyVerbs[T],
+    CopyVerbs[T],
     AttachVerbs[T],
     PortForwardVerbs[T],
     ResizeVerbs[T],

@@ -17,6 +17,7 @@ from masthead._sync.actions import (
     ResizeVerbs,
     TokenVerbs,
 )
+from masthead._sync.copy_verbs import CopyVerbs
 from masthead._sync.group import Group
 from masthead._sync.log_verbs import LogVerbs
 from masthead._sync.port_forward_verbs import PortForwardVerbs
@@ -87,6 +88,7 @@ class Pods(
     EvictionVerbs[T],
     LogVerbs[T],
     ProxyVerbs[T],
+    CopyVerbs[T],
     AttachVerbs[T],
     PortForwardVerbs[T],
     ResizeVerbs[T],

@@ -1,0 +1,158 @@
+"""The commands of a copy, run in a container, and the errors of those that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._client.cp import commands
+from masthead._client.remotecommand.concurrency import run_all
+from masthead._errors.base import printable
+from masthead.errors import CopyError, ExecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import TypeAlias
+
+    from masthead._client.remotecommand.process import RemoteProcess
+    from masthead._client.remotecommand.streams import RemoteInput, RemoteOutput
+
+    Sender: TypeAlias = Callable[[RemoteInput], Coroutine[object, None, None]]
+    Receiver: TypeAlias = Callable[[RemoteOutput], Coroutine[object, None, None]]
+
+__all__ = ["Container", "Ended"]
+
+_KEPT: Final = 2**14
+"""How many bytes of what a command prints beside its output are kept: the last ones."""
+_SHOWN: Final = 500
+_NOT_RUN: Final = (126, 127)
+"""Exit codes of shells, and of some container runtimes, for a command that is not there."""
+_KILLED: Final = (137, 143)
+_ADVICE: Final = (
+    ("No such file", "check the path; the directory that a copy goes to has to exist"),
+    ("nonexistent", "create the directory first, with exec and mkdir -p"),
+    ("No space left", "free some space in the volume of the container"),
+    ("Read-only file system", "choose a path in a writable volume"),
+    ("Permission denied", "choose a path that the user of the container may use"),
+    ("Operation not permitted", "choose a path that the user of the container owns, or use preserve=False"),
+    ("Is a directory", "name a file"),
+    ("ot a directory", "check the path"),
+    (
+        "changed as we read it",
+        "all was copied, but maybe in different states; copy it again while it is not written to",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended.
+
+    Attributes:
+        command: Its name.
+        exit_code: Its exit code; None if it could not be run.
+        problem: Why it could not be run.
+        printed: The end of what it printed, beside what was asked for.
+    """
+
+    command: str
+    exit_code: int | None
+    problem: str = ""
+    printed: bytes = b""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the image does not have the command."""
+        if self.exit_code is None:
+            return any(
+                each in self.problem for each in ("executable file not found", "no such file or directory")
+            )
+        return self.exit_code in _NOT_RUN
+
+    def check(self, path: str) -> None:
+        """Check that it succeeded.
+
+        Raises:
+            CopyError: If not; it names the path.
+        """
+        if self.exit_code == 0:
+            return
+        said = printable(self.printed.decode("utf-8", "replace").strip())[-_SHOWN:]
+        if self.exit_code is None:
+            problem, advice = self.problem, ""
+        elif self.is_missing:
+            problem, advice = f"the image has no {self.command}", said
+        else:
+            problem = f"{self.command} ended with exit code {self.exit_code}{f': {said}' if said else ''}"
+            advice = next((each for words, each in _ADVICE if words in said), "")
+            if self.exit_code in _KILLED:
+                advice = "the container was stopped, or has run out of memory"
+        raise CopyError(
+            f"{path}: {problem}{f'; {advice}' if advice else ''}",
+            path=path,
+            exit_code=self.exit_code,
+            stderr=self.printed,
+        )
+
+
+class Container:
+    """Runs commands in one container.
+
+    Args:
+        start: Prepares a process: its command, and whether it gets a stdin.
+    """
+
+    def __init__(self, start: Callable[[Sequence[str], bool], RemoteProcess]) -> None:
+        self._start = start
+        self._can_close = True
+
+    @property
+    def can_close(self) -> bool:
+        """Whether the end of stdin can be sent, as far as the last command has shown."""
+        return self._can_close
+
+    async def is_directory(self, path: str) -> bool | None:
+        """Whether a path is a directory; None if the image has no command to tell.
+
+        Raises:
+            StatusError: If the server refuses.
+            TransportError: If the connection fails or is lost.
+        """
+        ended = await self.run(commands.is_directory(path))
+        return None if ended.exit_code is None or ended.is_missing else ended.exit_code == 0
+
+    async def run(
+        self, command: Sequence[str], *, send: Sender | None = None, receive: Receiver | None = None
+    ) -> Ended:
+        """Run a command to its end.
+
+        Args:
+            command: The command and its arguments.
+            send: Writes to its stdin.
+            receive: Reads its stdout; by default, that is kept as stderr is.
+
+        Raises:
+            StatusError: If the server refuses.
+            TransportError: If the connection fails or is lost.
+            Exception: Whatever `send` and `receive` raise.
+        """
+        printed = bytearray()
+        process = self._start(command, send is not None)
+        async with process:
+            self._can_close = process.stdin.can_close
+            try:
+                await run_all(
+                    process.wait(),
+                    _keep_end(process.stderr, printed),
+                    receive(process.stdout) if receive else _keep_end(process.stdout, printed),
+                    *([send(process.stdin)] if send else []),
+                )
+            except ExecError as error:
+                return Ended(command[0], None, str(error), bytes(printed))
+            return Ended(command[0], await process.wait(), printed=bytes(printed))
+
+
+async def _keep_end(output: RemoteOutput, kept: bytearray) -> None:
+    async for chunk in output:
+        kept += chunk
+        del kept[:-_KEPT]

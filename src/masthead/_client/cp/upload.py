@@ -1,0 +1,141 @@
+"""Copies into a container."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from masthead._client.cp import commands
+from masthead._client.cp.pack import Archive, file_chunks, sized
+from masthead._client.cp.paths import base_name, check_remote, remote_place
+from masthead._client.cp.progress import Counter, Reporter
+from masthead._client.cp.threads import in_thread
+from masthead._client.cp.transfer import batches, send
+from masthead._client.remotecommand.stdin import input_chunks
+from masthead.errors import CopyError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from masthead._client.cp.container import Container
+    from masthead._client.cp.paths import RemotePlace
+    from masthead._client.cp.progress import ProgressCallback
+    from masthead._client.remotecommand.stdin import InputSource
+
+__all__ = ["upload", "write"]
+
+
+async def upload(
+    container: Container,
+    source: str,
+    target: str,
+    *,
+    preserve: bool,
+    skip_special: bool,
+    progress: ProgressCallback | None,
+) -> None:
+    """Copy a local file or directory into a container; see `CopyVerbs.copy_to`.
+
+    Raises:
+        CopyError: If it cannot be read, or not be written there.
+        StatusError: If the server refuses.
+        TransportError: If the connection fails or is lost.
+    """
+    check_remote(target)
+    reporter = Reporter(progress)
+    path = await in_thread(Path(source).resolve, strict=True)  # what it leads to, if it is a link
+    is_directory = await container.is_directory(target)
+    ends_as_directory = not base_name(target) or target.endswith("/")
+    if ends_as_directory and is_directory is False:
+        raise CopyError(
+            f"{target} is not a directory in the container; create it first, with exec and mkdir -p",
+            path=target,
+        )
+    into = ends_as_directory if is_directory is None else is_directory
+    place = remote_place(target, base_name(source, split=os.path.split), is_directory=into)
+    archive = Archive(path, place.name, skip_special=skip_special)
+    plan = await in_thread(archive.plan)
+    size = None if container.can_close else plan.archive
+    counter = Counter(bytes_total=plan.content)
+    chunks = archive.chunks(counter)
+    ended = await send(
+        container,
+        commands.unpack(place.directory, preserve=preserve, size=size),
+        batches(chunks if size is None else sized(chunks, size)),
+        counter,
+        reporter,
+    )
+    if ended.is_missing:
+        await _upload_file(container, path, place, reporter)
+    else:
+        ended.check(place.path)
+
+
+async def _upload_file(container: Container, path: Path, place: RemotePlace, reporter: Reporter) -> None:
+    """Copy a file without tar."""
+    found = await in_thread(path.stat)
+    if not stat.S_ISREG(found.st_mode):
+        raise CopyError(
+            f"{place.path}: the image has no tar, without which only files can be copied; add tar to it, or copy file by "
+            "file",
+            path=place.path,
+        )
+    size = found.st_size
+    counter = Counter(place.name, bytes_total=size)
+    command = commands.write(place.path, size=None if container.can_close else size)
+    ended = await send(container, command, batches(file_chunks(path, size, counter)), counter, reporter)
+    ended.check(place.path)
+
+
+async def write(
+    container: Container, target: str, data: InputSource, *, progress: ProgressCallback | None
+) -> None:
+    """Write a file in a container; see `CopyVerbs.write_file`.
+
+    Raises:
+        CopyError: If it cannot be written there.
+        InvalidValueError: If the data are not bytes.
+        StatusError: If the server refuses.
+        TransportError: If the connection fails or is lost.
+        Exception: Whatever reading the data raises.
+    """
+    check_remote(target)
+    if await container.is_directory(target):
+        raise CopyError(f"{target} is a directory in the container; name a file", path=target)
+    size = await in_thread(_size, data)
+    if size is None and not container.can_close:
+        raise CopyError(
+            f"{target}: the server speaks v4.channel.k8s.io, in which stdin has no end, so that the size of the data has "
+            "to be known; give bytes or a file that can seek, or use an API server of Kubernetes 1.30 or newer",
+            path=target,
+        )
+    counter = Counter(target, bytes_total=size)
+    command = commands.write(target, size=None if container.can_close else size)
+    ended = await send(container, command, _counted(data, counter), counter, Reporter(progress))
+    ended.check(target)
+
+
+async def _counted(data: InputSource, counter: Counter) -> AsyncGenerator[bytes]:
+    async for chunk in input_chunks(data):
+        counter.bytes_done += len(chunk)
+        yield chunk
+    counter.files_done += 1
+
+
+def _size(data: InputSource) -> int | None:
+    """How many bytes there are to come; None if that is not known."""
+    if isinstance(data, str):
+        return len(data.encode())
+    if isinstance(data, bytes | bytearray | memoryview):
+        return len(data)
+    if not hasattr(data, "seek"):
+        return None
+    file = cast("IO[bytes]", data)
+    if not file.seekable():
+        return None
+    now = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(now)
+    return end - now

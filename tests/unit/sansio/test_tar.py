@@ -1,0 +1,245 @@
+"""Archives as other programs write them, and as nobody should."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead._sansio.tar_decoder import (
+    MAX_EXTENSION,
+    MAX_EXTENSIONS,
+    MAX_NAME,
+    MAX_PADDING,
+    MEMBER_END,
+    TarDecoder,
+)
+from masthead._sansio.tar_headers import BLOCK, Member, MemberType, TarError, encode_header, padded
+
+END = bytes(2 * BLOCK)
+NAMES = st.binary(min_size=1, max_size=300).filter(
+    lambda name: b"\0" not in name and not name.endswith(b"/") and not name.startswith(b"/")
+)
+MEMBERS = st.builds(
+    Member,
+    name=NAMES,
+    type=st.sampled_from([MemberType.FILE, MemberType.DIRECTORY, MemberType.SYMLINK]),
+    mode=st.integers(0, 0o7777),
+    mtime=st.integers(-(2**33), 2**36).map(float),
+)
+
+
+def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[Member, bytes]]:
+    """The members of a whole archive and their contents, fed in pieces of these sizes, and the rest at once."""
+    decoder, found, content = TarDecoder(), list[tuple[Member, bytes]](), bytearray()
+    member: Member | None = None
+    at = 0
+    for size in (*sizes, len(data)):
+        for event in decoder.feed(data[at : at + size]):
+            if isinstance(event, Member):
+                assert member is None
+                member = event
+            elif event is MEMBER_END:
+                assert member is not None
+                found.append((member, bytes(content)))
+                member = None
+                content.clear()
+            else:
+                content += event
+        at += size
+    decoder.finish()
+    return found
+
+
+def archive(members: list[tuple[Member, bytes]]) -> bytes:
+    return (
+        b"".join(encode_header(each) + data.ljust(padded(len(data)), b"\0") for each, data in members) + END
+    )
+
+
+def with_content(member: Member, data: bytes) -> tuple[Member, bytes]:
+    size = len(data) if member.type is MemberType.FILE else 0
+    link = b"some/where" * 15 if member.type is MemberType.SYMLINK else b""
+    return Member(member.name, member.type, size, member.mode, member.mtime, link), data[:size]
+
+
+CONTENTS = st.lists(st.builds(with_content, MEMBERS, st.binary(max_size=1500)), max_size=4)
+
+
+@given(CONTENTS, st.lists(st.integers(1, 700), max_size=30).map(tuple))
+def test_any_split_of_an_archive_gives_the_same_members(
+    members: list[tuple[Member, bytes]], sizes: tuple[int, ...]
+) -> None:
+    assert decoded(archive(members), sizes=sizes) == members
+
+
+@given(CONTENTS)
+def test_tarfile_reads_what_is_written(members: list[tuple[Member, bytes]]) -> None:
+    with tarfile.open(fileobj=io.BytesIO(archive(members)), encoding="latin-1") as opened:
+        read = opened.getmembers()
+        assert [each.name.encode("latin-1") for each in read] == [each.name for each, _ in members]
+        assert [(each.mode, each.mtime) for each in read] == [(each.mode, each.mtime) for each, _ in members]
+        for each, (member, data) in zip(read, members, strict=True):
+            content = opened.extractfile(each) if each.isreg() else None
+            assert (content.read() if content else b"") == data
+            assert each.linkname.encode("latin-1") == member.link
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+@given(st.data())
+def test_what_tarfile_writes_is_read(form: int, data: st.DataObject) -> None:
+    characters = st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/")
+    short = 90 if form == tarfile.USTAR_FORMAT else 300
+    name = data.draw(
+        st.text(characters, min_size=1, max_size=short).filter(lambda each: each not in {".", ".."})
+    )
+    content = data.draw(st.binary(max_size=2000))
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = len(content), data.draw(st.integers(0, 2**33 - 1)), 0o640
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as written:
+        written.addfile(info, io.BytesIO(content))
+
+    expected = Member(name.encode(), MemberType.FILE, len(content), 0o640, info.mtime)
+    assert decoded(buffer.getvalue()) == [(expected, content)]
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_every_type_is_told_from_the_others(form: int) -> None:
+    flags = {
+        tarfile.REGTYPE: MemberType.FILE,
+        tarfile.AREGTYPE: MemberType.FILE,
+        tarfile.CONTTYPE: MemberType.FILE,
+        tarfile.DIRTYPE: MemberType.DIRECTORY,
+        tarfile.SYMTYPE: MemberType.SYMLINK,
+        tarfile.LNKTYPE: MemberType.HARD_LINK,
+        tarfile.CHRTYPE: MemberType.CHARACTER_DEVICE,
+        tarfile.BLKTYPE: MemberType.BLOCK_DEVICE,
+        tarfile.FIFOTYPE: MemberType.FIFO,
+        b"Z": MemberType.OTHER,
+    }
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as written:
+        for flag in flags:
+            info = tarfile.TarInfo("x")
+            info.type = flag
+            written.addfile(info)
+
+    assert [member.type for member, _ in decoded(buffer.getvalue())] == list(flags.values())
+
+
+def test_fractions_of_seconds_are_read() -> None:
+    info = tarfile.TarInfo("x")
+    info.mtime = 1_000_000_000.25
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as written:
+        written.addfile(info)
+
+    assert decoded(buffer.getvalue())[0][0].mtime == 1_000_000_000.25
+
+
+def test_sizes_beyond_eight_gigabytes_are_read_and_written() -> None:
+    member = Member(b"x", size=2**40)
+
+    events = list(TarDecoder().feed(encode_header(member)))
+
+    assert events == [member]
+
+
+def test_a_directory_without_content_may_claim_a_size() -> None:
+    block = encode_header(Member(b"d", MemberType.DIRECTORY, size=10**9))
+
+    assert decoded(block + END)[0][0] == Member(b"d", MemberType.DIRECTORY, mode=0o644)
+
+
+@given(CONTENTS.filter(bool), st.data())
+def test_a_truncated_archive_is_an_error(members: list[tuple[Member, bytes]], data: st.DataObject) -> None:
+    whole = archive(members)
+    cut = data.draw(st.integers(0, len(whole) - len(END)))
+
+    with pytest.raises(TarError):
+        decoded(whole[:cut])
+
+
+@given(st.binary(min_size=BLOCK, max_size=2 * BLOCK).filter(lambda data: any(data[:BLOCK])))
+def test_garbage_is_an_error(garbage: bytes) -> None:
+    with pytest.raises(TarError):
+        decoded(garbage)
+
+
+@given(st.binary(max_size=1024), st.integers(0, 511), st.integers(0, 255))
+def test_a_damaged_header_is_never_more_than_an_error(content: bytes, at: int, value: int) -> None:
+    damaged = bytearray(archive([(Member(b"x", size=len(content)), content)]))
+    damaged[at] = value
+
+    try:
+        found = decoded(bytes(damaged))
+    except TarError:
+        return
+    assert [data for _, data in found] == [content]
+
+
+def extension(flag: bytes, data: bytes, *, claimed: int | None = None) -> bytes:
+    """A header that says more about the next member."""
+    block = bytearray(encode_header(Member(b"x", size=len(data) if claimed is None else claimed)))
+    block[156:157] = flag
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + data.ljust(padded(len(data)), b"\0")
+
+
+def record(key: bytes, value: bytes) -> bytes:
+    size = len(key) + len(value) + 3
+    while len(b"%d" % size) + len(key) + len(value) + 3 != size:
+        size = len(b"%d" % size) + len(key) + len(value) + 3
+    return b"%d %s=%s\n" % (size, key, value)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        extension(b"L", b"", claimed=MAX_EXTENSION + 1),
+        extension(b"x", b"", claimed=2**60),
+        extension(b"g", b"", claimed=-1),
+        extension(b"x", record(b"path", b"p")) * (MAX_EXTENSIONS + 1),
+        extension(b"g", b"") * (MAX_EXTENSIONS + 1),
+        extension(b"x", b"99999 path=x\n") + encode_header(Member(b"x")),
+        extension(b"x", b"0 path=x\n") + encode_header(Member(b"x")),
+        extension(b"x", b"path=x\n") + encode_header(Member(b"x")),
+        extension(b"x", record(b"size", b"-1")) + encode_header(Member(b"x")),
+        extension(b"x", record(b"size", b"9" * 19)) + encode_header(Member(b"x")),
+        extension(b"x", record(b"GNU.sparse.major", b"1")) + encode_header(Member(b"x")),
+        extension(b"x", record(b"path", b"a\0b")) + encode_header(Member(b"x")),
+        extension(b"x", record(b"linkpath", b"a\0b")) + encode_header(Member(b"x")),
+        extension(b"S", b""),
+        extension(b"L", b"n" * (MAX_NAME + 1)) + encode_header(Member(b"x")),
+        extension(b"K", b"n" * (MAX_NAME + 1)) + encode_header(Member(b"x", MemberType.SYMLINK)),
+        extension(b"L", b"name") + END,
+        END + encode_header(Member(b"x")),
+        bytes(MAX_PADDING + BLOCK),
+    ],
+)
+def test_what_asks_for_too_much_is_an_error(lie: bytes) -> None:
+    with pytest.raises(TarError):
+        decoded(lie + END)
+
+
+def test_a_decoder_holds_no_content() -> None:
+    decoder = TarDecoder()
+    piece = bytes(2**16)
+    list(decoder.feed(encode_header(Member(b"x", size=2**40))))
+
+    for _ in range(10):
+        assert [bytes(each) for each in decoder.feed(piece)] == [piece]  # type: ignore[arg-type]
+
+    assert not decoder._collected
+
+
+@pytest.mark.parametrize("mtime", [b"nan", b"inf", b"1e999", b"", b"--", b"1" * 60])
+def test_a_time_that_is_none_is_not_taken(mtime: bytes) -> None:
+    data = extension(b"x", record(b"mtime", mtime)) + encode_header(Member(b"x", mtime=7.0)) + END
+
+    assert decoded(data)[0][0].mtime == 7
