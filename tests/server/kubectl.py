@@ -27,7 +27,7 @@ class Kubectl:
     def __init__(self, server: Server, folder: Path) -> None:
         self.server = server
         config = server.write_kubeconfig(folder / "kubeconfig")
-        self._command = [str(KUBECTL), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache")]
+        self.command = [str(KUBECTL), "--kubeconfig", str(config), "--cache-dir", str(folder / "cache")]
 
     def __call__(self, line: str, **options: Any) -> str:
         """Run a command that must succeed; returns its output."""
@@ -46,7 +46,7 @@ class Kubectl:
             env: More variables of its environment.
         """
         return subprocess.run(
-            [*self._command, *line.split()],
+            [*self.command, *line.split()],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -57,7 +57,7 @@ class Kubectl:
 
     def start(self, line: str) -> subprocess.Popen[str]:
         """Start a command, and do not wait for its end."""
-        return subprocess.Popen([*self._command, *line.split()], stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen([*self.command, *line.split()], stdout=subprocess.PIPE, text=True)
 
     def json(self, line: str) -> Any:
         """Run a command that prints JSON."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import socket
 import threading
@@ -14,10 +13,12 @@ from tests.server.calls import PODS
 from tests.server.kubelet.wires import POD, Upgraded, lines_of, start_pod
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Iterator
 
-    from masthead.server import Server
     from tests.server.calls import Caller
+
+    from masthead.server import Server
 
 SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
@@ -161,7 +162,7 @@ def test_what_does_not_speak_http_is_not_reached(server: Server, caller: Caller)
 def test_a_function_that_fails_is_logged_and_harms_nobody(
     server: Server, caller: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fail(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def fail(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         raise LookupError("nothing there")
 

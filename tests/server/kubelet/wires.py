@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterable, Mapping
 
-    from masthead.server import Server
     from tests.server.calls import Caller
+
+    from masthead.server import Server
 
 POD = "/api/v1/namespaces/default/pods/web"
 TUNNEL = "SPDY/3.1+portforward.k8s.io"

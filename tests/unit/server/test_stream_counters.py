@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -20,7 +21,7 @@ CUTS = st.lists(st.integers(0, 2000), max_size=8)
 def split(data: bytes, cuts: list[int]) -> list[bytes]:
     """The same bytes in several pieces."""
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    return [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [data[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def position(counter: StreamCounter, pieces: list[bytes]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aiohttp.web_response import StreamResponse
@@ -140,5 +141,6 @@ async def _copy_both_ways(carrier: RawCarrier, target: TargetConnection) -> None
         while piece := await target.read():
             await carrier.send(bytes(piece))
 
-    await until_first_ends(up(), down())
+    with suppress(OSError):  # either side may break the connection
+        await until_first_ends(up(), down())
     await carrier.close()

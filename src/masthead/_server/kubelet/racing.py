@@ -12,11 +12,17 @@ __all__ = ["until_first_ends"]
 
 
 async def until_first_ends(*work: Coroutine[object, object, object]) -> None:
-    """Run coroutines together until one of them ends, in whatever way, and cancel the others."""
+    """Run coroutines together until one of them ends, and cancel the others.
+
+    Raises:
+        Exception: What the one that ended has raised.
+    """
     tasks = [asyncio.ensure_future(each) for each in work]  # noqa: TID251 - none of them outlives this function
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()

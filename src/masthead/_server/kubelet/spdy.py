@@ -194,6 +194,7 @@ class SpdyConnection:
         stream = SpdyStream(self, stream_id, headers)
         if self._on_stream(stream):
             self._streams[stream_id] = stream
-            self.session.reply(stream_id)
+            with suppress(ClosedError):  # the client may have reset it in the same breath
+                self.session.reply(stream_id)
         else:
             self.session.reset(stream_id, ResetStatus.CANCEL)
