@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
-from masthead._controller.finalization import add_finalizer, remove_finalizer
+from masthead._controller.finalization import add_finalizer, check_cleanup, remove_finalizer
 from masthead._controller.ownership import is_applied, owned_copy
 from masthead._controller.primary_writer import PrimaryWriter, resource_client, target_of
 from masthead._controller.status import status_patch
@@ -378,11 +378,12 @@ class Context(Generic[T]):
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
-            InvalidValueError: If neither the call nor the controller names a finalizer.
+            InvalidValueError: If neither the call nor the controller names a finalizer, or `cleanup` is not a function.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
         """
+        check_cleanup(cleanup)
         if await self.begin_finalize(finalizer):
             made = cleanup()
             if hasattr(made, "__await__"):

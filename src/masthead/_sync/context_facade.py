@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._controller.context import Context as AsyncContext
+from masthead._controller.finalization import check_cleaned_up, check_cleanup
 from masthead._meta.object import Object
 from masthead._sync.client import Client
 from masthead._sync.facade import Facade
@@ -56,11 +57,13 @@ class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
             Whether the object is being deleted or gone, so that there is nothing more to reconcile.
 
         Raises:
-            InvalidValueError: If neither the call nor the controller names a finalizer.
+            InvalidValueError: If neither the call nor the controller names a finalizer, or `cleanup` is not a function, or
+                a coroutine function.
             NameFormatError: If the finalizer is not a qualified name.
             StatusError: If the server refuses a write.
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
         """
+        check_cleanup(cleanup)
         if self._portal.call(self._async.begin_finalize(finalizer)):
-            cleanup()
+            check_cleaned_up(cleanup())
         return self._portal.call(self._async.end_finalize(finalizer))

@@ -284,6 +284,57 @@ def test_a_decorator_without_a_kind_is_refused() -> None:
         app.controller(raises)  # as `@app.controller` above a function
 
 
+def deleted_map() -> ConfigMap:
+    made = ConfigMap.new("one", namespace="default", labels={"test": "1"})
+    made.metadata.finalizers = ["example.com/bucket"]
+    return made
+
+
+@in_virtual_time
+async def test_a_cleanup_that_nothing_awaits_keeps_its_finalizer(caplog: pytest.LogCaptureFixture) -> None:
+    app = masthead.Manager("cleanup")
+
+    async def clean_up() -> None: ...
+
+    @app.controller(ConfigMap, finalizer="example.com/bucket", label_selector="test=1")
+    def reconcile(ctx: masthead.Context[ConfigMap], _: ConfigMap) -> None:
+        ctx.finalize(lambda: clean_up())
+
+    async with Environment(app, objects=[deleted_map()]) as env:
+        maps = env.client.core_v1.config_maps("default")
+        await maps.delete("one")
+        await env.advance(10)
+        assert (await maps.get("one")).metadata.finalizers == ["example.com/bucket"]
+        await maps.patch("one", Patch.merge({"metadata": {"finalizers": None}}))
+    assert "the cleanup is a coroutine function, and nothing awaits it in a thread" in caplog.text
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_cleanup_that_is_no_function_is_noticed_before_it_is_needed(
+    is_async: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = masthead.Manager("cleanup")
+
+    async def clean_up() -> None: ...
+
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        await ctx.finalize(clean_up())  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+    def reconcile_in_thread(ctx: masthead.Context[ConfigMap], _: ConfigMap) -> None:
+        ctx.finalize(clean_up())  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+    declare = app.controller(ConfigMap, finalizer="example.com/bucket", label_selector="test=1")
+    declare(reconcile if is_async else reconcile_in_thread)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(app, objects=[deleted_map()]) as env:
+            await env.advance(10)
+
+    play()
+    assert "the cleanup must be a function, and is of type coroutine" in caplog.text
+
+
 @pytest.mark.parametrize("argument", ["leader_election", "sharding"])
 def test_a_lease_needs_a_name(argument: str) -> None:
     options: dict[str, Any] = {argument: True}
