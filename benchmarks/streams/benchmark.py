@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.harness import measure
 from benchmarks.harness.report import Report, Table, show, unjudged
-from benchmarks.streams import port_forward
+from benchmarks.streams import logs, port_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -28,16 +28,18 @@ class Size:
 
     Attributes:
         megabytes: Through one forwarded connection, each way.
+        log_lines: Lines of logs.
         repeat: Rounds.
     """
 
     megabytes: int = 128
+    log_lines: int = 500_000
     repeat: int = 3
 
     @classmethod
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
-        return cls(megabytes=1, repeat=1)
+        return cls(megabytes=1, log_lines=1000, repeat=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +67,20 @@ def port_forward_part(bench: Bench, size: Size) -> Measured:
     return [port_forward.table(found, versions, total)], [note] if missing else []
 
 
+def logs_part(bench: Bench, size: Size) -> Measured:
+    """Measure the logs of many pods, as they are written, and those that were written before."""
+    tables: list[Table] = []
+    for follow in (True, False):
+        found, versions = logs.measured(
+            bench.lab, size.log_lines, size.repeat, bench.peers_python, follow=follow
+        )
+        tables.append(logs.table(found, versions, size.log_lines, follow=follow))
+    return tables, []
+
+
 PARTS: Final[dict[str, Callable[[Bench, Size], Measured]]] = {
     "port-forward": port_forward_part,
+    "logs": logs_part,
 }
 """What is measured, by the names that ``--only`` takes."""
 
