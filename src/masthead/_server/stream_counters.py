@@ -105,7 +105,7 @@ class ChunkCounter:
     def _take_framing(self, byte: int) -> None:
         self._line.append(byte)
         # The end of a chunk is an empty line, and then the next size follows.
-        if self._line == _END_OF_LINE:
+        if bytes(self._line) == _END_OF_LINE:
             self._line.clear()
         elif self._line.endswith(_END_OF_LINE):
             self._in_chunk = int(bytes(self._line).split(b";")[0], 16)

@@ -2,30 +2,47 @@
 
 From the bottom up:
 
-==================  ====================================================================================
-`stdio`             the stdin of a command with back-pressure, its outputs, the size of its terminal
-`process`           a command as its handler sees it, for coroutines and for plain functions
-`handlers`          which handler runs a command of which pod
-`streams`           the streams of a remote command, whatever carries them, and the Status at their end
-`websocket`         these streams over a WebSocket
-`records`           log records in the format of container runtimes, and how the log endpoint shows them
-`logs`              the log of a container: bounded, spooled to disk, followed without polling
-`filesystem`        the files of a container: a tree in memory, bounded, with large files on disk
-`shell`             the built-in shell, for commands without a handler
-`containers`        a container as the kubelet runs it: log, files, and what ends with it
-`pods`              what the API server and the kubelet check of a pod before they connect a client to it
-`connect`           the seam to HTTP: connecters of subresources, and the handlers that they return
-`runtime`           what all endpoints share: pods, containers, handlers
-`log_endpoint`      ``pods/log``
-`attach`            a client reads what a container prints, and writes to its main process
-`remotecommand`     ``pods/exec`` and ``pods/attach``
-`phases`            the status of a pod in each phase
-`nodes`             the node that pods are scheduled to
-`mains`             what containers do from their start to their end
-`lifecycle`         moves pods through their phases
-`controller`        does so for every pod, if the server is to have a kubelet
-`container_log`     `ContainerLog`, to write to
-`container_files`   `ContainerFiles`, a mapping
-`kubelet`           `Kubelet`, the controls of all this
-==================  ====================================================================================
+=======================  ====================================================================================
+`stdio`                  the stdin of a command with back-pressure, its outputs, the size of its terminal
+`process`                a command as its handler sees it, for coroutines and for plain functions
+`handlers`               which handler runs a command of which pod
+`streams`                the streams of a remote command, whatever carries them, and the Status at their end
+`websocket`              these streams over a WebSocket
+`records`                log records in the format of container runtimes, and how the log endpoint shows them
+`logs`                   the log of a container: bounded, spooled to disk, followed without polling
+`filesystem`             the files of a container: a tree in memory, bounded, with large files on disk
+`shell`                  the built-in shell, for commands without a handler
+`containers`             a container as the kubelet runs it: log, files, and what ends with it
+`pods`                   what the API server and the kubelet check of a pod before they connect a client to it
+`connect`                the seam to HTTP: connecters of subresources, and the handlers that they return
+`ports`                  what listens on the ports of pods and nodes
+`runtime`                what all endpoints share: pods, containers, handlers, ports
+`pod_observer`           says when a pod ends, to those that are connected to it
+`racing`                 coroutines of which the first to end ends the others
+`refusal`                refusals in JSON, and in plain text
+`byte_queue`             a bounded queue of bytes
+`target_connection`      a connection to what listens
+`upgraded`               connections that have switched protocols: WebSocket messages, plain bytes
+`spdy`                   SPDY streams over either of them
+`spdy_upgrade`           which protocol is spoken on these streams
+`spdy_command`           the streams of a remote command over SPDY
+`portforward`            pairs of streams, and the connections that they are forwarded to
+`portforward_channels`   the same over the channels of a WebSocket
+`portforward_endpoint`   ``pods/portforward``
+`proxy_rules`            what a proxy changes in requests and responses
+`proxy_targets`          where a proxy leads
+`proxy_upgrade`          requests through a proxy that switch protocols
+`proxy`                  ``pods/proxy``, ``services/proxy``, ``nodes/proxy``
+`log_endpoint`           ``pods/log``
+`attach`                 a client reads what a container prints, and writes to its main process
+`remotecommand`          ``pods/exec`` and ``pods/attach``
+`phases`                 the status of a pod in each phase
+`nodes`                  the node that pods are scheduled to
+`mains`                  what containers do from their start to their end
+`lifecycle`              moves pods through their phases
+`controller`             does so for every pod, if the server is to have a kubelet
+`container_log`          `ContainerLog`, to write to
+`container_files`        `ContainerFiles`, a mapping
+`kubelet`                `Kubelet`, the controls of all this
+=======================  ====================================================================================
 """

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from masthead._module import set_module
 from masthead._server.hosts import is_loopback
@@ -219,15 +219,17 @@ async def _serve(
 
 
 def _check_target(target: PortTarget, *, allow_remote: bool) -> None:
+    if callable(target):
+        return
     if isinstance(target, int):
         _check_port(target)
-    elif isinstance(target, tuple):
-        host, port = target
-        _check_port(port)
-        if not allow_remote and not is_loopback(host):
-            raise ValueError(f"{host} is not this machine: pass allow_remote=True to forward to it")
-    elif not callable(target):
+        return
+    if not isinstance(cast("object", target), tuple):
         raise TypeError(f"a port, a host and a port, or a function listens, not {target!r}")
+    host, port = target
+    _check_port(port)
+    if not allow_remote and not is_loopback(host):
+        raise ValueError(f"{host} is not this machine: pass allow_remote=True to forward to it")
 
 
 def _check_port(port: int) -> None:
