@@ -186,6 +186,23 @@ async def test_the_first_failure_stops_it_and_lists_the_objects_done(client: Any
     assert done[1]["data"] == {"color": "red"}
 
 
+async def test_each_object_is_reported_as_soon_as_it_is_applied(client: Any, namespace: str) -> None:
+    await client.core_v1.config_maps(namespace).apply(
+        config_map("settings", data={"color": "blue"}), field_manager="them"
+    )
+    told: list[tuple[str, str]] = []
+
+    with pytest.raises(ManifestError):
+        await client.apply_manifests(
+            WEB,
+            namespace=namespace,
+            field_manager="us",
+            on_applied=lambda obj, outcome: told.append((obj.kind, outcome)),
+        )
+
+    assert told == [("ServiceAccount", "created")]
+
+
 async def test_objects_without_a_namespace_get_the_clients_default(
     cluster: Cluster, facade: str, namespace: str
 ) -> None:

@@ -11,10 +11,10 @@ from masthead._client.manifests import apply_manifests, delete_manifests, restar
 from masthead._client.wait_all import wait_for_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from masthead._client.apply_results import ApplyResult
+    from masthead._client.apply_results import ApplyOutcome, ApplyResult
     from masthead._client.apply_sets import ApplySet
     from masthead._client.conditions import WaitCondition
     from masthead._client.diffs import DiffResult
@@ -48,6 +48,7 @@ class ManifestVerbs(Clientset):
         wait_for_crds: bool = True,
         wait: bool = False,
         wait_timeout: float | None = None,
+        on_applied: Callable[[Unstructured, ApplyOutcome], None] | None = None,
         timeout: float | None = None,
     ) -> ApplyResult:
         """Apply manifests: files, directories, text or objects of any kinds, in install order.
@@ -78,6 +79,8 @@ class ManifestVerbs(Clientset):
             wait: Wait until all objects are ready, as `wait_for_all` does, and pruned objects are gone; not after a dry
                 run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
+            on_applied: Called with each object as soon as it is applied, and what was done to it: for progress. It is
+                called on the client's event loop, and must neither block nor call the client.
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 
         Returns:
@@ -107,6 +110,7 @@ class ManifestVerbs(Clientset):
             prune=prune,
             wait_for_crds=wait_for_crds,
             wait=self._seconds(wait_timeout) if wait else None,
+            on_applied=on_applied,
         )
 
     async def install_crds(

@@ -53,6 +53,7 @@ async def apply_manifests(
     prune: bool = False,
     wait_for_crds: bool = True,
     wait: float | None = None,
+    on_applied: Callable[[Unstructured, ApplyOutcome], None] | None = None,
 ) -> ApplyResult:
     """Apply manifests in install order.
 
@@ -68,6 +69,7 @@ async def apply_manifests(
         prune: Delete members of the apply set that are not in the manifests.
         wait_for_crds: Wait after the definitions until their kinds are served.
         wait: Seconds to wait until all objects are ready and pruned objects are gone; None not to wait.
+        on_applied: Called with each object as soon as it is applied, and what was done to it.
 
     Returns:
         The objects as the server stored them, or would have, in the order in which they were applied.
@@ -82,7 +84,7 @@ async def apply_manifests(
             "prune needs an apply set: name its parent, such as apply_set='configmaps/web'"
         )
     manifests = await resolve_manifests(client, source, namespace)
-    run = _ApplyRun(client, options)
+    run = _ApplyRun(client, options, on_applied)
     if apply_set is None:
         await run.apply(manifests, wait_for_crds=wait_for_crds)
     else:
@@ -191,9 +193,15 @@ async def restart_manifests(
 class _ApplyRun:
     """One application of manifests, and what it has done so far."""
 
-    def __init__(self, client: ManifestClient, options: ManifestOptions) -> None:
+    def __init__(
+        self,
+        client: ManifestClient,
+        options: ManifestOptions,
+        on_applied: Callable[[Unstructured, ApplyOutcome], None] | None,
+    ) -> None:
         self._client = client
         self._options = options
+        self._on_applied = on_applied
         self._applied: list[Unstructured] = []
         self._outcomes: list[ApplyOutcome] = []
         self._pruned: list[Unstructured] = []
@@ -258,6 +266,8 @@ class _ApplyRun:
         outcome = outcome_of(before, after, is_dry_run=self._options.dry_run) if is_readable else "configured"
         self._applied.append(after)
         self._outcomes.append(outcome)
+        if self._on_applied is not None:
+            self._on_applied(after, outcome)
         return True
 
     async def update_parent(self, opened: OpenApplySet, *, is_superset: bool) -> None:

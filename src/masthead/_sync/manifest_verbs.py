@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from masthead._sync.clientset import Clientset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
-    from masthead._client.apply_results import ApplyResult
+    from masthead._client.apply_results import ApplyOutcome, ApplyResult
     from masthead._client.apply_sets import ApplySet
     from masthead._client.conditions import WaitCondition
     from masthead._client.diffs import DiffResult
@@ -47,6 +47,7 @@ class ManifestVerbs(Clientset):
         wait_for_crds: bool = True,
         wait: bool = False,
         wait_timeout: float | None = None,
+        on_applied: Callable[[Unstructured, ApplyOutcome], None] | None = None,
         timeout: float | None = None,
     ) -> ApplyResult:
         """Apply manifests: files, directories, text or objects of any kinds, in install order.
@@ -77,6 +78,8 @@ class ManifestVerbs(Clientset):
             wait: Wait until all objects are ready, as `wait_for_all` does, and pruned objects are gone; not after a dry
                 run.
             wait_timeout: Seconds to wait for that; None for the client's default timeout.
+            on_applied: Called with each object as soon as it is applied, and what was done to it: for progress. It is
+                called on the client's event loop, and must neither block nor call the client.
             timeout: Timeout of each call and of each wait for a definition, in seconds.
 
         Returns:
@@ -104,6 +107,7 @@ class ManifestVerbs(Clientset):
                 wait_for_crds=wait_for_crds,
                 wait=wait,
                 wait_timeout=wait_timeout,
+                on_applied=on_applied,
                 timeout=timeout,
             )
         )
