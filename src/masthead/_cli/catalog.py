@@ -41,6 +41,7 @@ CATALOG: Final[dict[str, Entry]] = {
     each.name: each
     for each in (
         Entry("get", "print objects as kubectl does: tables, YAML, JSON, names", _OBJECTS),
+        Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._server.command"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),

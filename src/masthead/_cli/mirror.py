@@ -10,6 +10,7 @@ import msgspec
 
 from masthead._cli.fetching import Selection, fetch_table
 from masthead._cli.references import missing
+from masthead._printers.ages import human_duration
 from masthead._printers.kinds import printer_for
 from masthead._printers.table import PrintedRow
 from masthead.errors import MastheadError
@@ -146,6 +147,19 @@ class Mirror:
             self._known[change.key] = self._asked(change)
         return self._known.get(change.key) or PrintedRow((change.obj.metadata.name,), change.obj)
 
+    def as_of(self, row: PrintedRow, now: datetime) -> PrintedRow:
+        """The row at another time, with ages of then.
+
+        Args:
+            row: The row as it was.
+            now: The time that ages refer to.
+        """
+        key = f"{row.namespace}/{row.name}" if row.namespace else row.name
+        obj = self._informer.indexer.get_by_key(key) if self._printer is not None else None
+        if self._printer is not None and obj is not None:
+            return row_of(self._printer, obj, now)
+        return _aged(row, self.columns, now)
+
     def _asked(self, change: Change) -> PrintedRow:
         """The row as the server makes it; its last one if it cannot be asked now."""
         namespace = change.obj.metadata.namespace or None
@@ -163,6 +177,19 @@ def row_of(printer: Printer, obj: Unstructured, now: datetime) -> PrintedRow:
     """Make the row of an object here."""
     data = msgspec.json.decode(obj.to_json(), type=dict[str, object])
     return PrintedRow(tuple(printer.cells(data, now)), obj)
+
+
+def _aged(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedRow:
+    """The same row with its age of now, and all else as it was."""
+    created = getattr(getattr(row.object, "metadata", None), "creation_timestamp", None)
+    if created is None:
+        return row
+    seconds = (now - created).total_seconds()
+    cells = [
+        human_duration(seconds) if column.name == "Age" else cell
+        for cell, column in zip(row.cells, columns, strict=False)
+    ]
+    return replace(row, cells=tuple(cells))
 
 
 def _with_name(selection: Selection, names: Sequence[str]) -> Selection:

@@ -1,0 +1,115 @@
+"""The rows of a live table: which there are, which have just changed, and which have just gone. Pure.
+
+Times are seconds of any monotonic clock, and arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from masthead._cli.mirror import Change, Key
+    from masthead._printers.table import PrintedRow
+
+__all__ = ["LiveRow", "LiveRows", "columns_that_fit"]
+
+FRESH: Final = 3.0
+"""Seconds for which a change is highlighted, and a row that has gone stays."""
+_IMPORTANT: Final = ("NAME", "STATUS", "READY", "AGE", "NAMESPACE")
+_BETWEEN: Final = 2
+
+
+@dataclass(slots=True)
+class LiveRow:
+    """One object of a live table.
+
+    Attributes:
+        row: Its cells, as they were when it changed last.
+        changed_at: When it came or changed; None if it has been there from the beginning.
+        gone_at: When it went; None if it is there.
+        is_new: Whether the last change was that it came.
+    """
+
+    row: PrintedRow
+    changed_at: float | None = None
+    gone_at: float | None = None
+    is_new: bool = False
+
+    def state(self, now: float) -> str:
+        """``gone``, ``new``, ``changed``, or empty for a row that is as it was."""
+        if self.gone_at is not None:
+            return "gone"
+        if self.changed_at is None or now - self.changed_at >= FRESH:
+            return ""
+        return "new" if self.is_new else "changed"
+
+
+class LiveRows:
+    """The rows by key, and how many changes there were."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Key, LiveRow] = {}
+        self.changes = 0
+
+    def __len__(self) -> int:
+        return sum(each.gone_at is None for each in self._rows.values())
+
+    def begin(self, rows: Sequence[PrintedRow]) -> None:
+        """Take the rows that are there from the beginning."""
+        for row in rows:
+            self._rows[row.namespace, row.name] = LiveRow(row)
+
+    def apply(self, change: Change, row: PrintedRow, now: float) -> None:
+        """Take a change.
+
+        Args:
+            change: What has happened.
+            row: The row of the object.
+            now: The time.
+        """
+        self.changes += 1
+        old = self._rows.get(change.key)
+        made = LiveRow(row, now)
+        if change.type == "deleted":
+            made.gone_at = now
+        else:
+            made.is_new = old is None or old.gone_at is not None
+        self._rows[change.key] = made
+
+    def visible(self, now: float) -> list[LiveRow]:
+        """The rows in order of their keys, without those that have been gone for some time."""
+        faded = [
+            key
+            for key, each in self._rows.items()
+            if each.gone_at is not None and now - each.gone_at >= FRESH
+        ]
+        for key in faded:
+            del self._rows[key]
+        return [self._rows[key] for key in sorted(self._rows)]
+
+
+def columns_that_fit(heads: Sequence[str], widths: Sequence[int], width: int) -> list[int]:
+    """Choose the columns that fit side by side: the important ones first, in their order.
+
+    Args:
+        heads: The headings.
+        widths: How wide each column is.
+        width: How wide all may be together.
+
+    Returns:
+        Indices of columns, at least that of the name.
+    """
+    rest = [at for at in range(len(heads)) if heads[at] not in _IMPORTANT]
+    order = [heads.index(name) for name in _IMPORTANT if name in heads] + rest
+    chosen: list[int] = []
+    taken = 0
+    for at in order:
+        needed = widths[at] + (_BETWEEN if chosen else 0)
+        if chosen and taken + needed > width:
+            continue
+        chosen.append(at)
+        taken += needed
+    return sorted(chosen)

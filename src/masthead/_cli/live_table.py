@@ -1,0 +1,126 @@
+"""A live table on a terminal: what of a resource is shown at one moment, as something that rich can print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from masthead._cli.live_rows import columns_that_fit
+from masthead._cli.tables import COLORED, status_style
+from masthead._printers.formats import format_labels
+from masthead._printers.layout import cell_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    import masthead
+    from masthead._cli.live_rows import LiveRow
+    from masthead._printers.printer import Column
+    from masthead._printers.table import PrintedRow
+
+__all__ = ["Frame", "render_frame", "status_line"]
+
+_STYLES: Final = {"gone": "dim strike", "new": "bold", "changed": "bold"}
+_MARKS: Final = {"gone": "-", "new": "+", "changed": "*"}
+_BELOW: Final = 3
+"""Lines below the rows: what is not shown, the status, and the cursor's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is shown at one moment.
+
+    Attributes:
+        columns: The columns.
+        rows: The rows, each with its cells as they are now.
+        now: The time, by which rows are highlighted.
+        status: The line below the table.
+        wide: Whether wide columns are shown.
+        namespaces: Whether namespaces are shown.
+        labels: Whether labels are shown.
+    """
+
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[LiveRow, PrintedRow]]
+    now: float
+    status: Text
+    wide: bool = False
+    namespaces: bool = False
+    labels: bool = False
+
+
+def render_frame(frame: Frame, *, width: int, height: int) -> RenderableType:
+    """Return the table and the status line, cut to a terminal.
+
+    Args:
+        frame: What to show.
+        width: The terminal's width.
+        height: The terminal's height.
+    """
+    shown = frame.rows[: max(1, height - _BELOW - 1)]
+    heads, lines = _texts(frame, [row for _, row in shown])
+    widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    fitting = columns_that_fit(heads, widths, width - 2)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    table.add_column("", width=1, no_wrap=True)
+    for at in fitting:
+        table.add_column(heads[at], no_wrap=True, overflow="ellipsis", min_width=min(widths[at], 4))
+    for (live, _), line in zip(shown, lines, strict=True):
+        state = live.state(frame.now)
+        cells = [_cell(heads[at], line[at]) for at in fitting]
+        table.add_row(_MARKS.get(state, ""), *cells, style=_STYLES.get(state, ""))
+    hidden = len(frame.rows) - len(shown)
+    more = [Text(f"... and {hidden} more", style="dim")] if hidden else []
+    return Group(*([table] if shown else []), *more, frame.status)
+
+
+def _texts(frame: Frame, rows: Sequence[PrintedRow]) -> tuple[list[str], list[list[str]]]:
+    """The headings and the cells, as text."""
+    at_all = [at for at, each in enumerate(frame.columns) if frame.wide or each.priority == 0]
+    heads = [
+        *(["NAMESPACE"] if frame.namespaces else []),
+        *(frame.columns[at].name.upper() for at in at_all),
+        *(["LABELS"] if frame.labels else []),
+    ]
+    lines = [
+        [
+            *([row.namespace] if frame.namespaces else []),
+            *(cell_text(row.cells[at]) if at < len(row.cells) else "" for at in at_all),
+            *([format_labels(row.labels)] if frame.labels else []),
+        ]
+        for row in rows
+    ]
+    return heads, lines
+
+
+def _cell(head: str, cell: str) -> Text:
+    return Text(cell, style=status_style(cell) if head in COLORED else "")
+
+
+def status_line(what: str, objects: int, changes: int, health: masthead.Health, width: int) -> Text:
+    """The line below the table: what is shown, and how the connection is.
+
+    Args:
+        what: What is shown, such as ``pods in default``.
+        objects: How many objects there are.
+        changes: How many changes there were.
+        health: How the informer is doing.
+        width: The terminal's width.
+    """
+    counted = f"{objects} {'object' if objects == 1 else 'objects'}, {changes} {'change' if changes == 1 else 'changes'}"
+    line = Text(no_wrap=True, overflow="ellipsis")
+    if health.failures:
+        line.append("reconnecting", style="yellow")
+        line.append(f" {what} ({counted}): {' '.join(health.last_error.split())}", style="dim")
+    else:
+        line.append("watching", style="green")
+        again = f", connected again {health.reconnects + health.relists} times" if health.relists else ""
+        line.append(f" {what} ({counted}{again}); Ctrl-C ends", style="dim")
+    line.truncate(width, overflow="ellipsis")
+    return line
