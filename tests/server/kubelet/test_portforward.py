@@ -214,13 +214,14 @@ def test_nothing_listens_in_a_container_that_waits_for_its_restart(
     [
         ({}, 400, "Upgrade request required"),
         (websocket_headers("SPDY/3.1+other.k8s.io"), 403, "server accepts [portforward.k8s.io]"),
-        (websocket_headers("SPDY/3.1+other"), 400, "no tunneling spdy protocols provided"),
+        (websocket_headers("SPDY/3.1+other"), 400, 'query parameter "port" is required'),
         (websocket_headers("v4.channel.k8s.io"), 400, 'query parameter "port" is required'),
         ({**websocket_headers(TUNNEL), "Sec-WebSocket-Version": "1"}, 400, "Unsupported version"),
         (spdy_headers(), 400, "header X-Stream-Protocol-Version does not exist"),
         (spdy_headers(","), 400, "no valid protocols"),
         (spdy_headers("other"), 403, "client supports [other], server accepts [portforward.k8s.io]"),
-        ({"Connection": "Upgrade", "Upgrade": "h2c"}, 400, "missing upgrade headers"),
+        ({"Connection": "Upgrade", "Upgrade": "h2c"}, 400, "X-Stream-Protocol-Version does not exist"),
+        ({**spdy_headers("portforward.k8s.io"), "Upgrade": "h2c"}, 400, "missing upgrade headers"),
     ],
 )
 def test_what_cannot_be_served_is_refused(

@@ -119,32 +119,26 @@ class PortForwardHandler:
         if not is_websocket(incoming):
             return await self._upgrade_to_spdy(incoming)
         protocols = subprotocols(incoming)
-        if any(each.startswith(_TUNNEL) for each in protocols):
-            return await self._upgrade_to_tunnel(incoming, protocols)
+        tunnelled = [each for each in protocols if each.startswith(_TUNNEL) and each.endswith(_SUFFIX)]
+        if tunnelled:
+            return await self._upgrade_to_tunnel(incoming, tunnelled)
         return await self._upgrade_to_channels(incoming, protocols)
 
     async def _upgrade_to_spdy(
         self, incoming: BaseRequest
     ) -> Response | tuple[RawCarrier, PortForwardSession]:
-        if SPDY.lower() not in incoming.headers["Upgrade"].lower():
-            return text_refusal(400, "unable to upgrade: missing upgrade headers in request")
         chosen = negotiate(incoming.headers.getall("X-Stream-Protocol-Version", []), _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen
+        if SPDY.lower() not in incoming.headers["Upgrade"].lower():
+            return text_refusal(400, "unable to upgrade: missing upgrade headers in request")
         carrier = await RawCarrier.open(incoming, upgrade_headers(chosen))
         return carrier, PortForwardSession(carrier, self._pod_ports, self._runtime.cluster.clock)
 
     async def _upgrade_to_tunnel(
         self, incoming: BaseRequest, protocols: list[str]
     ) -> Response | tuple[WebSocketCarrier, PortForwardSession]:
-        tunnelled = [
-            each.removeprefix(_TUNNEL)
-            for each in protocols
-            if each.startswith(_TUNNEL) and each.endswith(_SUFFIX)
-        ]
-        if not tunnelled:
-            return text_refusal(400, "unable to upgrade: no tunneling spdy protocols provided")
-        chosen = negotiate(tunnelled, _PROTOCOLS)
+        chosen = negotiate([each.removeprefix(_TUNNEL) for each in protocols], _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen
         carrier = await WebSocketCarrier.open(incoming, f"{_TUNNEL}{chosen}")
