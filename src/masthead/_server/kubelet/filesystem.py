@@ -172,7 +172,11 @@ class FileSystem:
             node = self.file(path)
         except FileNotFoundError:
             node = RegularFile(self)
-            self._link(path, node)
+            try:
+                self._link(path, node)
+            except OSError:
+                node.close()
+                raise
         if truncate:
             node.truncate()
         return node
@@ -248,13 +252,17 @@ class FileSystem:
                 self.take(-each.size)
                 each.close()
 
-    def walk(self, path: str = "/") -> Iterator[tuple[str, Node]]:
-        """Iterate over what is at a path and below it, in the order of names; links are not followed.
+    def walk(self, path: str = "/", *, follow: bool = False) -> Iterator[tuple[str, Node]]:
+        """Iterate over what is at a path and below it, in the order of names; links below it are not followed.
+
+        Args:
+            path: The path.
+            follow: Whether a symbolic link at its end is followed.
 
         Raises:
             OSError: If there is nothing.
         """
-        pending = [(path, self.get(path, follow=False))]
+        pending = [(path, self.get(path, follow=follow))]
         while pending:
             current, node = pending.pop()
             yield current, node

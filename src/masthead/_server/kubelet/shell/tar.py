@@ -1,6 +1,6 @@
 """``tar`` of the built-in shell: creates, extracts and lists archives, piece by piece.
 
-It takes the options that ``kubectl cp`` uses, and common ones: ``c``, ``x``, ``t``, ``f``, ``C``, ``m``, ``v``; ``p`` and long
+It takes the options that ``kubectl cp`` uses, and common ones: ``c``, ``x``, ``t``, ``f``, ``C``, ``h``, ``m``, ``v``; ``p`` and long
 options about owners and permissions are accepted. Archives are not compressed.
 """
 
@@ -42,6 +42,7 @@ class _Options:
     folder: str = ""
     is_verbose: bool = False
     keeps_times: bool = True
+    follows_links: bool = False
     operands: tuple[str, ...] = field(default=())
 
 
@@ -94,6 +95,8 @@ def _letters(options: _Options, letters: str, rest: list[str]) -> _Options:
             options = replace(options, is_verbose=True)
         elif letter == "m":
             options = replace(options, keeps_times=False)
+        elif letter == "h":
+            options = replace(options, follows_links=True)
         elif letter in "zjJ":
             raise _ArchiveError("compressed archives are not supported")
     return options
@@ -139,13 +142,14 @@ async def _create(options: _Options, folder: str, io: CommandIO) -> int:
         if name.startswith("/"):
             await io.complain("tar: Removing leading `/' from member names")
         start = normalize(name, folder)
+        follow = options.follows_links or start == folder  # of links that are named; those below stay links
         try:
-            io.state.files.get(start, follow=False)
+            io.state.files.get(start, follow=follow)
         except OSError as error:
             await io.complain(f"tar: {operand}: Cannot stat: {error.strerror}")
             status = _FAILED
             continue
-        for path, node in list(io.state.files.walk(start)):
+        for path, node in list(io.state.files.walk(start, follow=follow)):
             if node is not own:
                 below = path[len(start.rstrip("/")) :]
                 member = f"{name}{below}".lstrip("/") or "."
