@@ -7,6 +7,7 @@ python benchmarks/streams/log_worker.py official KUBECONFIG --pods 100 --lines 1
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import resource
 import threading
@@ -77,7 +78,8 @@ def read_blocking(options: argparse.Namespace, meter: Meter) -> None:
 
 def read_official(options: argparse.Namespace, meter: Meter) -> None:
     """The official client: a thread for each pod, as it merges nothing."""
-    from kubernetes import client, config  # type: ignore[import-not-found, unused-ignore]
+    client: Any = importlib.import_module("kubernetes.client")
+    config: Any = importlib.import_module("kubernetes.config")
 
     config.load_kube_config(options.kubeconfig)
     api = client.CoreV1Api()
