@@ -34,13 +34,15 @@ class Picture:
         name: Of the file.
         title: What is measured.
         figures: All of them have the same rows.
-        rows: A pattern of the names of the rows that are drawn.
+        rows: Patterns of the names of the rows that are drawn; the others would leave no room for these.
+        subtitle: How it is measured; by default, the title of the first figure's table.
     """
 
     name: str
     title: str
     figures: tuple[Figure, ...]
-    rows: str = "*"
+    rows: tuple[str, ...] = ("*",)
+    subtitle: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +131,7 @@ CATALOG: Final = (
                     Figure("list", "cpu_us", "CPU µs per pod"),
                     Figure("list", "held_bytes", "bytes held per pod"),
                 ),
-                rows="*_list",
+                rows=("*_list",),
             ),
         ),
     ),
@@ -169,6 +171,7 @@ CATALOG: Final = (
                 "lookup",
                 "Reads from the store",
                 (Figure("lookup", "lazy", "µs, lazy"), Figure("lookup", "compact", "µs, compact")),
+                rows=("get", "again", "lister", "index_*"),
             ),
         ),
     ),
@@ -185,6 +188,7 @@ CATALOG: Final = (
                     Figure("compact", "cpu_us", "CPU µs each, compact"),
                     Figure("compact", "held_bytes", "bytes held each, compact"),
                 ),
+                subtitle="From start to synced, from a server that is never the bottleneck",
             ),
         ),
         full_options=("--max", "100000"),
@@ -236,6 +240,29 @@ CATALOG: Final = (
         ),
     ),
     Benchmark(
+        "streams",
+        "Bytes through a forwarded port, and the merged logs of many pods.",
+        (
+            Picture(
+                "port-forward",
+                "Port-forward: one connection",
+                (
+                    Figure("port_forward", "down", "MB a second, from the pod", MORE),
+                    Figure("port_forward", "up", "MB a second, to the pod", MORE),
+                ),
+            ),
+            Picture(
+                "logs",
+                "Logs of many pods, followed",
+                (
+                    Figure("logs_followed", "rate", "lines a second", MORE),
+                    Figure("logs_followed", "cpu", "CPU µs per line"),
+                    Figure("logs_followed", "peak", "MB at most"),
+                ),
+            ),
+        ),
+    ),
+    Benchmark(
         "server",
         "The embedded server beside kube-apiserver and etcd, on the same cores.",
         (
@@ -281,7 +308,14 @@ CATALOG: Final = (
     Benchmark(
         "rules",
         "Validation rules (CEL) of custom resources.",
-        (Picture("rules", "Validation rules of custom resources", (Figure("rules", "us", "CPU µs"),)),),
+        (
+            Picture(
+                "rules",
+                "Validation rules of custom resources",
+                (Figure("rules", "us", "CPU µs an object"),),
+                rows=("[!c]*",),
+            ),
+        ),
     ),
 )
 """In the order in which they are run and shown."""

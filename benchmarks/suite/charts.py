@@ -24,8 +24,8 @@ _PANEL_HEAD: Final = 44
 _FOOT: Final = 34
 _LABEL: Final = 12.0
 _LONGEST_LABEL: Final = 390.0
-_PER_CHARACTER: Final = 0.54
-"""The width of a character, of its size: an average of the usual fonts, on the safe side for digits."""
+_PER_CHARACTER: Final = 0.58
+"""The width of a character, of its size: an average of the usual fonts, on the safe side."""
 _PANELS_SIDE_BY_SIDE: Final = 3
 
 _STYLE: Final = """
@@ -93,7 +93,8 @@ def to_svg(chart: Chart) -> str:
     """
     if any(len(each.values) != len(chart.labels) for each in chart.panels):
         raise ValueError(f"{chart.title}: every panel needs one value for each of {len(chart.labels)} rows")
-    lines = _lines(chart.panels)
+    labels_end = _MARGIN + min(_LONGEST_LABEL, max(map(_width, chart.labels)))
+    lines = _lines(chart.panels, WIDTH - _MARGIN - labels_end)
     line_height = _PANEL_HEAD + _ROW * len(chart.labels) + 12
     height = _HEAD + line_height * len(lines) + _FOOT
     parts = [
@@ -105,21 +106,21 @@ def to_svg(chart: Chart) -> str:
         _text(_MARGIN, 52, chart.subtitle, "faint"),
     ]
     for index, panels in enumerate(lines):
-        parts += _line(chart, panels, top=_HEAD + index * line_height)
+        parts += _line(chart, panels, labels_end, top=_HEAD + index * line_height)
     parts += [_text(_MARGIN, height - 14, chart.footer, "faint"), "</svg>"]
     return "\n".join(parts) + "\n"
 
 
-def _lines(panels: tuple[Panel, ...]) -> list[tuple[Panel, ...]]:
-    """The panels that stand side by side: lines as even as can be."""
-    count = math.ceil(len(panels) / _PANELS_SIDE_BY_SIDE)
-    each = math.ceil(len(panels) / count)
+def _lines(panels: tuple[Panel, ...], room: float) -> list[tuple[Panel, ...]]:
+    """The panels that stand side by side: as many as have room for their titles, in lines as even as can be."""
+    widest = max(_width(panel.title) for panel in panels)
+    fitting = max(1, min(_PANELS_SIDE_BY_SIDE, int(room / (widest + _GAP))))
+    each = math.ceil(len(panels) / math.ceil(len(panels) / fitting))
     return [panels[first : first + each] for first in range(0, len(panels), each)]
 
 
-def _line(chart: Chart, panels: Sequence[Panel], *, top: float) -> Iterator[str]:
+def _line(chart: Chart, panels: Sequence[Panel], labels_end: float, *, top: float) -> Iterator[str]:
     """Some panels side by side, with the labels of their rows."""
-    labels_end = _MARGIN + min(_LONGEST_LABEL, max(map(_width, chart.labels)))
     width = (WIDTH - _MARGIN - labels_end - _GAP * (len(panels) - 1) - 12) / len(panels)
     first = top + _PANEL_HEAD
     for index, label in enumerate(chart.labels):

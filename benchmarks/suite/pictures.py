@@ -57,11 +57,11 @@ def chart_of(picture: Picture, result: Result) -> Chart | None:
         return None
     first = next(iter(found.values()))
     labels: Mapping[str, str] = result.report["labels"][first]["rows"]
-    rows = [name for name in labels if fnmatch.fnmatch(name, picture.rows)]
+    rows = [name for name in labels if any(fnmatch.fnmatch(name, each) for each in picture.rows)]
     titles = tuple(labels[name].strip() for name in rows)
     return Chart(
         picture.title,
-        result.report["labels"][first]["title"],
+        picture.subtitle or result.report["labels"][first]["title"],
         titles,
         frozenset(index for index, title in enumerate(titles) if not title.startswith(_OTHERS)),
         tuple(_panel(figure, table, rows, result.report) for figure, table in found.items()),

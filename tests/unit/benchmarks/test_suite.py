@@ -104,7 +104,7 @@ def test_what_was_not_measured_is_not_drawn() -> None:
 
 
 def test_rows_are_chosen_by_a_pattern() -> None:
-    chart = chart_of(Picture("lists", "", PICTURE.figures, rows="*_list"), result())
+    chart = chart_of(Picture("lists", "", PICTURE.figures, rows=("*_list",)), result())
 
     assert chart is not None
     assert chart.labels == ("by list",)
