@@ -265,6 +265,8 @@ class SpdySession:
 
     def _handle_data(self, frame: DataFrame, events: list[SpdyEvent]) -> None:
         stream = self._streams.get(frame.stream_id)
+        if stream is None and not self._has_existed(frame.stream_id):
+            raise SpdyError(f"data of the SPDY stream {frame.stream_id}, which was never opened")
         # The peer may not know yet that the stream is gone.
         if stream is None or not stream.is_readable:
             return
@@ -275,12 +277,12 @@ class SpdySession:
 
     def _handle_syn_stream(self, frame: SynStreamFrame, events: list[SpdyEvent]) -> None:
         stream_id = frame.stream_id
-        if self._has_gone_away:
-            return
         if stream_id & 1 == self._parity or stream_id <= self._last_received:
             self._send_reset(stream_id, ResetStatus.PROTOCOL_ERROR)
             return
         self._last_received = stream_id
+        if self._has_gone_away:
+            return
         if self._peer_streams >= self._max_streams:
             self._send_reset(stream_id, ResetStatus.REFUSED_STREAM)
             return
@@ -305,6 +307,11 @@ class SpdySession:
             stream.is_readable = False
             self._forget_closed(stream_id, stream)
             events.append(StreamEnded(stream_id))
+
+    def _has_existed(self, stream_id: int) -> bool:
+        if stream_id & 1 == self._parity:
+            return stream_id < self._next_stream
+        return stream_id <= self._last_received
 
     def _forget_closed(self, stream_id: int, stream: _Stream) -> None:
         if not stream.is_readable and not stream.is_writable:

@@ -90,11 +90,27 @@ def test_nothing_is_sent_after_the_end_of_a_stream() -> None:
 
 
 def test_data_of_a_stream_that_is_gone_is_dropped() -> None:
-    client, _ = pair()
-    assert client.receive(encode_data_head(1, 1) + b"x" + encode_data_head(7, 0, fin=True)) == []
+    client, server = pair(SpdyLimits(max_streams=0))
     stream = client.open_stream({})
+    server.receive(client.data_to_send())
+    assert server.receive(encode_data_head(stream, 1) + b"x") == []
     client.reset(stream)
-    assert client.receive(encode_data_head(stream, 1) + b"x") == []
+    assert client.receive(encode_data_head(stream, 1) + b"x" + encode_data_head(stream, 0, fin=True)) == []
+
+
+@pytest.mark.parametrize("stream_id", [1, 2, 0x47455420])
+def test_data_of_a_stream_that_was_never_opened_is_an_error(stream_id: int) -> None:
+    for session in pair():
+        with pytest.raises(SpdyError, match=f"stream {stream_id}, which was never opened"):
+            session.receive(encode_data_head(stream_id, 2**20) + b"x")
+
+
+def test_a_stream_that_comes_after_going_away_is_dropped_with_its_data() -> None:
+    client, server = pair()
+    stream = client.open_stream({})
+    client.send_data(stream, b"late")
+    server.go_away()
+    assert server.receive(client.data_to_send()) == []
 
 
 def test_data_after_the_end_is_dropped() -> None:

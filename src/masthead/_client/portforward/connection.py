@@ -187,5 +187,7 @@ async def _bridge(tunnel: Tunnel, port: int, local: socket.socket) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(tunnel.run())
             await forward_socket(tunnel, port, local)
+    except* ClosedError:
+        pass  # with the client
     except* (MastheadError, OSError) as failures:
         _log.warning("%s; the socket is closed", failures.exceptions[0])

@@ -194,6 +194,8 @@ class PortForward(Generic[LocalT]):
         try:
             tunnel = await dialer.take()
             await forward_socket(tunnel, tunnel.target.ports[index], connection)
+        except ClosedError:
+            pass  # with the client
         except (MastheadError, OSError) as error:
             _log.warning("%s; the connection is closed", error)
         finally:

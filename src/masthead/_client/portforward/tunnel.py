@@ -123,10 +123,11 @@ class Tunnel(asyncio.Transport):
         try:
             await self._receive_all()
             await self._socket.close()
+        except ClosedError:
+            if not self._is_closing:  # but the client
+                self.error = ClosedError("the client is closed")
         except MastheadError as error:
-            # An abort of ours ends in a ClosedError.
-            if not (self._is_closing and isinstance(error, ClosedError)):
-                self._fail(str(error))
+            self._fail(str(error))
         finally:
             sender.cancel()
             self._socket.abort()
