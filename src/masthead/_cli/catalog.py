@@ -34,6 +34,7 @@ class Entry:
 
 
 _OBJECTS: Final = "Look at objects"
+_CHANGE: Final = "Change objects"
 _CLUSTER: Final = "A cluster, and this machine"
 _BUILD: Final = "Build operators"
 
@@ -42,6 +43,10 @@ CATALOG: Final[dict[str, Entry]] = {
     for each in (
         Entry("get", "print objects as kubectl does: tables, YAML, JSON, names", _OBJECTS),
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
+        Entry("apply", "create or change the objects of manifests", _CHANGE),
+        Entry("diff", "show what apply would change", _CHANGE),
+        Entry("delete", "delete objects, by manifests or by name", _CHANGE),
+        Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._server.command"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),

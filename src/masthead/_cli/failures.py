@@ -114,14 +114,16 @@ def explain(error: BaseException) -> Failure:
 
 
 def _explain_manifests(error: ManifestError) -> Failure:
-    """Manifests that cannot be read are the user's; otherwise the cause says what the code is."""
+    """Manifests that cannot be read list their problems; otherwise the cause says what is wrong, and the code."""
+    if len(error.problems) == 1:
+        return Failure(f"nothing was sent: {printable(error.problems[0])}", "", ExitCode.FAILED)
     cause = error.__cause__
     if cause is None or error.problems:
         return Failure(_text(error), "", ExitCode.FAILED)
     inner = explain(cause)
-    # Its own message ends with the advice of the cause, which is for programs.
-    advice = cause.next_step if isinstance(cause, StatusError) else ""
-    return Failure(_without(advice, _text(error)), inner.hint, inner.code)
+    # Its own message ends with advice for programs, and with what was done, which has been printed.
+    which, _, _ = _text(error).partition(": ")
+    return Failure(f"{which}: {inner.line}", inner.hint, inner.code)
 
 
 def _explain_status(error: StatusError) -> Failure:
@@ -184,10 +186,6 @@ _CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], F
     (InvalidValueError, _ends_with(ExitCode.USAGE)),
     (MastheadError, _ends_with(ExitCode.FAILED)),
 )
-
-
-def _without(end: str, text: str) -> str:
-    return text.removesuffix(end).rstrip() if end else text
 
 
 def _text(error: BaseException) -> str:

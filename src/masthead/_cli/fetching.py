@@ -50,8 +50,8 @@ class Fetched:
 
     selected: Selected
     table: PrintedTable | None = None
-    objects: list[Plain] = field(default_factory=list)
-    errors: list[CommandError] = field(default_factory=list)
+    objects: list[Plain] = field(default_factory=list["Plain"])
+    errors: list[CommandError] = field(default_factory=list["CommandError"])
 
 
 def fetch_table(

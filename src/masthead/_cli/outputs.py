@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.templates import JsonPathError, Template, parse_columns
@@ -82,11 +82,12 @@ def _columns(argument: str) -> Callable[[Plain], str]:
     return render
 
 
-def sorted_plain(value: Any) -> Any:  # noqa: ANN401 - any plain data
+def sorted_plain(value: object) -> object:
     """The same data with sorted keys, as kubectl prints it."""
     if isinstance(value, dict):
-        return {key: sorted_plain(each) for key, each in sorted(value.items())}
-    return [sorted_plain(each) for each in value] if isinstance(value, list) else value
+        fields = cast("Plain", value)
+        return {key: sorted_plain(fields[key]) for key in sorted(fields)}
+    return [sorted_plain(each) for each in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def listed(objects: Sequence[Plain]) -> Plain:

@@ -32,9 +32,9 @@ def is_live(stream: TextIO | None = None, environ: Mapping[str, str] | None = No
         stream: The stream; the standard output by default.
         environ: The environment; that of the process by default.
     """
-    stream = sys.stdout if stream is None else stream
+    output = stream or sys.stdout
     environ = os.environ if environ is None else environ
-    return stream.isatty() and environ.get("TERM", "") not in {"", "dumb", "unknown"}
+    return output.isatty() and environ.get("TERM", "") not in {"", "dumb", "unknown"}
 
 
 def has_color(

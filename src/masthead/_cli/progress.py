@@ -1,0 +1,99 @@
+"""Progress of work on many objects: a bar on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from masthead._cli.terminal import console, is_live, write
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Work"]
+
+
+class Work:
+    """Lines of results, and below them on a terminal what is being done; to be used in ``with``.
+
+    Any thread may call it.
+
+    Args:
+        title: What is done, such as ``applying``.
+        no_color: Whether the option ``--no-color`` is given.
+        total: How many objects there are; None if that is not known.
+    """
+
+    def __init__(self, title: str, *, no_color: bool, total: int | None = None) -> None:
+        self._title = title
+        self._no_color = no_color
+        self._total = total
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        # Where only one of the two is a terminal, a bar would stand in the way of what is read from the other.
+        if is_live() and is_live(sys.stderr):
+            self._progress = _bar(no_color=self._no_color, has_total=self._total is not None)
+            self._task = self._progress.add_task(self._title, total=self._total, detail="")
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def line(self, text: str) -> None:
+        """Print a line of the result."""
+        with self._lock:
+            if self._progress is None:
+                write(f"{text}\n")
+            else:
+                self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def advance(self, detail: str = "") -> None:
+        """One object more is done.
+
+        Args:
+            detail: What is being done now.
+        """
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, advance=1, detail=detail)
+
+    def detail(self, text: str) -> None:
+        """Say what is being done, or waited for, now."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, detail=text)
+
+
+def _bar(*, no_color: bool, has_total: bool) -> Progress:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.table import Column
+
+    shared = [TextColumn("{task.description}"), *([BarColumn(bar_width=20)] if has_total else [])]
+    return Progress(
+        SpinnerColumn("line"),
+        *shared,
+        *([MofNCompleteColumn()] if has_total else []),
+        TimeElapsedColumn(),
+        # The last column is cut where the terminal ends.
+        TextColumn(
+            "{task.fields[detail]}", table_column=Column(no_wrap=True, overflow="ellipsis"), markup=False
+        ),
+        console=console(no_color=no_color),
+        transient=True,
+    )
