@@ -5,6 +5,7 @@ A message is binary, and its first byte is its channel. In version 5, the client
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -68,6 +69,7 @@ class WebSocketStreams:
         self._options = options
         self._has_close_signal = socket.ws_protocol == V5
         self._is_broken = False
+        self._receiver: asyncio.Task[object] | None = None
         self.stdin = StdinPipe()
         self.sizes = TerminalSizes()
         out = _STDOUT if options.stdout else None
@@ -90,6 +92,7 @@ class WebSocketStreams:
 
     async def receive(self) -> None:
         """Feed what the client sends to stdin and sizes, until it goes away or breaks the protocol."""
+        self._receiver = asyncio.current_task()
         while True:
             message = await self._socket.receive()
             if message.type is not WSMsgType.BINARY:
@@ -126,6 +129,11 @@ class WebSocketStreams:
             BrokenPipeError: If the client is gone.
         """
         await self._send(_ERROR, msgspec.json.encode(status))
+        if self._receiver is not None:
+            # While it receives, aiohttp would not wait for the client's answer; and a connection that is closed while the
+            # client still sends is reset, which may cost the client the Status.
+            self._receiver.cancel()
+            await asyncio.wait([self._receiver])
         await self._socket.close()
 
     def break_off(self) -> None:
