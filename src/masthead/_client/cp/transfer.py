@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.cp.threads import in_thread
@@ -70,7 +70,8 @@ async def send(
                 return  # the command has ended, and the way it did says why
             reporter.report(counter)
         if stdin.can_close:
-            await stdin.close()
+            with suppress(TransportError, ClosedError):
+                await stdin.close()
 
     async with aclosing(source):
         ended = await container.run(command, send=feed)
