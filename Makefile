@@ -23,7 +23,7 @@ $(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' $(LIMITS),$(1)/b
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,7 +92,10 @@ dist: $(READY) ## Build the wheel and the sdist in dist/
 	$(BIN)/python -m build --outdir dist .
 
 test-dist: $(READY) ## Install the wheel and the sdist of dist/ in fresh environments, and use them
-	$(BIN)/python -m tools.check_dist dist
+	$(BIN)/python -m tools.release.installs dist
+
+release-check: dist ## Build, and check all that a release must be; writes an SBOM to dist/; PYTHONS=3.11,3.12 must be at hand, TAG must fit
+	$(BIN)/python -m tools.release dist --pythons "$(PYTHONS)"
 
 conformance: $(READY) ## Compare the embedded server with the real one's recorded responses, and write docs/conformance.md
 	$(BIN)/python -m tests.conformance.report

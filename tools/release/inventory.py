@@ -1,0 +1,33 @@
+"""Lists the distributions of the environment that runs it, as JSON.
+
+Run inside of clean environments, so it imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+
+
+def distributions() -> list[dict[str, object]]:
+    """What each distribution says about itself."""
+    return [
+        {
+            "name": each.name,
+            "version": each.version,
+            "summary": _text(each.metadata, "Summary"),
+            "license_expression": _text(each.metadata, "License-Expression"),
+            "license": _text(each.metadata, "License"),
+            "classifiers": each.metadata.get_all("Classifier") or [],
+            "requires": each.requires or [],
+        }
+        for each in metadata.distributions()
+    ]
+
+
+def _text(found: metadata.PackageMetadata, field: str) -> str:
+    return str(next(iter(found.get_all(field) or [""])))
+
+
+if __name__ == "__main__":
+    print(json.dumps(distributions()))
