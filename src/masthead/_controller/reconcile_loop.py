@@ -108,6 +108,7 @@ class ReconcileLoop:
         self._run_id = secrets.token_hex(4)
         self._share = services.share
         self._deleted: set[Request] = set()
+        """With sharding, the objects whose deletion is to be reconciled: others that the cache does not have are not gone."""
         self._reconcile_ended = asyncio.Event()
         self._is_started = False
         self._clock = asyncio.get_running_loop().time
@@ -263,6 +264,7 @@ class ReconcileLoop:
             flight.hold(change, reason)
             return
         if change is not None and self._is_echo(request, change):
+            self._deleted.discard(request)
             return
         self._note(request, reason)
         self.queue.add(request, priority=priority)
@@ -287,6 +289,7 @@ class ReconcileLoop:
         """Whether a request is for this replica; of an object that is gone, only its deletion tells that."""
         obj = self._informers[0].indexer.get_by_key(request.key)
         if obj is not None:
+            self._deleted.discard(request)
             return share.owns(obj)
         is_deletion = change is not None and change.key == request.key and not change.new
         if not is_deletion or change is None or change.resource != self._primary_resource:
@@ -509,6 +512,8 @@ class ReconcileLoop:
             for each in reasons:
                 self._note(request, each)
             self.queue.add(request)
+        else:
+            self._deleted.discard(request)
         self.queue.done(request)
 
     # Inside.

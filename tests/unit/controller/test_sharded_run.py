@@ -114,6 +114,23 @@ async def test_a_deletion_is_reconciled_by_the_replica_whose_object_it_was() -> 
 
 
 @in_virtual_time
+async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
+    app = masthead.Manager("shards", sharding="shards")
+
+    @app.controller(Secret, finalizer="example.com/shards")
+    async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        await ctx.finalize(lambda: None)
+
+    async with Environment(app, objects=[*NAMESPACES, *SECRETS]) as env:
+        await env.settle()
+        for each in SECRETS:
+            await env.client.core_v1.secrets(each.metadata.namespace).delete(each.metadata.name)
+        await env.settle()
+        assert not await env.client.core_v1.secrets(None).list()
+        assert env.replicas[0].runtime.loops["secrets"]._deleted == set()
+
+
+@in_virtual_time
 async def test_a_cache_that_another_controller_needs_whole_is_not_divided() -> None:
     operator = Operator()
 
