@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProxyVerbs", "ResourceProxy"]
 
-_OCTETS: Final = "application/octet-stream"
+OCTETS: Final = "application/octet-stream"
+"""The content type of bytes that may be anything."""
 
 T = TypeVar("T", bound=Object)
 
@@ -94,7 +95,7 @@ class ResourceProxy:
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -113,7 +114,7 @@ class ResourceProxy:
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -132,7 +133,7 @@ class ResourceProxy:
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -153,7 +154,7 @@ class ResourceProxy:
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> ProxyResponse:
@@ -186,7 +187,7 @@ class ResourceProxy:
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
         read_timeout: float | None = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.proxy_verbs import _OCTETS
+from masthead._client.proxy_verbs import OCTETS
 from masthead._client.proxy_verbs import ResourceProxy as AsyncResourceProxy
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -112,7 +112,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -133,7 +133,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -154,7 +154,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         path: str = "/",
         body: bytes = b"",
         *,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
@@ -177,7 +177,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
     ) -> ProxyResponse:
@@ -218,7 +218,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
         *,
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
-        content_type: str = _OCTETS,
+        content_type: str = OCTETS,
         headers: Mapping[str, str | Secret] | None = None,
         timeout: float | None = None,
         read_timeout: float | None = None,
