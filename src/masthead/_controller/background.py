@@ -103,6 +103,8 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
                 for request in requests_of(found):
                     loop.enqueue(request, None, f"source {source.name}", 0)
                 backoff.reset()
+                # A generator that never waits itself must not keep the event loop from everything else.
+                await asyncio.sleep(0)
         except BaseException as error:
             if ends_caller(error):
                 raise

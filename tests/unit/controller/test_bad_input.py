@@ -369,6 +369,26 @@ async def test_timers_and_sources_that_do_not_raise_an_error_are_called_again() 
 
 
 @in_virtual_time
+async def test_a_source_that_never_waits_does_not_block_the_event_loop() -> None:
+    app = masthead.Manager("hasty")
+    seen: list[str] = []
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap]) -> None:
+        seen.append(ctx.request.name)
+
+    @app.source(controller=reconcile)
+    async def yield_keys() -> AsyncIterator[str]:
+        while not seen:
+            yield "default/one"
+
+    async with Environment(app) as env:
+        await env.settle()
+
+    assert set(seen) == {"one"}
+
+
+@in_virtual_time
 async def test_a_terminal_error_waits_for_a_change() -> None:
     async def give_up(_: object, obj: ConfigMap | None) -> None:
         if obj is not None and not obj.data:
