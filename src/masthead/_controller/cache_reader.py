@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
 from masthead._cache.factory.selection import resource_of
 from masthead._controller.declarations import kind_of
 from masthead._meta.object import Object
+from masthead._meta.registry import registry
 from masthead._module import set_module
 from masthead._sansio.own_writes import CachedVersion, is_visible
-from masthead.errors import IndexConflictError, NotCachedError
+from masthead.errors import IndexConflictError, NotCachedError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -199,6 +200,15 @@ class CacheReader:
     def staleness(self, write: OwnWrite) -> float:
         """For how many seconds a cache that should have a write has had no contact to the server."""
         return max((each.health.staleness for each in self._by_resource.get(write.resource, ())), default=0.0)
+
+    def has_namespaces(self, kind: KindLike) -> bool:
+        """Whether the objects of a kind have namespaces; true if only the server knows."""
+        found = kind_of(kind)
+        if not isinstance(found, type):
+            with contextlib.suppress(UnknownKindError):
+                found = registry.object_class(registry.kind_of(found))
+        resource = found.RESOURCE if isinstance(found, type) else None
+        return resource is None or bool(resource.namespaced)
 
     def holds(self, resource: str) -> bool:
         """Whether there is a cache of a resource, such as ``deployments.apps``."""

@@ -131,15 +131,14 @@ class Context(Generic[T]):
         Args:
             kind: The class, or the resource, which the controller has declared.
             name: Its name.
-            namespace: Its namespace; None for the one of the request, empty for a cluster-scoped object.
+            namespace: Its namespace; None for the one of the request, unless the kind is cluster-scoped.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
             DeadlineError: If the cache does not catch up.
         """
         await self._flight.wait_visible()
-        where = self.request.namespace if namespace is None else namespace
-        return self._reader.get(kind, name, where)
+        return self._reader.get(kind, name, self._namespace_of(kind) if namespace is None else namespace)
 
     @overload
     async def list(
@@ -168,7 +167,8 @@ class Context(Generic[T]):
 
         Args:
             kind: The class, or the resource, which the controller has declared.
-            namespace: Only those of a namespace; None for the one of the request, empty for all.
+            namespace: Only those of a namespace; None for the one of the request, unless the kind is cluster-scoped; empty
+                for all.
             label_selector: Only those with such labels.
 
         Raises:
@@ -177,8 +177,12 @@ class Context(Generic[T]):
             DeadlineError: If the cache does not catch up.
         """
         await self._flight.wait_visible()
-        where = (self.request.namespace if namespace is None else namespace) or None
-        return self._reader.list(kind, namespace=where, label_selector=label_selector)
+        where = self._namespace_of(kind) if namespace is None else namespace
+        return self._reader.list(kind, namespace=where or None, label_selector=label_selector)
+
+    def _namespace_of(self, kind: KindLike) -> str:
+        """The namespace in which objects of a kind are looked for by default."""
+        return self.request.namespace if self._reader.has_namespaces(kind) else ""
 
     @overload
     async def owned(self, kind: type[K]) -> ListOf[K]: ...

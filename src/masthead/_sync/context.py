@@ -91,7 +91,7 @@ class Context(ContextFacade[T], Generic[T]):
         Args:
             kind: The class, or the resource, which the controller has declared.
             name: Its name.
-            namespace: Its namespace; None for the one of the request, empty for a cluster-scoped object.
+            namespace: Its namespace; None for the one of the request, unless the kind is cluster-scoped.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
@@ -120,7 +120,8 @@ class Context(ContextFacade[T], Generic[T]):
 
         Args:
             kind: The class, or the resource, which the controller has declared.
-            namespace: Only those of a namespace; None for the one of the request, empty for all.
+            namespace: Only those of a namespace; None for the one of the request, unless the kind is cluster-scoped; empty
+                for all.
             label_selector: Only those with such labels.
 
         Raises:

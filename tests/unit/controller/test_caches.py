@@ -8,7 +8,7 @@ import pytest
 
 import masthead
 import masthead.aio
-from masthead.api.core.v1 import ConfigMap
+from masthead.api.core.v1 import ConfigMap, Node, Secret
 from masthead.errors import InvalidValueError
 from masthead.testing import Environment, in_virtual_time
 
@@ -39,3 +39,23 @@ async def test_a_manager_says_how_its_caches_hold_objects_and_what_of_them(hold:
 def test_another_way_to_hold_objects_is_refused(options: dict[str, object]) -> None:
     with pytest.raises(InvalidValueError):
         masthead.Manager(**cast("Any", options))
+
+
+@pytest.mark.parametrize("nodes", [Node, "v1/nodes"], ids=["typed", "untyped"])
+@in_virtual_time
+async def test_cluster_scoped_objects_are_found_from_a_reconcile_in_a_namespace(nodes: Any) -> None:
+    app, seen = masthead.Manager("caches"), list[object]()
+
+    @app.controller(ConfigMap, reads=[nodes, Secret], label_selector="app=web")
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+        found = await ctx.get(nodes, "node-1")
+        seen.append([each.metadata.name for each in await ctx.list(nodes)])
+        seen.append(found is not None and config.metadata.name)
+        seen.append([each.metadata.namespace for each in await ctx.list(Secret)])
+
+    web = ConfigMap.new("web", namespace="default", labels={"app": "web"})
+    secrets = [Secret.new("key", namespace=each) for each in ("default", "kube-system")]
+    async with Environment(app, objects=[web, Node.new("node-1"), *secrets]) as env:
+        await env.settle()
+
+    assert seen == [["node-1"], "web", ["default"]]
