@@ -33,8 +33,8 @@ install: $(READY) ## Create .venv with everything that development needs; CONSTR
 $(READY): pyproject.toml
 	$(call environment,$(VENV),dev)
 
-demo: $(READY) ## See informers mirror a cluster that misbehaves; takes a quarter of a minute
-	$(BIN)/python -m demo
+demo: $(READY) ## See informers and controllers keep up with a cluster that misbehaves; takes half a minute
+	$(BIN)/python -m masthead._demo
 
 test: $(READY) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

@@ -9,9 +9,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demo.comparison import differences
-from demo.event_log import EventLog
-
+from masthead._demo.comparison import differences
+from masthead._demo.event_log import EventLog
 from masthead.api.core.v1 import Pod
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def pods(**versions: str) -> dict[str, Pod]:
 
 def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "demo", "--seconds", "1"],
+        [sys.executable, "-W", "error", "-m", "masthead._demo", "--seconds", "1"],
         cwd=ROOT,
         capture_output=True,
         text=True,

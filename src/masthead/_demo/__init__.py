@@ -1,10 +1,16 @@
-"""Informers under faults: a failing API server, and caches that stay in sync. ``python -m demo`` runs it.
+"""The demo: a small cluster lives and fails, and informers and controllers keep up with it.
 
-| module | what it shows |
+| module | contents |
 |---|---|
-| `cluster` | an API server in this process, with injected faults, that is restarted halfway |
-| `workload` | writes: pods and deployments are created, changed and deleted |
-| `mirror` | reads: a factory, its informers, handlers and listers |
-| `event_log` | log lines of several threads, faults among them, in order |
-| `comparison` | compares the caches with the server |
+| `cluster` | the embedded API server, with injected faults and a restart |
+| `life` | what people and machines do to the cluster: roll-outs, scaling, a node that fails, vandals |
+| `mirror` | a shared informer factory with indices by node and by owner, and handlers that keep what they are notified of |
+| `controllers` | what is kept true: pods have nodes, no pod stays on a failed node, deployments have disruption budgets |
+| `lag` | the time from a write to its notification |
+| `event_log` | what happened, as lines |
+| `view` | all of it, live in a terminal |
+| `comparison` | whether caches and server agree in the end |
+| `show` | the whole: `main` |
+
+It uses what every program can use: the public names of the package.
 """

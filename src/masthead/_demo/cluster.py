@@ -9,43 +9,55 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import masthead
+from masthead.api.core.v1 import Node
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from masthead._server.faults import Fault, Faults, RequestFilter
+    from masthead._server.faults import Fault, Faults
     from masthead._server.server import Server
 
 _BOOKMARK_EVERY: Final = 0.4
 """Seconds; a real server takes a minute. So a stalled watch is detected soon."""
+NODES: Final = ("node-1", "node-2", "node-3", "node-4")
 
 _FaultPlan: TypeAlias = Mapping[str, Callable[["Faults"], "Fault"]]
 """Faults by description, and how each is injected."""
 
-# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one.
+# A fault of a stream hits the next watch that is opened; so each of these hits the watch that replaces the broken one. They
+# are those of the mirror, which has one namespace; the watches of the controllers have all, and end with the restart.
 _FIRST_HALF: Final[_FaultPlan] = {
     "429 for a watch of pods, with Retry-After of a second": lambda faults: faults.throttle(
-        retry_after=1, verb="watch", resource="pods"
+        retry_after=1, verb="watch", resource="pods", namespace="default"
     ),
-    "a watch of pods that is dropped": lambda faults: faults.drop_watch(after=20, resource="pods"),
-    "503 for a list of pods": lambda faults: faults.fail(503, verb="list", resource="pods"),
+    "a watch of pods that is dropped": lambda faults: faults.drop_watch(
+        after=40, resource="pods", namespace="default"
+    ),
+    "503 for a list of pods": lambda faults: faults.fail(
+        503, verb="list", resource="pods", namespace="default"
+    ),
     "a watch of pods that breaks in the middle of a line": lambda faults: faults.cut_watch(
-        after=6, resource="pods"
+        after=12, resource="pods", namespace="default"
     ),
     "a watch of deployments that ends with 410: its resource version has expired": lambda faults: (
-        faults.expire_watch(after=12, resource="deployments")
+        faults.expire_watch(after=20, resource="deployments", namespace="default")
     ),
 }
 _SECOND_HALF: Final[_FaultPlan] = {
-    "a watch of pods that stalls": lambda faults: faults.silence_watch(after=6, resource="pods"),
-    "a watch of pods that ends with 410": lambda faults: faults.expire_watch(after=4, resource="pods"),
-    "500 for a list of deployments": lambda faults: faults.fail(500, verb="list", resource="deployments"),
+    "a watch of pods that stalls": lambda faults: faults.silence_watch(
+        after=12, resource="pods", namespace="default"
+    ),
+    "a watch of pods that ends with 410": lambda faults: faults.expire_watch(
+        after=8, resource="pods", namespace="default"
+    ),
+    "500 for a list of deployments": lambda faults: faults.fail(
+        500, verb="list", resource="deployments", namespace="default"
+    ),
     "a watch of deployments that is dropped": lambda faults: faults.drop_watch(
-        after=6, resource="deployments"
+        after=10, resource="deployments", namespace="default"
     ),
 }
-_RESOURCES: Final = ("pods", "deployments")
 _RESTART: Final = "a restart of the server"
 
 
@@ -63,7 +75,7 @@ class FailingCluster:
         self._data = folder / "cluster.db"
         self._token = secrets.token_urlsafe()
         self._running = ExitStack()
-        self._survived: list[str] = []
+        self._before: list[str] = []
         self._reported: set[str] = set()
         self.server = self._start()
         self._armed = self._arm(_FIRST_HALF)
@@ -76,7 +88,7 @@ class FailingCluster:
 
     def restart(self) -> None:
         """Stop the server, which ends every watch, and start it again with other faults."""
-        self._survived = [*self.survived(), _RESTART]
+        self._before = [*self.faults_so_far(), _RESTART]
         port = urlsplit(self.server.url).port or 0
         self._running.close()
         self.server = self._start(port)
@@ -92,33 +104,33 @@ class FailingCluster:
         """Inject no more faults; those in progress take their course."""
         self.server.faults.clear()
 
-    def is_still_failing(self) -> bool:
-        """Whether a watch was hit by a fault, and has yet to break or to be opened again."""
-        return bool(self._in_progress())
-
-    def survived(self) -> list[str]:
-        """The faults that are over."""
-        over = [
-            name for name, fault in self._armed.items() if fault.hits and fault not in self._in_progress()
-        ]
-        return [*self._survived, *over]
-
-    def _in_progress(self) -> list[Fault]:
-        return [fault for resource in _RESOURCES for fault in self._in_progress_for(resource)]
-
-    def _in_progress_for(self, resource: str) -> list[Fault]:
-        # Each fault hits one watch, in this order: the last one is over once another watch was opened after it.
-        calls = [seen.info for seen in self.server.requests]
-        watches = sum(call.verb == "watch" and call.resource == resource for call in calls)
-        where: RequestFilter = {"verb": "watch", "resource": resource}
-        met = [fault for fault in self._armed.values() if fault.hits and fault.where == where]
-        return met[-1:] if len(met) >= watches else []
+    def faults_so_far(self) -> list[str]:
+        """The faults that have hit a request, in order."""
+        return [*self._before, *(name for name, fault in self._armed.items() if fault.hits)]
 
     def _start(self, port: int = 0) -> Server:
         run = masthead.server.run(
-            data=self._data, port=port, token=self._token, bookmark_every=_BOOKMARK_EVERY
+            data=self._data, port=port, token=self._token, bookmark_every=_BOOKMARK_EVERY, workloads=True
         )
         return self._running.enter_context(run)
 
     def _arm(self, plan: _FaultPlan) -> dict[str, Fault]:
         return {name: inject(self.server.faults) for name, inject in plan.items()}
+
+
+def create_nodes(client: masthead.Client) -> None:
+    """Register the nodes of the cluster, all ready."""
+    for name in NODES:
+        client.core_v1.nodes().create(Node.new(name, labels={"kubernetes.io/hostname": name}))
+        set_ready(client, name, is_ready=True)
+
+
+def set_ready(client: masthead.Client, node: str, *, is_ready: bool) -> None:
+    """Let a node report that it is ready, or stop doing so."""
+    condition = {
+        "type": "Ready",
+        "status": "True" if is_ready else "Unknown",
+        "reason": "KubeletReady" if is_ready else "NodeStatusUnknown",
+    }
+    patch = masthead.meta.Patch.merge({"status": {"conditions": [condition]}})
+    client.core_v1.nodes().patch_status(node, patch)

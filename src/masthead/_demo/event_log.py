@@ -1,42 +1,59 @@
-"""The log of the demo."""
+"""What happened, as lines."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+_KEPT: Final = 200
+
 
 class EventLog:
-    """Prints lines, each with the seconds since the start.
+    """Prints lines, each with the seconds since the start, or keeps them for a view.
 
     Faults report nothing themselves, so new ones are printed before every line: the consequences of a fault never stand
     above it.
 
     Threads: may be called from any thread.
 
+    Args:
+        is_printed: Whether lines are printed, and not only kept.
+
     Attributes:
         faults: Returns the names of new faults.
+        lines: The last lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_printed: bool = True) -> None:
         self._start = time.monotonic()
         self._lock = threading.Lock()
+        self._is_printed = is_printed
         self.faults: Callable[[], Iterable[str]] = list
+        self.lines: deque[str] = deque(maxlen=_KEPT)
 
     def __call__(self, text: str) -> None:
-        """Print a line."""
+        """Add a line."""
         with self._lock:
             for each in self.faults():
                 self._write(f"x {each}")
             self._write(text)
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
     def _write(self, text: str) -> None:
-        write_line(f"{time.monotonic() - self._start:5.1f} s  {text}")
+        line = f"{self.seconds:5.1f} s  {text}"
+        self.lines.append(line)
+        if self._is_printed:
+            write_line(line)
 
 
 def write_line(text: str) -> None:

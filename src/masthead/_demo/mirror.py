@@ -1,4 +1,4 @@
-"""The mirror: informers that cache the cluster's objects, and handlers that report every event."""
+"""The mirror: informers that cache the cluster's objects, and handlers that keep what they are notified of."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from masthead._demo.lag import LagMeter
     from masthead.api.apps.v1 import Deployment
     from masthead.api.core.v1 import Pod
 
@@ -29,26 +30,27 @@ class Reporter(masthead.EventHandler[T]):
 
     Args:
         kind: The name of the kind in log lines.
-        describe: Summarizes an object.
         log: Writes a line.
+        lag: Notes when notifications arrive.
     """
 
-    def __init__(self, kind: str, describe: Callable[[T], str], log: Callable[[str], None]) -> None:
+    def __init__(self, kind: str, log: Callable[[str], None], lag: LagMeter) -> None:
         self._kind = kind
-        self._describe = describe
         self._log = log
+        self._lag = lag
         self._changed = threading.Condition()
         self.objects: dict[str, T] = {}
         self.events = 0
 
     def on_add(self, obj: T, is_initial: bool) -> None:
         """An object was added, or existed already."""
-        self._log(f"{'=' if is_initial else '+'} {self._kind} {obj.metadata.name}: {self._describe(obj)}")
+        self._log(f"{'=' if is_initial else '+'} {self._kind} {obj.metadata.name}")
         self._note(obj.key, obj)
 
     def on_update(self, old: T, new: T) -> None:
         """An object changed."""
-        self._log(f"~ {self._kind} {new.metadata.name}: {self._describe(old)} -> {self._describe(new)}")
+        del old
+        self._log(f"~ {self._kind} {new.metadata.name}")
         self._note(new.key, new)
 
     def on_delete(self, obj: T, final_state_known: bool) -> None:
@@ -57,14 +59,16 @@ class Reporter(masthead.EventHandler[T]):
         self._log(f"- {self._kind} {obj.metadata.name}{missed}")
         self._note(obj.key, None)
 
-    def on_error(self, error: Exception) -> None:
-        """A list or watch failed. There is nothing to do: the informer retries by itself."""
-        self._log(f"! {self._kind}s: {error}")
-
-    def wait_for_event(self, key: str) -> None:
-        """Wait until an existing object has been delivered."""
+    def wait_for_event(self, obj: T) -> None:
+        """Wait until a version of an object, or a later one, has been delivered."""
         with self._changed:
-            self._changed.wait_for(lambda: key in self.objects, _WITHIN)
+            self._changed.wait_for(lambda: self._has(obj), _WITHIN)
+
+    def _has(self, obj: T) -> bool:
+        found = self.objects.get(obj.key)
+        return found is not None and int(found.metadata.resource_version or 0) >= int(
+            obj.metadata.resource_version or 0
+        )
 
     def _note(self, key: str, obj: T | None) -> None:
         with self._changed:
@@ -72,6 +76,7 @@ class Reporter(masthead.EventHandler[T]):
             if obj is None:
                 del self.objects[key]
             else:
+                self._lag.saw(obj)
                 self.objects[key] = obj
             self._changed.notify_all()
 
@@ -83,7 +88,6 @@ class MirroredResource(Generic[T]):
         self.informer = informer
         self.reporter = reporter
         informer.add_event_handler(reporter)
-        informer.set_watch_error_handler(reporter.on_error)
 
     def cached(self) -> dict[str, T]:
         """The cached objects by key; read from memory."""
@@ -93,7 +97,7 @@ class MirroredResource(Generic[T]):
         """Wait until the cache has an object that was just written, and the handler its event."""
         with contextlib.suppress(masthead.DeadlineError):  # the comparison reports what is missing
             self.informer.wait_for(last, timeout=_WITHIN)
-        self.reporter.wait_for_event(last.key)
+        self.reporter.wait_for_event(last)
 
 
 class Mirror:
@@ -102,15 +106,16 @@ class Mirror:
     Args:
         client: The client of the cluster.
         log: Writes a line.
+        lag: Notes when notifications arrive.
     """
 
-    def __init__(self, client: masthead.Client, log: Callable[[str], None]) -> None:
-        self._factory = masthead.SharedInformerFactory(client, stall_after=_STALL_AFTER)
-        pods: Reporter[Pod] = Reporter("pod", _describe_pod, log)
-        deployments: Reporter[Deployment] = Reporter("deployment", _describe_deployment, log)
+    def __init__(self, client: masthead.Client, log: Callable[[str], None], lag: LagMeter) -> None:
+        self._factory = masthead.SharedInformerFactory(client, namespace="default", stall_after=_STALL_AFTER)
+        pods: Reporter[Pod] = Reporter("pod", log, lag)
+        deployments: Reporter[Deployment] = Reporter("deployment", log, lag)
         self.pods = MirroredResource(self._factory.core_v1.pods.informer, pods)
         self.deployments = MirroredResource(self._factory.apps_v1.deployments.informer, deployments)
-        self.pods.informer.add_indexers({"node": lambda pod: [pod.spec.node_name or "none"]})
+        self.pods.informer.add_indexers({"node": _nodes_of, "owner": _owners_of})
 
     def __enter__(self) -> Self:
         """Start the informers, and wait until they are synced."""
@@ -126,18 +131,27 @@ class Mirror:
         """The number of events that the handlers have received."""
         return self.pods.reporter.events + self.deployments.reporter.events
 
-    def pods_by_node(self) -> dict[str, int]:
-        """The number of pods by node: an index, read from memory."""
+    @property
+    def objects(self) -> int:
+        """The number of cached objects."""
+        return len(self.pods.cached()) + len(self.deployments.cached())
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether all watches are open."""
+        return self.pods.informer.health.is_healthy and self.deployments.informer.health.is_healthy
+
+    def pods_by(self, index: str) -> dict[str, int]:
+        """The number of pods by node or by owner: an index, read from memory."""
         indexer = self.pods.informer.indexer
         return {
-            node: len(indexer.by_index("node", node)) for node in sorted(indexer.list_index_values("node"))
+            value: len(indexer.by_index(index, value)) for value in sorted(indexer.list_index_values(index))
         }
 
 
-def _describe_pod(pod: Pod) -> str:
-    phase = "Terminating" if pod.metadata.deletion_timestamp else pod.status.phase
-    return f"{phase} on {pod.spec.node_name}"
+def _nodes_of(pod: Pod) -> list[str]:
+    return [pod.spec.node_name or "none"]
 
 
-def _describe_deployment(deployment: Deployment) -> str:
-    return f"replicas={deployment.spec.replicas}"
+def _owners_of(pod: Pod) -> list[str]:
+    return [each.name for each in pod.metadata.owner_references if each.controller]

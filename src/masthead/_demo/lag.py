@@ -1,0 +1,59 @@
+"""The time from a write to its notification."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import masthead
+
+_KEPT: Final = 200
+"""How many lags the shown one is taken from, and how many writes and notifications wait for their counterpart."""
+
+
+class LagMeter:
+    """Matches writes and notifications by resource version; either may come first.
+
+    Threads: may be used from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sent: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
+        self._lags: deque[float] = deque(maxlen=_KEPT)
+
+    @contextmanager
+    def sending(self) -> Iterator[Callable[[masthead.Object], None]]:
+        """Take the time of a write; give what is yielded the object that the server returns."""
+        began = time.monotonic()
+        yield lambda obj: self._match(self._sent, self._seen, obj, began)
+
+    def saw(self, obj: masthead.Object) -> None:
+        """Note a notification."""
+        self._match(self._seen, self._sent, obj, time.monotonic())
+
+    @property
+    def recent(self) -> float | None:
+        """The median of recent lags, in seconds; None if there is none."""
+        with self._lock:
+            lags = sorted(self._lags)
+        return lags[len(lags) // 2] if lags else None
+
+    def _match(
+        self, own: dict[str, float], others: dict[str, float], obj: masthead.Object, at: float
+    ) -> None:
+        version = obj.metadata.resource_version or ""
+        with self._lock:
+            if version in others:
+                self._lags.append(abs(at - others.pop(version)))
+                return
+            own[version] = at
+            if len(own) > _KEPT:
+                del own[next(iter(own))]
