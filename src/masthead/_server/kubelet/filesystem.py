@@ -47,10 +47,12 @@ class RegularFile:
         self.mtime = 0.0
         self.size = 0
         self._owner = owner
-        self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the file
+        self._content: tempfile.SpooledTemporaryFile[bytes] | None = None  # made when something is written
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read up to so many bytes from a position on; empty at the end."""
+        """Read up to so many bytes from a position on; empty at the end, and once the file is removed."""
+        if self._content is None:
+            return b""
         self._content.seek(offset)
         return self._content.read(size)
 
@@ -61,6 +63,8 @@ class RegularFile:
             OSError: If the file system is full.
         """
         self._owner.take(len(data))
+        if self._content is None:
+            self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as the file
         self._content.seek(self.size)
         self._content.write(data)
         self.size += len(data)
@@ -70,12 +74,9 @@ class RegularFile:
         """Drop the content."""
         self._owner.take(-self.size)
         self.size = 0
-        self._content.close()
-        self._content = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - as above
-
-    def close(self) -> None:
-        """Drop the content for good."""
-        self._content.close()
+        if self._content is not None:
+            self._content.close()
+            self._content = None
 
 
 Node: TypeAlias = Directory | RegularFile | Symlink
@@ -172,11 +173,7 @@ class FileSystem:
             node = self.file(path)
         except FileNotFoundError:
             node = RegularFile(self)
-            try:
-                self._link(path, node)
-            except OSError:
-                node.close()
-                raise
+            self._link(path, node)
         if truncate:
             node.truncate()
         return node
@@ -249,8 +246,7 @@ class FileSystem:
             if isinstance(each, Directory):
                 pending.extend(each.entries.values())
             elif isinstance(each, RegularFile):
-                self.take(-each.size)
-                each.close()
+                each.truncate()
 
     def walk(self, path: str = "/", *, follow: bool = False) -> Iterator[tuple[str, Node]]:
         """Iterate over what is at a path and below it, in the order of names; links below it are not followed.
@@ -275,7 +271,7 @@ class FileSystem:
         """Drop all files."""
         for _, node in self.walk():
             if isinstance(node, RegularFile):
-                node.close()
+                node.truncate()
         self.root = Directory()
         self._used = self._nodes = 0
 

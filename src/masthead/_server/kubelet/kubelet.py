@@ -295,8 +295,8 @@ def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
         InvalidValueError: If the pod is an object without a name or namespace, or the name is invalid.
     """
     if isinstance(pod, str):
-        namespace, _, name = pod.rpartition("/")
-        namespace = namespace or "default"
+        namespace, slash, name = pod.rpartition("/")
+        namespace = namespace if slash else "default"
     else:
         namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
     if not namespace or not name or "/" in namespace:

@@ -38,7 +38,10 @@ _STREAMS: Final = {"All": "", "Stdout": STDOUT, "Stderr": STDERR}
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """The query of a log: PodLogOptions."""
+    """The query of a log: PodLogOptions.
+
+    A stream can be chosen, as with the feature gate ``PodLogsQuerySplitStreams``, alpha in Kubernetes 1.36.
+    """
 
     container: str = ""
     follow: bool = False
@@ -79,14 +82,14 @@ class LogOptions:
         if self.limit_bytes is not None and self.limit_bytes < 1:
             errors.append(invalid("limitBytes", self.limit_bytes, "must be greater than 0"))
         if self.since_seconds is not None and self.since_time is not None:
-            errors.append(forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+            errors.append(forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
         elif self.since_seconds is not None and self.since_seconds < 1:
             errors.append(invalid("sinceSeconds", self.since_seconds, "must be greater than 0"))
         if self.stream not in _STREAMS:
             errors.append(not_supported("stream", self.stream, tuple(_STREAMS)))
         if self.stream != "All" and self.tail_lines is not None:
             why = "`tailLines` and specific `stream` are mutually exclusive for now"
-            errors.append(forbidden("", why))
+            errors.append(forbidden("[]", why))
         return errors
 
     def formatter(self, now: datetime) -> LogFormatter:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._module import set_module
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 
     from masthead._server.kubelet.stdio import OutputStream, TerminalSize, TerminalSizes
 
@@ -106,11 +106,8 @@ class BlockingExecProcess(_Process["BlockingStdin", "BlockingOutput"]):
     """
 
     def __init__(self, process: ExecProcess, loop: asyncio.AbstractEventLoop) -> None:
-        def wait(doing: Coroutine[object, object, ResultT]) -> ResultT:
-            return asyncio.run_coroutine_threadsafe(doing, loop).result()
-
-        stdin = BlockingStdin(process.stdin, wait)
-        stdout, stderr = BlockingOutput(process.stdout, wait), BlockingOutput(process.stderr, wait)
+        stdin = BlockingStdin(process.stdin, loop)
+        stdout, stderr = BlockingOutput(process.stdout, loop), BlockingOutput(process.stderr, loop)
         super().__init__(process.line, stdin, stdout, stderr)
         self._process = process
 
@@ -124,13 +121,13 @@ class BlockingExecProcess(_Process["BlockingStdin", "BlockingOutput"]):
 class BlockingStdin:
     """The stdin of a command, for a plain function."""
 
-    def __init__(self, reader: asyncio.StreamReader, wait: Callable[..., bytes]) -> None:
+    def __init__(self, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
         self._reader = reader
-        self._wait = wait
+        self._loop = loop
 
     def read(self, size: int = -1) -> bytes:
         """Read up to so many bytes, or all by default; empty at the end."""
-        return self._wait(self._reader.read(size))
+        return _wait(self._reader.read(size), self._loop)
 
     def readline(self) -> bytes:
         """Read a line with its newline; without one, or empty, at the end.
@@ -138,7 +135,7 @@ class BlockingStdin:
         Raises:
             ValueError: If the line is longer than 64 KiB.
         """
-        return self._wait(self._reader.readline())
+        return _wait(self._reader.readline(), self._loop)
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self.readline():
@@ -149,9 +146,9 @@ class BlockingStdin:
 class BlockingOutput:
     """The stdout or stderr of a command, for a plain function."""
 
-    def __init__(self, stream: OutputStream, wait: Callable[..., None]) -> None:
+    def __init__(self, stream: OutputStream, loop: asyncio.AbstractEventLoop) -> None:
         self._stream = stream
-        self._wait = wait
+        self._loop = loop
 
     def write(self, data: bytes | str) -> None:
         """Write bytes, or text as UTF-8; blocks while the client reads too slowly.
@@ -159,4 +156,9 @@ class BlockingOutput:
         Raises:
             BrokenPipeError: If the client is gone.
         """
-        self._wait(self._stream.write(data))
+        _wait(self._stream.write(data), self._loop)
+
+
+def _wait(doing: Coroutine[object, object, ResultT], loop: asyncio.AbstractEventLoop) -> ResultT:
+    """Have the loop do something, and wait for it in another thread."""
+    return asyncio.run_coroutine_threadsafe(doing, loop).result()

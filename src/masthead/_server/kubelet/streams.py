@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
 
 from masthead._server.kubelet.stdio import OutputStream, TerminalSize
 from masthead._server.wire.failures import bad_request
@@ -131,6 +131,7 @@ async def run_session(
         try:
             await asyncio.wait((receiving, running, ending), return_when=asyncio.FIRST_COMPLETED)
             status = running.result() if running.done() else exit_status(KILLED) if ending.done() else None
+            running.cancel()  # before the client is told that it has ended
             if status is not None:
                 await _until_gone(streams.finish(status))
         finally:
@@ -177,9 +178,9 @@ def parse_terminal_size(message: object) -> TerminalSize | None:
     if not isinstance(message, dict):
         return None
     # Go's decoder ignores the case of names.
-    found = {str(name).lower(): value for name, value in message.items()}
-    width, height = found.get("width", 0), found.get("height", 0)
-    for value in (width, height):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_CHARACTERS:
+    found = {name.lower(): value for name, value in cast("Plain", message).items()}
+    numbers = [found.get("width", 0), found.get("height", 0)]
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST_CHARACTERS:
             return None
-    return TerminalSize(width, height)
+    return TerminalSize(*numbers)

@@ -167,8 +167,11 @@ def command_names(script: Script) -> Iterator[str]:
 
 def _names(command: Command) -> Iterator[str]:
     if isinstance(command, SimpleCommand):
-        for word in command.words[:1]:
-            yield "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
+        for word in command.words:
+            name = "" if any(part.is_variable for part in word) else "".join(part.text for part in word)
+            yield name
+            if name not in {"command", "exec"}:  # which run the command behind them
+                break
     elif isinstance(command, If):
         for condition, body in command.branches:
             yield from command_names(condition)
@@ -321,15 +324,13 @@ class _Parser:
             raise ShellSyntaxError("nested too deeply")
         found: list[AndOr] = []
         while True:
-            while self.peek() in {";", "\n"}:
-                if self.peek() == ";" and not found:
-                    raise _unexpected(";")
-                self._position += 1
+            self._skip_lines()
             if self.peek() is None or self.peek() == ")" or self._keyword() in ends:
                 break
             found.append(self._and_or())
             if self.peek() not in {";", "\n"}:
                 break
+            self._position += 1
         self._depth -= 1
         return tuple(found)
 

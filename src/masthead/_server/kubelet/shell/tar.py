@@ -118,7 +118,8 @@ async def run_tar(arguments: list[str], io: CommandIO) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        await io.complain(f"tar: {error.filename or options.folder}: {error.strerror}")
+        where = f"{error.filename}: " if error.filename else ""
+        await io.complain(f"tar: {where}{error.strerror}")
         return _FAILED
 
 
