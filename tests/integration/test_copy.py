@@ -250,7 +250,7 @@ async def test_targets_that_are_not_there_are_named(remote: Remote, tmp_path: Pa
     (tmp_path / "f").write_text("x")
     await remote.pods.write_file("web", remote.path("f"), b"x")
 
-    with pytest.raises(CopyError, match="exist"):
+    with pytest.raises(CopyError, match="missing is not a directory"):
         await remote.pods.copy_to("web", tmp_path / "f", remote.path("missing/f"))
     with pytest.raises(CopyError, match="is not a directory"):
         await remote.pods.copy_to("web", tmp_path / "f", f"{remote.path('missing')}/")

@@ -38,11 +38,14 @@ END = bytes(1024)
 def server() -> Iterator[Server]:
     with masthead.server.run() as running, masthead.Client(kubeconfig=running.kubeconfig()) as client:
         pods = client.core_v1.pods("default")
-        for name in ("web", "slim", "full", "liar"):
+        for name in ("web", "slim", "full", "deaf", "liar"):
             pods.create(Pod.new(name, spec={"containers": [Container(name="app", image="app")]}))
             running.kubelet.start(name)
         running.kubelet.exec("slim", command="tar")(missing)
-        running.kubelet.exec("full", command="tar")(full)
+        running.kubelet.exec("slim", command="sh")(without_tar)
+        running.kubelet.exec("slim", command="cat")(print_written)
+        running.kubelet.exec("full", command="sh")(full)
+        running.kubelet.exec("deaf", command="sh")(deaf)
         running.kubelet.exec("liar", command="test")(is_directory)
         yield running
 
@@ -52,7 +55,37 @@ async def missing(process: ExecProcess) -> int:
     return 126
 
 
+WRITTEN: dict[str, bytes] = {}
+
+
+async def without_tar(process: ExecProcess) -> int:
+    """A shell that knows no tar."""
+    _, _, script, _, path, *_ = process.argv
+    if "directory" in script:
+        await process.stdout.write("parent\n")
+    else:
+        assert "tar" not in script
+        WRITTEN[path] = await process.stdin.read()
+        await process.stdout.write("done\n")
+    return 0
+
+
+async def print_written(process: ExecProcess) -> int:
+    await process.stdout.write(WRITTEN[process.argv[1]])
+    return 0
+
+
+async def deaf(process: ExecProcess) -> int:
+    """What an API server makes of a command that failed if the connection to its node breaks."""
+    if "directory" in process.argv[2]:
+        await process.stdout.write("parent\ntar\n")
+    return 0
+
+
 async def full(process: ExecProcess) -> int:
+    if "directory" in process.argv[2]:
+        await process.stdout.write("directory\ntar\n")
+        return 0
     await process.stdin.read(100_000)
     await process.stderr.write("tar: big: Cannot write: No space left on device\n")
     return 2
@@ -143,6 +176,15 @@ async def test_a_full_disk_in_the_container_is_said_so(pods: Any, tmp_path: Path
 
     assert caught.value.exit_code == 2
     assert b"No space left" in caught.value.stderr
+
+
+async def test_success_is_not_believed_unless_the_command_confirms_it(pods: Any, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x")
+
+    with pytest.raises(CopyError, match="but the command does not"):
+        await pods.copy_to("deaf", tmp_path / "f", "/tmp/f")
+    with pytest.raises(CopyError, match="but the command does not"):
+        await pods.write_file("deaf", "/tmp/f", b"x")
 
 
 LIES = {

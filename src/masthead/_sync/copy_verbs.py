@@ -52,8 +52,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
         name, in a directory that exists. Files are replaced, directories merged. Links in a directory are copied as links;
         a source that is a link is followed.
 
-        It needs ``tar`` in the container. Without it, a file is written by ``sh`` and ``cat``, with the permissions that new
-        files get there.
+        It needs ``sh`` and ``tar`` in the container. Without ``tar``, a file is written by ``cat``, with the permissions that
+        new files get there.
 
         Args:
             name: The pod's name.

@@ -78,14 +78,21 @@ def test_no_name_is_taken_for_an_option_or_for_a_part_of_a_script() -> None:
 
     assert commands.is_directory(name) == ["test", "-d", safe]
     assert commands.read(name) == ["cat", safe]
-    assert commands.write(name) == ["sh", "-c", 'cat > "$1"', "sh", safe]
-    assert commands.write(name, size=7) == ["sh", "-c", 'head -c "$2" > "$1"', "sh", safe, "7"]
+    assert commands.write(name) == ["sh", "-c", 'cat > "$1" && echo done', "sh", safe]
+    assert commands.write(name, size=7) == ["sh", "-c", 'head -c "$2" > "$1" && echo done', "sh", safe, "7"]
+    assert commands.probe(name)[3:] == ["sh", safe, "./-x; rm -rf "]
     assert commands.pack_directory(name) == ["tar", "-cf", "-", "-C", safe, "."]
     assert commands.pack_file(".", name) == ["tar", "-chf", "-", "-C", ".", safe]
-    assert commands.unpack(name, preserve=True) == ["tar", "-xpof", "-", "-C", safe]
-    script = 'size=$1; shift; head -c "$size" | tar "$@"'
-    sized = commands.unpack(name, preserve=True, size=7)
-    assert sized == ["sh", "-c", script, "sh", "7", "-xpof", "-", "-C", safe]
+    tar = 'tar -xpof - -C "$1" && echo done'
+    assert commands.unpack(name, preserve=True) == ["sh", "-c", tar, "sh", safe]
+    assert commands.unpack(name, preserve=True, size=7) == [
+        "sh",
+        "-c",
+        f'head -c "$2" | {tar}',
+        "sh",
+        safe,
+        "7",
+    ]
 
 
 @pytest.mark.parametrize("name", [b"/etc/passwd", b"../x", b"a/../../x", b"a/..", b"//x", b".."])

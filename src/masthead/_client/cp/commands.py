@@ -2,15 +2,60 @@
 
 from __future__ import annotations
 
+import posixpath
+from dataclasses import dataclass
 from typing import Final
 
 from masthead._client.cp.paths import check_remote
 
-__all__ = ["is_directory", "pack_directory", "pack_file", "read", "unpack", "write"]
+__all__ = [
+    "DONE",
+    "Target",
+    "is_directory",
+    "pack_directory",
+    "pack_file",
+    "probe",
+    "probed",
+    "read",
+    "unpack",
+    "write",
+]
 
-_UNPACK: Final = 'size=$1; shift; head -c "$size" | tar "$@"'
-_WRITE: Final = 'cat > "$1"'
-_WRITE_SIZED: Final = 'head -c "$2" > "$1"'
+DONE: Final = b"done"
+"""What commands that write print when they have succeeded. Their exit code alone is no proof: API servers report success if
+the connection to the node breaks, which it may do when a command fails without having read all of its stdin."""
+_PROBE: Final = """\
+if [ -d "$1" ]; then echo directory; elif [ -d "$2" ]; then echo parent; fi
+tar --help > /dev/null 2>&1; [ $? -ge 126 ] || echo tar
+exit 0"""
+_CONFIRM: Final = f"&& echo {DONE.decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is known of the target of a copy before anything is sent.
+
+    Attributes:
+        is_directory: Whether it is a directory, or a link to one.
+        has_parent: Whether it is in a directory.
+        has_tar: Whether the container has tar.
+    """
+
+    is_directory: bool
+    has_parent: bool
+    has_tar: bool
+
+
+def probe(path: str) -> list[str]:
+    """Look at a path that is to be written; see `probed`."""
+    parent = posixpath.dirname(path.rstrip("/")) or "."
+    return ["sh", "-c", _PROBE, "sh", check_remote(path), check_remote(parent)]
+
+
+def probed(printed: bytes) -> Target:
+    """What `probe` has printed."""
+    words = printed.split()
+    return Target(b"directory" in words, b"parent" in words, b"tar" in words)
 
 
 def is_directory(path: str) -> list[str]:
@@ -36,9 +81,11 @@ def unpack(directory: str, *, preserve: bool, size: int | None = None) -> list[s
         preserve: Whether permissions and times of modification are those of the archive.
         size: The size of the archive, if stdin cannot be closed: tar would wait for its end, though the archive has one.
     """
-    options = ["-xpof"] if preserve else ["--no-same-permissions", "-xmof"]
-    arguments = [*options, "-", "-C", check_remote(directory)]
-    return ["tar", *arguments] if size is None else ["sh", "-c", _UNPACK, "sh", str(size), *arguments]
+    options = "-xpof" if preserve else "--no-same-permissions -xmof"
+    tar = f'tar {options} - -C "$1" {_CONFIRM}'
+    if size is None:
+        return ["sh", "-c", tar, "sh", check_remote(directory)]
+    return ["sh", "-c", f'head -c "$2" | {tar}', "sh", check_remote(directory), str(size)]
 
 
 def read(path: str) -> list[str]:
@@ -53,7 +100,6 @@ def write(path: str, *, size: int | None = None) -> list[str]:
         path: The path.
         size: How many bytes come, if stdin cannot be closed.
     """
-    checked = check_remote(path)
     if size is None:
-        return ["sh", "-c", _WRITE, "sh", checked]
-    return ["sh", "-c", _WRITE_SIZED, "sh", checked, str(size)]
+        return ["sh", "-c", f'cat > "$1" {_CONFIRM}', "sh", check_remote(path)]
+    return ["sh", "-c", f'head -c "$2" > "$1" {_CONFIRM}', "sh", check_remote(path), str(size)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.cp import commands
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Sender: TypeAlias = Callable[[RemoteInput], Coroutine[object, None, None]]
     Receiver: TypeAlias = Callable[[RemoteOutput], Coroutine[object, None, None]]
 
-__all__ = ["Container", "Ended"]
+__all__ = ["Container", "Ended", "confirmed", "keep_end"]
 
 _KEPT: Final = 2**14
 """How many bytes of what a command prints beside its output are kept: the last ones."""
@@ -29,7 +29,7 @@ _NOT_RUN: Final = (126, 127)
 """Exit codes of shells, and of some container runtimes, for a command that is not there."""
 _KILLED: Final = (137, 143)
 _ADVICE: Final = (
-    ("No such file", "check the path; the directory that a copy goes to has to exist"),
+    ("No such file", "check the path"),
     ("nonexistent", "create the directory first, with exec and mkdir -p"),
     ("No space left", "free some space in the volume of the container"),
     ("Read-only file system", "choose a path in a writable volume"),
@@ -78,8 +78,8 @@ class Ended:
         if self.exit_code == 0:
             return
         said = printable(self.printed.decode("utf-8", "replace").strip())[-_SHOWN:]
-        if self.exit_code is None:
-            problem, advice = self.problem, ""
+        if self.exit_code is None and not self.is_missing:
+            problem, advice = f"{self.problem}{f': {said}' if said else ''}", ""
         elif self.is_missing:
             problem, advice = f"the image has no {self.command}", said
         else:
@@ -110,6 +110,18 @@ class Container:
     def can_close(self) -> bool:
         """Whether the end of stdin can be sent, as far as the last command has shown."""
         return self._can_close
+
+    async def probe(self, path: str) -> commands.Target:
+        """Look at a path that is to be written.
+
+        Raises:
+            CopyError: If the image has no shell.
+            StatusError: If the server refuses.
+            TransportError: If the connection fails or is lost.
+        """
+        ended = await self.run(commands.probe(path))
+        ended.check(path)
+        return commands.probed(ended.printed)
 
     async def is_directory(self, path: str) -> bool | None:
         """Whether a path is a directory; None if the image has no command to tell.
@@ -143,8 +155,8 @@ class Container:
             try:
                 await run_all(
                     process.wait(),
-                    _keep_end(process.stderr, printed),
-                    receive(process.stdout) if receive else _keep_end(process.stdout, printed),
+                    keep_end(process.stderr, printed),
+                    receive(process.stdout) if receive else keep_end(process.stdout, printed),
                     *([send(process.stdin)] if send else []),
                 )
             except ExecError as error:
@@ -152,7 +164,16 @@ class Container:
             return Ended(command[0], await process.wait(), printed=bytes(printed))
 
 
-async def _keep_end(output: RemoteOutput, kept: bytearray) -> None:
+def confirmed(ended: Ended, printed: bytes | bytearray) -> Ended:
+    """How a command ended that prints `commands.DONE` if it succeeds."""
+    if ended.exit_code == 0 and commands.DONE not in printed:
+        problem = "the server says that the command has succeeded, but the command does not; copy it again"
+        return replace(ended, exit_code=None, problem=problem)
+    return ended
+
+
+async def keep_end(output: RemoteOutput, kept: bytearray) -> None:
+    """Read a stream to its end, and keep the last bytes."""
     async for chunk in output:
         kept += chunk
         del kept[:-_KEPT]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
+from masthead._client.cp.container import confirmed, keep_end
 from masthead._client.cp.threads import in_thread
 from masthead.errors import ClosedError, CopyError, TransportError
 
@@ -53,7 +54,7 @@ async def send(
     counter: Counter,
     reporter: Reporter,
 ) -> Ended:
-    """Run a command that reads bytes from its stdin.
+    """Run a command that reads bytes from its stdin, and prints `commands.DONE` when it has succeeded.
 
     Raises:
         CopyError: If the source cannot be read.
@@ -73,8 +74,10 @@ async def send(
             with suppress(TransportError, ClosedError):
                 await stdin.close()
 
+    printed = bytearray()
     async with aclosing(source):
-        ended = await container.run(command, send=feed)
+        ended = await container.run(command, send=feed, receive=lambda stdout: keep_end(stdout, printed))
+    ended = confirmed(ended, printed)
     if ended.exit_code == 0:
         reporter.report(counter, is_last=True)
     return ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -19,6 +20,7 @@ from masthead.errors import CopyError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from masthead._client.cp.commands import Target
     from masthead._client.cp.container import Container
     from masthead._client.cp.paths import RemotePlace
     from masthead._client.cp.progress import ProgressCallback
@@ -46,20 +48,39 @@ async def upload(
     check_remote(target)
     reporter = Reporter(progress)
     path = await in_thread(Path(source).resolve, strict=True)  # what it leads to, if it is a link
-    is_directory = await container.is_directory(target)
-    ends_as_directory = not base_name(target) or target.endswith("/")
-    if ends_as_directory and is_directory is False:
+    probed = await container.probe(target)
+    _check_target(target, probed)
+    place = remote_place(target, base_name(source, split=os.path.split), is_directory=probed.is_directory)
+    if probed.has_tar:
+        archive = Archive(path, place.name, skip_special=skip_special)
+        await _upload_archive(container, archive, place, reporter, preserve=preserve)
+    else:
+        await _upload_file(container, path, place, reporter)
+
+
+def _check_target(target: str, probed: Target) -> None:
+    """Check that a target is where a copy can go.
+
+    Raises:
+        CopyError: If it is not.
+    """
+    is_meant_as_directory = not base_name(target) or target.endswith("/")
+    if not probed.is_directory and (is_meant_as_directory or not probed.has_parent):
+        missing = target if is_meant_as_directory else posixpath.dirname(target)
         raise CopyError(
-            f"{target} is not a directory in the container; create it first, with exec and mkdir -p",
+            f"{missing} is not a directory in the container; create it first, with exec and mkdir -p",
             path=target,
         )
-    into = ends_as_directory if is_directory is None else is_directory
-    place = remote_place(target, base_name(source, split=os.path.split), is_directory=into)
-    archive = Archive(path, place.name, skip_special=skip_special)
+
+
+async def _upload_archive(
+    container: Container, archive: Archive, place: RemotePlace, reporter: Reporter, *, preserve: bool
+) -> None:
+    """Copy a file or directory by tar."""
     plan = await in_thread(archive.plan)
-    size = None if container.can_close else plan.archive
     counter = Counter(bytes_total=plan.content)
     chunks = archive.chunks(counter)
+    size = None if container.can_close else plan.archive
     ended = await send(
         container,
         commands.unpack(place.directory, preserve=preserve, size=size),
@@ -67,10 +88,7 @@ async def upload(
         counter,
         reporter,
     )
-    if ended.is_missing:
-        await _upload_file(container, path, place, reporter)
-    else:
-        ended.check(place.path)
+    ended.check(place.path)
 
 
 async def _upload_file(container: Container, path: Path, place: RemotePlace, reporter: Reporter) -> None:
@@ -102,8 +120,10 @@ async def write(
         Exception: Whatever reading the data raises.
     """
     check_remote(target)
-    if await container.is_directory(target):
+    probed = await container.probe(target)
+    if probed.is_directory:
         raise CopyError(f"{target} is a directory in the container; name a file", path=target)
+    _check_target(target, probed)
     size = await in_thread(_size, data)
     if size is None and not container.can_close:
         raise CopyError(
