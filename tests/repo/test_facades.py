@@ -39,7 +39,7 @@ ASYNC_ONLY = {
     },  # the halves of a method that calls a function of its caller
     "ReadVerbs": {"list_watch"},  # opens connections that are read in the loop
     # For those who build on it: what they return is read in the loop, and transports are called there.
-    "RestClient": {"call", "open", "wrap_transport"},
+    "RestClient": {"call", "connect", "exchange", "open", "wrap_transport"},
     # For those who begin and end them on the loop: factories, and the blocking façade.
     "Registration": {"is_called_from_handler", "is_own", "is_alive", "leave", "start", "end", "mark_done"},
     "SharedInformer": {
