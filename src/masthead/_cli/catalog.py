@@ -47,6 +47,7 @@ CATALOG: Final[dict[str, Entry]] = {
         Entry("diff", "show what apply would change", _CHANGE),
         Entry("delete", "delete objects, by manifests or by name", _CHANGE),
         Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
+        Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._server.command"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),
         Entry("new", "write a small operator to begin with", _BUILD, "masthead._cli.new"),
