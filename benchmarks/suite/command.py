@@ -68,15 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def draw(place: Place) -> None:
-    """Write the pictures and the page of the results that there are."""
+    """Write the pictures and the page of the results that there are, and remove pictures that are none of them."""
     found = {name: result for name in _NAMES if (result := load(name, place.results)) is not None}
+    measured = [(each, found[each.name]) for each in CATALOG if each.name in found]
+    drawn = {each.file: to_svg(each.chart) for pair in measured for each in drawings(*pair)}
     folder = place.page.parent / place.pictures
-    for benchmark in CATALOG:
-        if result := found.get(benchmark.name):
-            for each in drawings(benchmark, result):
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / each.file).write_text(to_svg(each.chart), encoding="utf-8")
-    place.page.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.svg"):
+        if path.name not in drawn:
+            path.unlink()
+    for name, svg in drawn.items():
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(svg, encoding="utf-8")
     place.page.write_text(page(CATALOG, found, place.pictures), encoding="utf-8")
 
 
@@ -89,7 +92,7 @@ def _measure(benchmarks: list[Benchmark], options: argparse.Namespace, place: Pl
         command = [sys.executable, *benchmark.arguments(quick=options.quick)]
         print(f"\n== {' '.join(['python', *command[1:]])}\n", flush=True)
         try:
-            report = _run(command, environment)
+            report = figures_of(command, environment)
         except BenchmarkError as error:
             print(f"{benchmark.name}: {error}", file=sys.stderr)
             failed.append(benchmark.name)
@@ -101,8 +104,12 @@ def _measure(benchmarks: list[Benchmark], options: argparse.Namespace, place: Pl
     return failed
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Run a benchmark, show what it prints for people, and return the figures that it prints last."""
+def figures_of(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
+    """Run a benchmark, show what it prints for people, and return the figures that it prints last.
+
+    Raises:
+        BenchmarkError: If it fails, or does not end with figures.
+    """
     last = ""
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, encoding="utf-8"

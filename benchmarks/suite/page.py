@@ -19,7 +19,7 @@ _INTRODUCTION: Final = """\
 # Benchmarks
 
 ```sh
-make bench                  # everything, beside the peers of the extra `peers`: most of an hour on two cores
+make bench                  # everything, beside the peers of the extra `peers`; let the machine do nothing else
 make bench QUICK=1          # two minutes: to see that everything works; its figures mean little
 make bench ONLY=sync,watch  # some of them
 ```

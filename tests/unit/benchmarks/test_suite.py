@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -12,7 +14,7 @@ import pytest
 from benchmarks.harness.report import Column, Report, Row, Table, Target, as_json
 from benchmarks.suite.catalog import CATALOG, MORE, Benchmark, Figure, Picture
 from benchmarks.suite.charts import Chart, Panel, to_svg
-from benchmarks.suite.command import FULL, QUICK, Place, draw, main
+from benchmarks.suite.command import FULL, QUICK, BenchmarkError, Place, draw, figures_of, main
 from benchmarks.suite.page import page
 from benchmarks.suite.pictures import chart_of, drawings
 from benchmarks.suite.results import Result, load, save
@@ -173,6 +175,8 @@ def test_a_page_without_results_has_no_pictures() -> None:
 def test_only_what_was_measured_is_drawn(tmp_path: Path) -> None:
     place = Place(tmp_path / "results", tmp_path / "page.md", "pictures")
     save(result(), place.results)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "of-long-ago.svg").touch()
 
     draw(place)
 
@@ -204,6 +208,21 @@ def test_quick_runs_leave_the_results_and_the_page_alone() -> None:
     assert QUICK.results != FULL.results
     assert (ROOT / "docs") not in QUICK.page.parents
     assert "benchmarks/results/quick/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_what_a_benchmark_prints_is_shown_but_for_its_figures(capfd: pytest.CaptureFixture[str]) -> None:
+    program = "print('A table'); print('{\"benchmark\": \"sync\"}')"
+
+    assert figures_of([sys.executable, "-c", program], dict(os.environ)) == {"benchmark": "sync"}
+    assert capfd.readouterr().out == "A table\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"), [("raise SystemExit(3)", "exit status 3"), ("print('A table')", "is not JSON")]
+)
+def test_a_benchmark_that_does_not_run_to_its_end_is_an_error(program: str, said: str) -> None:
+    with pytest.raises(BenchmarkError, match=said):
+        figures_of([sys.executable, "-c", program], dict(os.environ))
 
 
 def test_an_unknown_benchmark_is_refused_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
