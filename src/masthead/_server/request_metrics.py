@@ -24,6 +24,10 @@ _VERBS: Final = {"create": "POST", "update": "PUT"}
 """The verbs that kube-apiserver shows under the name of their method; the others are in upper case."""
 
 
+_CONNECTS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""The subresources that connect a client to a pod, for which every verb is ``CONNECT``."""
+
+
 class RequestMetrics:
     """Counts requests, and writes them out beside what the server holds.
 
@@ -41,7 +45,8 @@ class RequestMetrics:
 
     def count(self, info: RequestInfo, code: int, *, is_apply: bool = False) -> None:
         """Count a request whose response begins; apply is a verb of its own here."""
-        labels = _labels_of(info, code, "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper()))
+        verb = "APPLY" if is_apply else _VERBS.get(info.verb, info.verb.upper())
+        labels = _labels_of(info, code, "CONNECT" if info.subresource in _CONNECTS else verb)
         # Paths come from clients, so that their number has no other limit.
         if labels not in self._requests and len(self._requests) >= _MOST_SERIES:
             labels = (("code", str(code)), ("resource", "other"))

@@ -57,6 +57,19 @@ async def test_a_handler_sees_the_command_and_its_streams_are_the_clients(remote
     assert remote.server.requests[-1].code == 101
 
 
+async def test_metrics_count_connections_under_a_verb_of_their_own(remote: Remote) -> None:
+    await remote.create(pod())
+    await remote.exec("true")
+    await remote.log()
+
+    async with remote.http.get("/metrics") as response:
+        shown = await response.text()
+
+    for code, subresource in ((101, "exec"), (200, "log")):
+        labels = f'code="{code}",group="",resource="pods",scope="resource",subresource="{subresource}",verb="CONNECT"'
+        assert labels in shown
+
+
 async def test_a_plain_function_runs_in_a_thread_and_blocks(remote: Remote) -> None:
     @remote.server.kubelet.exec("web")
     def handler(process: BlockingExecProcess) -> None:
