@@ -7,7 +7,7 @@
 | `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` | the verbs; retry on conflict |
 | `last_applied`, `migration` | client-side apply, and the migration to server-side apply |
 | `subresources`, `actions` | the verbs of subresources |
-| `log_options`, `log_source`, `log_pods`, `log_follow`, `logs` | the log of a container, over lost connections |
+| `log_query`, `log_source`, `log_pods`, `log_follow`, `logs` | the log of a container, over lost connections |
 | `log_line`, `log_merge`, `log_group`, `log_verbs` | the logs of many, merged |
 | `proxy_names`, `proxy_stream`, `proxy_verbs` | HTTP requests to what runs in pods, behind services, and on nodes |
 | `restarts` | restarts of workloads |

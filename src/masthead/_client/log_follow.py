@@ -29,8 +29,8 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from masthead._client.log_options import LogOptions
-    from masthead._client.log_pods import PodView
+    from masthead._client.log_pods import LogPod
+    from masthead._client.log_query import LogQuery
     from masthead._client.log_source import LogSource
     from masthead._rest.response_stream import ResponseStream
 
@@ -59,11 +59,11 @@ class LogFollower:
     def __init__(
         self,
         source: LogSource,
-        options: LogOptions,
+        options: LogQuery,
         *,
         restarts: bool = False,
         is_patient: bool = False,
-        get_view: Callable[[], Awaitable[PodView | None]] | None = None,
+        get_view: Callable[[], Awaitable[LogPod | None]] | None = None,
     ) -> None:
         """Describe what to follow. Nothing is sent.
 

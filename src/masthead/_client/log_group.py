@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from masthead._client.log_line import LogLine
-    from masthead._client.log_options import LogOptions
-    from masthead._client.log_pods import ContainerFilter, PodView
+    from masthead._client.log_pods import ContainerFilter, LogPod
+    from masthead._client.log_query import LogQuery
     from masthead._client.log_source import LogSource
     from masthead._client.watch_event import WatchEvent
     from masthead._meta.object import Object
@@ -36,7 +36,7 @@ class LogGroup:
     """Which logs are merged, and how.
 
     Attributes:
-        pods: Yields the pods, and with `LogOptions.follow` their changes.
+        pods: Yields the pods, and with `LogQuery.follow` their changes.
         source: The log of a container, by namespace, pod and container.
         containers: Which containers of a pod are meant.
         options: Which part of each log.
@@ -47,7 +47,7 @@ class LogGroup:
     pods: Callable[[], AsyncIterator[WatchEvent[Object]]]
     source: Callable[[str, str, str], LogSource]
     containers: ContainerFilter
-    options: LogOptions
+    options: LogQuery
     max_streams: int
     on_error: Callable[[LogStreamError], None] | None
 
@@ -105,7 +105,7 @@ class _Run:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._discovery: asyncio.Task[None] | None = None
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._views: dict[str, PodView] = {}
+        self._views: dict[str, LogPod] = {}
         self._is_initial = True
         self._is_closed = False
         self._has_warned = False
@@ -178,7 +178,7 @@ class _Run:
         for key in [key for key, task in self._tasks.items() if key[0] == uid and task.done()]:
             del self._tasks[key]
 
-    def _start(self, pod: PodView, container: str) -> None:
+    def _start(self, pod: LogPod, container: str) -> None:
         key = pod.metadata.uid, container
         if key in self._tasks:  # also if it is done: its log was read
             return
@@ -187,7 +187,7 @@ class _Run:
         options = self._options if self._is_initial else replace(self._options, tail_lines=None)
         self._tasks[key] = asyncio.get_running_loop().create_task(self._read(buffer, key, options))
 
-    async def _read(self, buffer: LogBuffer, key: tuple[str, str], options: LogOptions) -> None:
+    async def _read(self, buffer: LogBuffer, key: tuple[str, str], options: LogQuery) -> None:
         try:
             if self._places.locked():
                 self._warn_of_waiting()
@@ -199,8 +199,8 @@ class _Run:
             if key[0] not in self._views:
                 self._tasks.pop(key, None)
 
-    async def _read_lines(self, buffer: LogBuffer, uid: str, options: LogOptions) -> None:
-        async def view() -> PodView | None:
+    async def _read_lines(self, buffer: LogBuffer, uid: str, options: LogQuery) -> None:
+        async def view() -> LogPod | None:
             return self._views.get(uid) if options.follow else None
 
         follower = LogFollower(

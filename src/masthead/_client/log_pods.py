@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from masthead._meta.object import Object
 
-__all__ = ["AfterEnd", "ContainerFilter", "PodView", "after_end", "view_of"]
+__all__ = ["AfterEnd", "ContainerFilter", "LogPod", "after_end", "view_of"]
 
 _Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 _OVER: Final = frozenset({"Succeeded", "Failed"})
@@ -83,7 +83,7 @@ class _Status(_Wire):
     ephemeral_container_statuses: list[_ContainerStatus] | None = None
 
 
-class PodView(_Wire):
+class LogPod(_Wire):
     """The parts of a pod that say which logs it has, and whether they go on."""
 
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
@@ -118,14 +118,14 @@ class PodView(_Wire):
         return policy == "Always" or (spec.restart_policy != "Never" and exit_code != 0)
 
 
-def view_of(pod: Object) -> PodView:
+def view_of(pod: Object) -> LogPod:
     """The view of a pod, typed or untyped.
 
     Raises:
         DecodeError: If it is not a pod.
     """
     try:
-        return typeinfo.decode_json(pod.wire_bytes or pod.to_json(), PodView)
+        return typeinfo.decode_json(pod.wire_bytes or pod.to_json(), LogPod)
     except msgspec.DecodeError as error:
         raise DecodeError(str(error), kind="Pod", subject=pod.key) from None
 
@@ -141,7 +141,7 @@ class AfterEnd(Enum):
     """The container has not started, or not started again."""
 
 
-def after_end(pod: PodView | None, container: str, last: int | None, *, restarts: bool) -> AfterEnd:
+def after_end(pod: LogPod | None, container: str, last: int | None, *, restarts: bool) -> AfterEnd:
     """Decide how a followed log goes on after its stream has ended.
 
     The end of a stream is not the end of a log: an API server that loses its connection to a node ends the stream as if
@@ -169,7 +169,7 @@ def after_end(pod: PodView | None, container: str, last: int | None, *, restarts
     return AfterEnd.WAIT if goes_on else AfterEnd.END
 
 
-def _only_name(pod: PodView) -> str:
+def _only_name(pod: LogPod) -> str:
     containers = pod.spec.containers or [_Container()]
     return containers[0].name
 
@@ -204,7 +204,7 @@ class ContainerFilter(msgspec.Struct, frozen=True):
         names = [containers] if isinstance(containers, str) else containers
         return cls(frozenset(names), None, init, ephemeral)
 
-    def chosen(self, pod: PodView) -> Iterator[str]:
+    def chosen(self, pod: LogPod) -> Iterator[str]:
         """The names of the containers of a pod that are meant."""
         spec = pod.spec
         if self.init:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from masthead._client.options import Query
 
-__all__ = ["LogOptions"]
+__all__ = ["LogQuery"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogOptions:
+class LogQuery:
     """Which part of a log is requested; the attributes are the arguments of ``pods.logs``.
 
     Raises:

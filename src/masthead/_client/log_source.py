@@ -13,7 +13,7 @@ from masthead.errors import BadRequestError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from masthead._client.log_pods import PodView
+    from masthead._client.log_pods import LogPod
     from masthead._client.options import Query
     from masthead._meta.object import Object
     from masthead._rest.call import Call
@@ -86,7 +86,7 @@ class LogSource:
             raise asked
         return await self._open([*query, ("container", self.container)])
 
-    async def pod(self) -> PodView | None:
+    async def pod(self) -> LogPod | None:
         """Read the pod; None if it is gone.
 
         Raises:

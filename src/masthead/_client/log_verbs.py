@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead._client.log_follow import FOLLOW_READ_TIMEOUT
 from masthead._client.log_group import LogGroup, MergedLogs
-from masthead._client.log_options import LogOptions
 from masthead._client.log_pods import ContainerFilter
+from masthead._client.log_query import LogQuery
 from masthead._client.log_source import LogSource
 from masthead._client.logs import LogStream
 from masthead._client.read_verbs import ReadVerbs
@@ -78,7 +78,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             InvalidValueError: If options contradict each other.
             StatusError: While reading, if the server refuses.
         """
-        options = LogOptions(
+        options = LogQuery(
             container=container,
             follow=follow,
             previous=previous,
@@ -149,7 +149,7 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
         """
         if max_streams < 1:
             raise InvalidValueError(f"max_streams is {max_streams}; it must be at least 1", value=max_streams)
-        options = LogOptions(
+        options = LogQuery(
             follow=follow,
             previous=previous,
             since=since,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from typing import Self
 
-    from masthead._client.log_options import LogOptions
+    from masthead._client.log_query import LogQuery
     from masthead._client.log_source import LogSource
     from masthead._rest.response_stream import ResponseStream
 
@@ -35,7 +35,7 @@ class LogStream:
     A line of more than 1 MiB is delivered in pieces of 1 MiB, so that memory is bounded whatever a container writes.
     """
 
-    def __init__(self, source: LogSource, options: LogOptions, *, restarts: bool = False) -> None:
+    def __init__(self, source: LogSource, options: LogQuery, *, restarts: bool = False) -> None:
         self._source = source
         self._options = options
         self._follower = LogFollower(source, options, restarts=restarts) if options.follow else None

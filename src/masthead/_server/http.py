@@ -17,7 +17,7 @@ from masthead._server.fault_responses import FaultContext, to_response
 from masthead._server.faults import Effect
 from masthead._server.request_metrics import CONTENT_TYPE
 from masthead._server.request_recorder import RecordedRequest, RequestRecorder
-from masthead._server.requestlog import LogLine
+from masthead._server.requestlog import RequestLogLine
 from masthead._server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
 from masthead._server.verbs import bodies
 from masthead._server.verbs.watch import Watcher
@@ -99,7 +99,7 @@ class HttpHandler:
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Handle one request; when this returns, all of the response has been handed to the transport."""
-        line = LogLine(incoming)
+        line = RequestLogLine(incoming)
         if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
             return _go_response(431, TOO_LARGE, line)
         # Go's net/http refuses such a path before kube-apiserver sees the request.
@@ -134,7 +134,7 @@ class HttpHandler:
         incoming: BaseRequest,
         request: ApiRequest,
         recorded: RecordedRequest,
-        line: LogLine,
+        line: RequestLogLine,
     ) -> StreamResponse:
         self.recorder.add(recorded)
         self.in_flight.add(recorded)
@@ -152,7 +152,7 @@ class HttpHandler:
         incoming: BaseRequest,
         request: ApiRequest,
         recorded: RecordedRequest,
-        line: LogLine,
+        line: RequestLogLine,
     ) -> StreamResponse:
         info = recorded.info
         await self._delay(info, request.body)
@@ -215,7 +215,7 @@ class HttpHandler:
     def _connecter_of(self, info: RequestInfo) -> Connecter | None:
         return None if info.group else self._connecters.get((info.resource, info.subresource))
 
-    def _begin_response(self, recorded: RecordedRequest, line: LogLine, code: int) -> None:
+    def _begin_response(self, recorded: RecordedRequest, line: RequestLogLine, code: int) -> None:
         recorded.code = code
         line.write(code)
         is_apply = recorded.method == "PATCH" and recorded.headers.get("content-type", "").startswith(
@@ -227,7 +227,7 @@ class HttpHandler:
         return ApiResponse(200, self._metrics.render(self.watchers.values()), CONTENT_TYPE)
 
     async def _stream(
-        self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: LogLine
+        self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: RequestLogLine
     ) -> StreamResponse:
         info = recorded.info
         fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
@@ -247,7 +247,7 @@ class HttpHandler:
         return response
 
     async def _connect(
-        self, incoming: BaseRequest, handler: ConnectHandler, recorded: RecordedRequest, line: LogLine
+        self, incoming: BaseRequest, handler: ConnectHandler, recorded: RecordedRequest, line: RequestLogLine
     ) -> StreamResponse:
         def begin(code: int) -> None:
             self._begin_response(recorded, line, code)
@@ -302,7 +302,7 @@ def _head_of(incoming: BaseRequest) -> ApiRequest:
     return ApiRequest(incoming.method, incoming.rel_url.raw_path, query, headers)
 
 
-def _go_response(code: int, text: str, line: LogLine) -> Response:
+def _go_response(code: int, text: str, line: RequestLogLine) -> Response:
     """Respond as Go's HTTP server does before any handler sees the request."""
     line.write(code)
     response = Response(status=code, text=text)
@@ -310,7 +310,7 @@ def _go_response(code: int, text: str, line: LogLine) -> Response:
     return response
 
 
-def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: LogLine) -> Response:
+def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: RequestLogLine) -> Response:
     """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
     line.write(failure.code)
     response = _response(status_response(failure))

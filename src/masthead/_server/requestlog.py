@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from aiohttp.web_request import BaseRequest
 
-__all__ = ["REQUESTS", "LogLine"]
+__all__ = ["REQUESTS", "RequestLogLine"]
 
 REQUESTS: Final = logging.getLogger("masthead.server.requests")
 """The logger of requests, at level INFO; silent by default."""
@@ -18,7 +18,7 @@ _LONGEST: Final = 2000
 """Characters of a path or a user agent that are logged."""
 
 
-class LogLine:
+class RequestLogLine:
     """The line of one request, logged when its response begins, so that a watch is logged at once.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead._client.log_options import LogOptions
+from masthead._client.log_query import LogQuery
 from masthead._client.logs import LogStream
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def resident() -> int:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say")
 async def test_a_million_lines_are_followed_in_constant_memory() -> None:
     source: Any = Source()
-    stream = LogStream(source, LogOptions(follow=True))
+    stream = LogStream(source, LogQuery(follow=True))
     count = early = 0
     async for line in stream:
         assert line.endswith(str(count))
