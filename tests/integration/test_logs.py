@@ -21,6 +21,7 @@ from masthead.errors import (
     NotFoundError,
     ProtocolError,
     SelectorError,
+    ServiceUnavailableError,
     StatusError,
 )
 
@@ -300,3 +301,28 @@ async def test_a_log_may_contain_a_status_or_an_html_page(kubelet: Kubelet) -> N
 async def test_a_missing_pod_has_no_log(client: Any, namespace: str) -> None:
     with pytest.raises(NotFoundError, match=r'get pods/log .*/absent: pods "absent" not found'):
         await client.core_v1.pods(namespace).logs("absent").read()
+
+
+async def test_a_pod_without_a_node_has_an_empty_log(client: Any, namespace: str) -> None:
+    pods = client.core_v1.pods(namespace)
+    containers = [{"name": "app", "image": "image"}, {"name": "side", "image": "image"}]
+    await pods.create({"metadata": {"name": "web"}, "spec": {"containers": containers}})
+
+    assert await pods.logs("web").read() == ""
+    assert await lines_of(pods.merged_logs()) == []
+    with pytest.raises(BadRequestError, match="container none is not valid for pod web"):
+        await pods.logs("web", container="none").read()
+
+
+async def test_refusals_of_a_proxy_are_raised(client: Any, namespace: str) -> None:
+    services = client.core_v1.services(namespace)
+    spec = {"selector": {"app": "none"}, "ports": [{"name": "http", "port": 80}]}
+    await services.create({"metadata": {"name": "empty"}, "spec": spec})
+
+    with pytest.raises(NotFoundError, match=r'get pods/proxy .*/absent:80: pods "absent" not found'):
+        await client.core_v1.pods(namespace).proxy("absent:80").get("/healthz")
+    # Without a controller that makes endpoints, as beside the real server, these are not found.
+    with pytest.raises((NotFoundError, ServiceUnavailableError), match=r"no endpoints available|not found"):
+        await services.proxy("empty:http").post("/", b"{}")
+    with pytest.raises(NotFoundError, match="nodes"):
+        await client.core_v1.nodes().proxy("absent").get("/metrics")

@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `framing` | splits a byte stream into lines |
+| `log_lines`, `log_resume` | the lines of a log; which of them are new on the next connection |
 | `backoff` | exponential backoff, and retry schedules |
 | `token_bucket` | rate limiting |
 | `retry` | the retry policy of requests |
