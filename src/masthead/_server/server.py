@@ -30,8 +30,9 @@ from masthead._server.controllers.objects import ObjectClient
 from masthead._server.faults import Effect, Faults
 from masthead._server.files import write_private
 from masthead._server.http import HttpHandler
+from masthead._server.kubelet.connecters import Connecters
 from masthead._server.kubelet.controller import KubeletController
-from masthead._server.kubelet.kubelet import Kubelet, connecters
+from masthead._server.kubelet.kubelet import Kubelet
 from masthead._server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead._server.kubelet.runtime import PodRuntime
 from masthead._server.request_metrics import RequestMetrics
@@ -164,7 +165,7 @@ class Server:
             revision=lambda: self._storage.revision,
             on_idle=self._progress.set,
             metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
-            connecters=connecters(self._runtime),
+            connecters=Connecters(self._runtime),
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[asyncio.Server] = []

@@ -43,6 +43,7 @@ From the bottom up:
 `controller`             does so for every pod, if the server is to have a kubelet
 `container_log`          `ContainerLog`, to write to
 `container_files`        `ContainerFiles`, a mapping
+`connecters`             what serves each subresource, imported when it is asked for
 `kubelet`                `Kubelet`, the controls of all this
 =======================  ====================================================================================
 """

@@ -9,11 +9,7 @@ from masthead._server.kubelet.container_files import ContainerFiles
 from masthead._server.kubelet.container_log import ContainerLog
 from masthead._server.kubelet.containers import ContainerRef
 from masthead._server.kubelet.handlers import PodPattern
-from masthead._server.kubelet.log_endpoint import LogConnecter
-from masthead._server.kubelet.portforward_endpoint import PortForwardConnecter
 from masthead._server.kubelet.ports import KUBELET_PORT
-from masthead._server.kubelet.proxy import ProxyConnecter
-from masthead._server.kubelet.remotecommand import RemoteCommandConnecter
 from masthead._server.wire.failures import StatusFailure
 from masthead.errors import InvalidValueError, NotFoundError
 
@@ -21,14 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead._meta.object import Object
-    from masthead._server.kubelet.connect import Connecter
     from masthead._server.kubelet.filesystem import FileSystem
     from masthead._server.kubelet.handlers import Handler, HandlerRegistry
     from masthead._server.kubelet.lifecycle import PodLifecycle
     from masthead._server.kubelet.ports import PortListener, PortTarget
     from masthead._server.kubelet.runtime import PodRuntime
 
-__all__ = ["Kubelet", "connecters"]
+__all__ = ["Kubelet"]
 
 ResultT = TypeVar("ResultT")
 HandlerT = TypeVar("HandlerT", bound="Handler")
@@ -40,18 +35,6 @@ class CallInLoop(Protocol):
     def __call__(self, act: Callable[[], ResultT], /) -> ResultT:
         """Call it, and return what it returns."""
         ...
-
-
-def connecters(runtime: PodRuntime) -> dict[tuple[str, str], Connecter]:
-    """Return what serves each subresource, by resource and subresource."""
-    commands = RemoteCommandConnecter(runtime)
-    return {
-        ("pods", "log"): LogConnecter(runtime),
-        ("pods", "exec"): commands,
-        ("pods", "attach"): commands,
-        ("pods", "portforward"): PortForwardConnecter(runtime),
-        **{(resource, "proxy"): ProxyConnecter(runtime) for resource in ("pods", "services", "nodes")},
-    }
 
 
 @set_module("masthead.server")

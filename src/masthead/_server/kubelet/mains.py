@@ -11,7 +11,6 @@ from masthead._server.kubelet.handlers import invoke
 from masthead._server.kubelet.pods import container_of, environment_of
 from masthead._server.kubelet.process import CommandLine, ExecProcess
 from masthead._server.kubelet.records import STDERR, STDOUT
-from masthead._server.kubelet.shell.builtin import is_runnable, run_builtin
 from masthead._server.kubelet.stdio import OutputStream
 from masthead._server.wire.plain import metadata, text
 
@@ -44,6 +43,8 @@ class MainProcesses:
 
     def start(self, pod: Plain, name: str) -> None:
         """Start the main process of a container that has just started."""
+        from masthead._server.kubelet.shell.builtin import is_runnable  # which few servers need
+
         spec, meta = container_of(pod, name) or {}, metadata(pod)
         argv = (*spec.get("command", ()), *spec.get("args", ()))
         if not argv and spec.get("stdin"):
@@ -101,6 +102,8 @@ class MainProcesses:
 
         stderr = output(STDOUT if line.is_tty else STDERR)
         process = ExecProcess(line, stdio.stdin.reader, output(STDOUT), stderr, stdio.sizes)
+        from masthead._server.kubelet.shell.builtin import run_builtin
+
         try:
             handler = self._runtime.main_handlers.find(line)
             if handler is not None:
