@@ -119,14 +119,14 @@ async def test_a_socket_carries_much_both_ways(pods: Any) -> None:
         def use() -> int:
             with leads_there:
                 leads_there.settimeout(20)
-                for _ in range(100):
+                total = 0
+                for turn in range(1, 101):
                     leads_there.sendall(bytes(10_000))
-                    count = 0
-                    while count < 10_000:
-                        count += len(leads_there.recv(10_000))
-                return count
+                    while total < turn * 10_000:
+                        total += len(leads_there.recv(10_000))
+                return total
 
-        assert await asyncio.to_thread(use) == 10_000
+        assert await asyncio.to_thread(use) == 1_000_000
 
 
 async def test_pods_that_do_not_exist_or_run(pods: Any) -> None:

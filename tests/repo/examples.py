@@ -152,6 +152,9 @@ def fill(server: masthead.server.Server) -> None:
         ready = [{"type": "Ready", "status": "True"}]
         pods = client.core_v1.pods("default")
         pods.patch_status("web", masthead.Patch.merge({"status": {"conditions": ready, "phase": "Running"}}))
+        server.kubelet.start("web")
+        for port in (8080, 5432):
+            server.kubelet.listen("web", port, _echo)
         deployments = client.apps_v1.deployments("default")
         made = deployments.create(Deployment.from_dict({"metadata": {"name": "web"}, "spec": WORKLOAD}))
         counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1)
@@ -164,6 +167,11 @@ def fill(server: masthead.server.Server) -> None:
         jobs.create(Job.from_dict(job))
         started = {"startTime": "2026-01-01T00:00:00Z", "succeeded": 3}
         jobs.patch_status("import", masthead.Patch.merge({"status": started}))
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(2**16):
+        writer.write(data)
 
 
 class EnoughError(Exception):

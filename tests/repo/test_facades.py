@@ -37,6 +37,7 @@ ASYNC_ONLY = {
         "begin_finalize",
         "end_finalize",
     },  # the halves of a method that calls a function of its caller
+    "PodConnection": {"reader", "writer"},  # asyncio's streams, which belong to the loop
     "ReadVerbs": {"list_watch"},  # opens connections that are read in the loop
     # For those who build on it: what they return is read in the loop, and transports are called there.
     "RestClient": {"call", "connect", "exchange", "open", "wrap_transport"},

@@ -24,6 +24,7 @@ MAY_IMPORT = (
     "masthead._printers",
     "masthead._schema",
     "masthead._server",
+    "masthead._spdy",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, overload
 
 from masthead._client.portforward.backends import Backend, can_forward
 from masthead._client.portforward.connection import PodConnection, open_socket
@@ -84,7 +84,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         reconnect: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         timeout: float | None = None,
-    ) -> PortForward[Any]: ...
+    ) -> PortForward[object]: ...
     def port_forward(
         self,
         name: str,
@@ -96,16 +96,16 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         reconnect: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         timeout: float | None = None,
-    ) -> PortForward[Any]:
+    ) -> PortForward[object]:
         """Listen on local ports, and forward each connection to a port of a pod.
 
         ::
 
             async with pods.port_forward("web", 8080) as port:
-                ...  # connect to 127.0.0.1:port
+                print(f"http://127.0.0.1:{port}")
 
-            async with services.port_forward("web", "8888:http", 5432) as (http, postgres):
-                ...
+            async with deployments.port_forward("web", 8080, ":5432") as (http, postgres):
+                print(f"http://127.0.0.1:{http}, and a database on port {postgres}")
 
         A number is a port of the pod, with any free local port. A text is what kubectl takes: ``"8080"`` for the same
         local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name in place of the last number is a
@@ -159,8 +159,8 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         ::
 
             async with pods.connect("web", 8080) as connection:
-                await connection.write(request)
-                response = await connection.read()
+                await connection.write(b"hello")
+                print(await connection.read(5))
 
         Args:
             name: The name of the pod, the service or the workload.

@@ -16,7 +16,7 @@ AsyncT_co = TypeVar("AsyncT_co", covariant=True)
 R = TypeVar("R")
 
 
-class Facade(Generic[AsyncT]):
+class Facade(Generic[AsyncT_co]):
     """Calls an object of the async façade, and waits for the result.
 
     A class that stands on other façades declares `_async` again, as its own namesake.
@@ -25,9 +25,9 @@ class Facade(Generic[AsyncT]):
     """
 
     # Not `_portal`, which is imported for type checkers only: tools that evaluate class annotations would fail on it.
-    _async: AsyncT
+    _async: AsyncT_co
 
-    def __init__(self, portal: Portal, inner: AsyncT) -> None:
+    def __init__(self, portal: Portal, inner: AsyncT_co) -> None:
         self._portal = portal
         self._async = inner
 

@@ -21,8 +21,8 @@ class PodConnection(Facade[AsyncPodConnection]):
     ::
 
         with pods.connect("web", 8080) as connection:
-            connection.write(request)
-            response = connection.read()
+            connection.write(b"hello")
+            print(connection.read(5))
 
     Cancellation:
         Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written is

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PortForward"]
 
-LocalT = TypeVar("LocalT")
+LocalT_co = TypeVar("LocalT_co", covariant=True)
 
 
 @set_module("masthead")
-class PortForward(Facade[AsyncPortForward[LocalT]], Generic[LocalT]):
+class PortForward(Facade[AsyncPortForward[LocalT_co]], Generic[LocalT_co]):
     """Local ports that lead to the ports of a pod, to be used in ``with``.
 
     ::
 
         with pods.port_forward("web", 8080) as port:
-            ...  # connect to 127.0.0.1:port
+            print(f"http://127.0.0.1:{port}")
 
     Guarantees:
         Opening it raises what would make all connections fail: no such pod, not permitted, not running, a local port in
@@ -49,7 +49,7 @@ class PortForward(Facade[AsyncPortForward[LocalT]], Generic[LocalT]):
         """The pod that new connections go to, as ``namespace/name``; empty until it is open."""
         return self._async.pod
 
-    def open(self) -> LocalT:
+    def open(self) -> LocalT_co:
         """Find the pod, connect to it, and listen.
 
         Returns:
@@ -77,7 +77,7 @@ class PortForward(Facade[AsyncPortForward[LocalT]], Generic[LocalT]):
         """Close the listeners and all connections. Closing twice does nothing."""
         self._portal.call(self._async.close())
 
-    def __enter__(self) -> LocalT:
+    def __enter__(self) -> LocalT_co:
         return self.open()
 
     def __exit__(self, *exc: object) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import os
     import socket
     from collections.abc import Sequence
-    from typing import Any
 
     from masthead._client.port_forward_verbs import PortForwardVerbs as AsyncPortForwardVerbs
 
@@ -82,7 +81,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         reconnect: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         timeout: float | None = None,
-    ) -> PortForward[Any]: ...
+    ) -> PortForward[object]: ...
 
     def port_forward(
         self,
@@ -95,16 +94,16 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         reconnect: bool = False,
         max_connections: int = MAX_CONNECTIONS,
         timeout: float | None = None,
-    ) -> PortForward[Any]:
+    ) -> PortForward[object]:
         """Listen on local ports, and forward each connection to a port of a pod.
 
         ::
 
             with pods.port_forward("web", 8080) as port:
-                ...  # connect to 127.0.0.1:port
+                print(f"http://127.0.0.1:{port}")
 
-            with services.port_forward("web", "8888:http", 5432) as (http, postgres):
-                ...
+            with deployments.port_forward("web", 8080, ":5432") as (http, postgres):
+                print(f"http://127.0.0.1:{http}, and a database on port {postgres}")
 
         A number is a port of the pod, with any free local port. A text is what kubectl takes: ``"8080"`` for the same
         local port, ``"8888:8080"`` for another one, ``":8080"`` for any free one; a name in place of the last number is a
@@ -152,8 +151,8 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         ::
 
             with pods.connect("web", 8080) as connection:
-                connection.write(request)
-                response = connection.read()
+                connection.write(b"hello")
+                print(connection.read(5))
 
         Args:
             name: The name of the pod, the service or the workload.

@@ -2,8 +2,8 @@
 
 ::
 
-    local socket <── Splice ──> Tunnel ── WebSocket ──> API server ──> kubelet ──> port of the pod
-    your asyncio streams ─────────┘  one per connection, with one SPDY session of two streams
+    local socket <── Splice ──> PodTunnel ── WebSocket ──> API server ──> kubelet ──> port of the pod
+    your asyncio streams ────────────┘ one per connection, with one SPDY session of two streams
 
 From the bottom up:
 
@@ -14,7 +14,7 @@ From the bottom up:
 - `splice`: two transports, connected to each other.
 - `pod_client`: what is asked of the API server.
 - `resolver`: finds the pod.
-- `dialer`: opens tunnels to the pod, and follows it when it is replaced.
+- `pod_dialer`: opens tunnels to the pod, and follows it when it is replaced.
 - `listeners`: the local sockets.
 - `connection`: a connection for asyncio, or as a socket for any library.
 - `forward`: listeners whose connections are forwarded.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._meta import typeinfo
 from masthead.errors import PortForwardError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "PodList",
-    "PodView",
+    "PodState",
     "can_forward",
     "choose_pod",
     "container_port",
@@ -64,7 +65,7 @@ class _PodStatus(msgspec.Struct, frozen=True, rename="camel"):
     conditions: tuple[_Condition, ...] | None = None
 
 
-class PodView(msgspec.Struct, frozen=True):
+class PodState(msgspec.Struct, frozen=True):
     """What matters of a pod."""
 
     metadata: _Metadata
@@ -91,7 +92,7 @@ class PodView(msgspec.Struct, frozen=True):
 class PodList(msgspec.Struct, frozen=True):
     """What matters of a list of pods."""
 
-    items: tuple[PodView, ...] = ()
+    items: tuple[PodState, ...] = ()
 
 
 class _ServicePort(msgspec.Struct, frozen=True, rename="camel"):
@@ -146,7 +147,7 @@ def selector_of(backend: Backend, title: str) -> str:
         raise PortForwardError(f"port-forward {title}: it has no selector, and so no pods; name a pod")
     if not selector.keys() <= {"matchLabels", "matchExpressions"}:
         return ",".join(f"{key}={value}" for key, value in selector.items())
-    structured = msgspec.convert(selector, _Selector)
+    structured = typeinfo.converter(_Selector)(selector)
     parts = [f"{key}={value}" for key, value in (structured.match_labels or {}).items()]
     return ",".join([*parts, *map(_requirement, structured.match_expressions or ())])
 
@@ -161,7 +162,7 @@ def _requirement(expression: _Expression) -> str:
             return f"{expression.key} {operator.lower()} ({','.join(expression.values or ())})"
 
 
-def choose_pod(pods: Sequence[PodView], title: str) -> PodView:
+def choose_pod(pods: Sequence[PodState], title: str) -> PodState:
     """The pod to forward to: one that runs, preferably ready and not about to end; the newest of several.
 
     Raises:
@@ -175,12 +176,12 @@ def choose_pod(pods: Sequence[PodView], title: str) -> PodView:
     return max(running, key=_preference)
 
 
-def _preference(pod: PodView) -> tuple[bool, bool, str, str]:
+def _preference(pod: PodState) -> tuple[bool, bool, str, str]:
     metadata = pod.metadata
     return metadata.deletion_timestamp is None, pod.is_ready, metadata.creation_timestamp, metadata.name
 
 
-def container_port(pod: PodView, port: int | str, title: str) -> int:
+def container_port(pod: PodState, port: int | str, title: str) -> int:
     """The number of a port of a pod. A number need not be declared by a container.
 
     Raises:
@@ -202,7 +203,7 @@ def container_port(pod: PodView, port: int | str, title: str) -> int:
     return number
 
 
-def target_port(service: Backend, pod: PodView, port: int | str, title: str) -> int:
+def target_port(service: Backend, pod: PodState, port: int | str, title: str) -> int:
     """The port of the pod behind a port of a service.
 
     Raises:

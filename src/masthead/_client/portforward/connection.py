@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.portforward.splice import forward_socket
-from masthead._client.portforward.tunnel import Tunnel
+from masthead._client.portforward.tunnel import PodTunnel
 from masthead._module import set_module
 from masthead.errors import ClosedError, MastheadError
 
@@ -33,8 +33,8 @@ class PodConnection:
     ::
 
         async with pods.connect("web", 8080) as connection:
-            await connection.write(request)
-            response = await connection.read()
+            await connection.write(b"hello")
+            print(await connection.read(5))
 
     Cancellation:
         Leaving the block by an error, or cancelling `close`, drops the connection at once. Otherwise, what was written is
@@ -43,7 +43,7 @@ class PodConnection:
 
     def __init__(self, resolver: Callable[[], Awaitable[PodResolver]]) -> None:
         self._make_resolver = resolver
-        self._tunnel: Tunnel | None = None
+        self._tunnel: PodTunnel | None = None
         self._task: asyncio.Task[None] | None = None
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -85,7 +85,7 @@ class PodConnection:
         loop = asyncio.get_running_loop()
         resolver = await self._make_resolver()
         target = await resolver.resolve()
-        self._tunnel = tunnel = Tunnel(await resolver.connect(target), target)
+        self._tunnel = tunnel = PodTunnel(await resolver.connect(target), target)
         self._task = loop.create_task(tunnel.run(), name=f"port-forward to {target.key}")
         reader = asyncio.StreamReader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -169,7 +169,7 @@ async def open_socket(resolver: PodResolver) -> socket.socket:
         MastheadError: As `PodConnection.open`.
     """
     target = await resolver.resolve()
-    tunnel = Tunnel(await resolver.connect(target), target)
+    tunnel = PodTunnel(await resolver.connect(target), target)
     ours, theirs = socket.socketpair()
     task = asyncio.get_running_loop().create_task(
         _bridge(tunnel, target.ports[0], ours), name=f"port-forward to {target.key}"
@@ -182,7 +182,7 @@ async def open_socket(resolver: PodResolver) -> socket.socket:
     return theirs
 
 
-async def _bridge(tunnel: Tunnel, port: int, local: socket.socket) -> None:
+async def _bridge(tunnel: PodTunnel, port: int, local: socket.socket) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(tunnel.run())

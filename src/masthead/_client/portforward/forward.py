@@ -6,8 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._client.portforward.dialer import Dialer
 from masthead._client.portforward.listeners import accept
+from masthead._client.portforward.pod_dialer import PodDialer
 from masthead._client.portforward.port_specs import ForwardedPort
 from masthead._client.portforward.splice import forward_socket
 from masthead._module import set_module
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from masthead._client.portforward.listeners import Listener
     from masthead._client.portforward.resolver import ForwardTarget, PodResolver
-    from masthead._client.portforward.tunnel import Tunnel
+    from masthead._client.portforward.tunnel import PodTunnel
 
 __all__ = ["PortForward"]
 
@@ -28,17 +28,17 @@ _log: Final = logging.getLogger("masthead.portforward")
 _ACCEPT_PAUSE: Final = 1.0
 """Seconds until a connection is accepted again, if that has failed."""
 
-LocalT = TypeVar("LocalT")
+LocalT_co = TypeVar("LocalT_co", covariant=True)
 
 
 @set_module("masthead.aio")
-class PortForward(Generic[LocalT]):
+class PortForward(Generic[LocalT_co]):
     """Local ports that lead to the ports of a pod, to be used in ``async with``.
 
     ::
 
         async with pods.port_forward("web", 8080) as port:
-            ...  # connect to 127.0.0.1:port
+            print(f"http://127.0.0.1:{port}")
 
     Guarantees:
         Opening it raises what would make all connections fail: no such pod, not permitted, not running, a local port in
@@ -53,7 +53,7 @@ class PortForward(Generic[LocalT]):
         self,
         resolver: Callable[[], Awaitable[PodResolver]],
         bind: Callable[[ForwardTarget, str], list[Listener]],
-        local: Callable[[Sequence[Listener]], LocalT],
+        local: Callable[[Sequence[Listener]], LocalT_co],
         *,
         reconnect: bool,
         max_connections: int,
@@ -65,7 +65,7 @@ class PortForward(Generic[LocalT]):
         self._limit = asyncio.Semaphore(max_connections)
         self._title = ""
         self._listeners: list[Listener] = []
-        self._dialer: Dialer | None = None
+        self._dialer: PodDialer | None = None
         self._task: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         # For `_release`: a task that is cancelled before its first step closes nothing.
@@ -89,7 +89,7 @@ class PortForward(Generic[LocalT]):
         """The pod that new connections go to, as ``namespace/name``; empty until it is open."""
         return self._dialer.target.key if self._dialer is not None else ""
 
-    async def open(self) -> LocalT:
+    async def open(self) -> LocalT_co:
         """Find the pod, connect to it, and listen.
 
         Returns:
@@ -107,7 +107,7 @@ class PortForward(Generic[LocalT]):
         resolver = await self._make_resolver()
         self._title = resolver.title
         target = await resolver.resolve()
-        self._dialer = dialer = Dialer(resolver, target, reconnect=self._reconnect)
+        self._dialer = dialer = PodDialer(resolver, target, reconnect=self._reconnect)
         self._listeners = self._bind(target, self._title)
         try:
             spare = await dialer.dial()
@@ -143,7 +143,7 @@ class PortForward(Generic[LocalT]):
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def __aenter__(self) -> LocalT:
+    async def __aenter__(self) -> LocalT_co:
         return await self.open()
 
     async def __aexit__(self, *exc: object) -> None:
@@ -153,7 +153,7 @@ class PortForward(Generic[LocalT]):
         shown = ", ".join(f"{each.local} -> {each.remote}" for each in self.ports)
         return f"<PortForward {self._title or 'not open'}{f' {shown}' if shown else ''}>"
 
-    async def _serve(self, dialer: Dialer, spare: Tunnel) -> None:
+    async def _serve(self, dialer: PodDialer, spare: PodTunnel) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for index, listener in enumerate(self._listeners):
@@ -168,14 +168,14 @@ class PortForward(Generic[LocalT]):
         for listener in self._listeners:
             listener.close()
 
-    def _release(self, spare: Tunnel) -> None:
+    def _release(self, spare: PodTunnel) -> None:
         spare.abort()
         self._close_listeners()
         for connection in self._accepted:
             connection.close()
 
     async def _accept(
-        self, group: asyncio.TaskGroup, dialer: Dialer, server: socket.socket, index: int
+        self, group: asyncio.TaskGroup, dialer: PodDialer, server: socket.socket, index: int
     ) -> None:
         while True:
             try:
@@ -190,7 +190,7 @@ class PortForward(Generic[LocalT]):
             await self._limit.acquire()
             group.create_task(self._forward(dialer, connection, index))
 
-    async def _forward(self, dialer: Dialer, connection: socket.socket, index: int) -> None:
+    async def _forward(self, dialer: PodDialer, connection: socket.socket, index: int) -> None:
         try:
             tunnel = await dialer.take()
             await forward_socket(tunnel, tunnel.target.ports[index], connection)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from masthead._client.portforward.backends import PodView
+from masthead._client.portforward.backends import PodState
 from masthead._client.read_verbs import ReadVerbs
 from masthead._client.target import any_kind
+from masthead._meta import typeinfo
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
 from masthead._meta.unstructured import Unstructured
 from masthead.errors import PortForwardError
@@ -46,15 +47,15 @@ class PodClient(ReadVerbs[Unstructured]):
         super().__init__(context, _PODS, namespace)
         self._timeout = timeout
 
-    async def view(self, name: str) -> PodView:
+    async def view(self, name: str) -> PodState:
         """Read a pod.
 
         Raises:
             MastheadError: As `ReadVerbs.get`.
         """
-        return view_of(await self.get(name, timeout=self._timeout), PodView)
+        return view_of(await self.get(name, timeout=self._timeout), PodState)
 
-    async def views(self, selector: str) -> list[PodView]:
+    async def views(self, selector: str) -> list[PodState]:
         """List pods by their labels.
 
         Raises:
@@ -64,9 +65,9 @@ class PodClient(ReadVerbs[Unstructured]):
             "list", query=[("labelSelector", selector), ("limit", str(_MAX_PODS))], timeout=self._timeout
         )
         response = await self._context.rest.call(call)
-        return [view_of(each, PodView) for each in _PODS.items.from_wire(response.body).items]
+        return [view_of(each, PodState) for each in _PODS.items.from_wire(response.body).items]
 
-    async def changes(self, name: str) -> AsyncIterator[PodView | None]:
+    async def changes(self, name: str) -> AsyncIterator[PodState | None]:
         """The states of a pod from now on; None when it is deleted.
 
         Raises:
@@ -77,7 +78,7 @@ class PodClient(ReadVerbs[Unstructured]):
                 if event.type == "DELETED":
                     yield None
                 elif event.type in {"ADDED", "MODIFIED"}:
-                    yield view_of(event.object, PodView)
+                    yield view_of(event.object, PodState)
 
     async def connect(self, name: str) -> WebSocket:
         """Open a WebSocket for one forwarded connection.
@@ -97,7 +98,7 @@ def view_of(obj: Object, kind: type[_View]) -> _View:
         PortForwardError: If it is none of that kind.
     """
     try:
-        return msgspec.convert(obj.to_dict(), kind)
+        return typeinfo.converter(kind)(obj.to_dict())
     except msgspec.ValidationError as error:
         raise PortForwardError(
             f"port-forward {obj.kind} {obj.key}: the server's object is malformed: {error}"

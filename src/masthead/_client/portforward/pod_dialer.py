@@ -16,14 +16,14 @@ import logging
 import random
 from typing import TYPE_CHECKING, Final
 
-from masthead._client.portforward.tunnel import Tunnel
+from masthead._client.portforward.tunnel import PodTunnel
 from masthead._sansio.backoff import Backoff
 from masthead.errors import ClosedError, MastheadError, PortForwardError
 
 if TYPE_CHECKING:
     from masthead._client.portforward.resolver import ForwardTarget, PodResolver
 
-__all__ = ["Dialer"]
+__all__ = ["PodDialer"]
 
 _log: Final = logging.getLogger("masthead.portforward")
 
@@ -31,7 +31,7 @@ _RECONNECT_SECONDS: Final = 30.0
 """How long an accepted connection waits for another pod."""
 
 
-class Dialer:
+class PodDialer:
     """Opens tunnels to a pod.
 
     Args:
@@ -47,7 +47,7 @@ class Dialer:
         self.target = target
         self._resolver = resolver
         self._reconnect = reconnect
-        self._spare: Tunnel | None = None
+        self._spare: PodTunnel | None = None
         self._is_suspect = False
         self._has_news = asyncio.Event()
         self._has_pod = asyncio.Event()
@@ -55,16 +55,16 @@ class Dialer:
         self._backoff = Backoff(first=0.2, cap=15.0, reset_after=10.0)
         self._group: asyncio.TaskGroup | None = None
 
-    async def dial(self) -> Tunnel:
+    async def dial(self) -> PodTunnel:
         """Open a tunnel, which the caller has to run.
 
         Raises:
             MastheadError: As `RestClient.connect`.
         """
         target = self.target
-        return Tunnel(await self._resolver.connect(target), target)
+        return PodTunnel(await self._resolver.connect(target), target)
 
-    async def run(self, group: asyncio.TaskGroup, spare: Tunnel) -> None:
+    async def run(self, group: asyncio.TaskGroup, spare: PodTunnel) -> None:
         """Keep a spare tunnel, and follow the pod.
 
         Args:
@@ -83,7 +83,7 @@ class Dialer:
             watcher.cancel()
             await self._follow()
 
-    async def take(self) -> Tunnel:
+    async def take(self) -> PodTunnel:
         """A tunnel that is not used yet, and runs already.
 
         Raises:
@@ -114,12 +114,12 @@ class Dialer:
         if self._spare is not None:
             await self._spare.dismiss()
 
-    def _run_tunnel(self, group: asyncio.TaskGroup, tunnel: Tunnel) -> None:
+    def _run_tunnel(self, group: asyncio.TaskGroup, tunnel: PodTunnel) -> None:
         task = group.create_task(self._observe(tunnel), name=f"port-forward to {tunnel.target.key}")
         # A task that is cancelled before its first step closes nothing.
         task.add_done_callback(lambda _: tunnel.abort())
 
-    async def _observe(self, tunnel: Tunnel) -> None:
+    async def _observe(self, tunnel: PodTunnel) -> None:
         await tunnel.run()
         if tunnel.error is not None and tunnel.target is self.target:
             self._suspect()

@@ -18,7 +18,7 @@ from masthead.errors import NotFoundError, PortForwardError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from masthead._client.portforward.backends import PodView
+    from masthead._client.portforward.backends import PodState
     from masthead._client.portforward.pod_client import PodClient
     from masthead._transport.websocket import WebSocket
 
@@ -96,7 +96,7 @@ class PodResolver:
             numbers = [self._number(backend, pod, each) for each in self._ports]
         return ForwardTarget(pod.key, pod.metadata.name, pod.metadata.uid, tuple(numbers))
 
-    def _number(self, backend: Backend, pod: PodView, port: int | str) -> int:
+    def _number(self, backend: Backend, pod: PodState, port: int | str) -> int:
         if self._is_service:
             return target_port(backend, pod, port, self.title)
         return container_port(pod, port, self.title)
@@ -130,7 +130,7 @@ class PodResolver:
             if pod is None or self._has_gone(pod, target):
                 return
 
-    def _has_gone(self, pod: PodView, target: ForwardTarget) -> bool:
+    def _has_gone(self, pod: PodState, target: ForwardTarget) -> bool:
         # Another pod takes over while this one terminates, if there can be another one.
         is_leaving = self._read_backend is not None and pod.metadata.deletion_timestamp is not None
         return pod.metadata.uid != target.uid or not pod.is_running or is_leaving

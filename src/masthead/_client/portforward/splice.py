@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import socket
 
-    from masthead._client.portforward.tunnel import Tunnel
+    from masthead._client.portforward.tunnel import PodTunnel
 
 __all__ = ["LocalEnd", "Splice", "forward_socket"]
 
@@ -67,7 +67,7 @@ class LocalEnd(Splice):
         closed: Set when the local connection is closed, and all is sent.
     """
 
-    def __init__(self, tunnel: Tunnel, port: int) -> None:
+    def __init__(self, tunnel: PodTunnel, port: int) -> None:
         super().__init__(tunnel)
         self.closed = asyncio.Event()
         self._tunnel = tunnel
@@ -91,7 +91,7 @@ class LocalEnd(Splice):
         self.closed.set()
 
 
-async def forward_socket(tunnel: Tunnel, port: int, local: socket.socket) -> None:
+async def forward_socket(tunnel: PodTunnel, port: int, local: socket.socket) -> None:
     """Forward a local connection through a tunnel that runs already, until it is over.
 
     Args:

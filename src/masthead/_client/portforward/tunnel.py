@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._client.portforward.resolver import ForwardTarget
     from masthead._client.portforward.stream_pair import StreamPairEvent
 
-__all__ = ["MessageSocket", "Tunnel"]
+__all__ = ["MessageSocket", "PodTunnel"]
 
 _CHUNK: Final = 2**16
 """How many bytes a DATA frame and a message have at most, about."""
@@ -58,7 +58,7 @@ class MessageSocket(Protocol):
         ...
 
 
-class Tunnel(asyncio.Transport):
+class PodTunnel(asyncio.Transport):
     """A connection to a port of a pod, which has its own WebSocket.
 
     It is idle until it is attached. Somebody has to `run` it: what it needs lives no longer than that.

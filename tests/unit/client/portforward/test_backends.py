@@ -5,7 +5,7 @@ import pytest
 
 from masthead._client.portforward.backends import (
     Backend,
-    PodView,
+    PodState,
     can_forward,
     choose_pod,
     container_port,
@@ -25,7 +25,7 @@ def pod(
     deleted: str | None = None,
     ports: list[dict[str, object]] | None = None,
     init_ports: list[dict[str, object]] | None = None,
-) -> PodView:
+) -> PodState:
     return msgspec.convert(
         {
             "metadata": {
@@ -41,7 +41,7 @@ def pod(
                 "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
             },
         },
-        PodView,
+        PodState,
     )
 
 

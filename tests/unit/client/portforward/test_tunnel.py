@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.client.portforward.peer import DATA, ERROR, TARGET, MemorySocket, Peer, Recorder
 
-from masthead._client.portforward.tunnel import Tunnel
+from masthead._client.portforward.tunnel import PodTunnel
 from masthead._spdy.events import StreamOpened
 from masthead.errors import ClosedError, PortForwardError, ProtocolError
 from masthead.testing.virtual_time import in_virtual_time, now
@@ -25,10 +25,10 @@ async def idle() -> None:
 @asynccontextmanager
 async def tunnel(
     recorder: Recorder | None = None,
-) -> AsyncIterator[tuple[Tunnel, Peer, Recorder, asyncio.Task[None]]]:
+) -> AsyncIterator[tuple[PodTunnel, Peer, Recorder, asyncio.Task[None]]]:
     """A tunnel that runs, attached if there is a recorder, and the kubelet at its other end."""
     socket = MemorySocket()
-    made = Tunnel(socket, TARGET)
+    made = PodTunnel(socket, TARGET)
     peer = Peer(socket)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(made.run())
@@ -162,7 +162,7 @@ async def test_a_closed_client_ends_the_connection_as_closed() -> None:
 @in_virtual_time
 async def test_a_node_that_does_not_accept_the_connection_is_given_up_after_30_seconds() -> None:
     socket = MemorySocket()
-    made, recorder = Tunnel(socket, TARGET), Recorder()
+    made, recorder = PodTunnel(socket, TARGET), Recorder()
     made.attach(8080, recorder)
     await made.run()
     await idle()
