@@ -184,10 +184,11 @@ async def test_many_connections_at_once_and_much_through_each(pods: Any) -> None
 
 async def test_a_connection_that_is_not_read_holds_up_no_other(pods: Any) -> None:
     async with pods.port_forward("web", FLOOD, ECHO) as (flooding, port):
-        _, writer = await asyncio.open_connection("127.0.0.1", flooding, limit=2**10)
+        reader, writer = await asyncio.open_connection("127.0.0.1", flooding, limit=2**10)
         _, stalled = await asyncio.open_connection("127.0.0.1", flooding, limit=2**10)
         for number in range(5):
             assert await talk(port, b"%d" % number) == b"%d" % number
+        assert len(await reader.read()) == 2**25
         writer.close()
         stalled.close()
 
