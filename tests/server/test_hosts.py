@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 from typing import TYPE_CHECKING
 
 import pytest
@@ -163,3 +164,22 @@ def test_a_request_of_a_plain_client_is_accepted(open_server: Server) -> None:
     caller = Caller(open_server.url)
     assert caller.call("POST", MAPS, config_map("plain"), content_type=None).code == 201
     caller.close()
+
+
+def test_a_token_in_the_path_authenticates_and_is_not_recorded() -> None:
+    with masthead.server.run() as server:
+        path = server.kubeconfig().partition(f"{server.url}")[2].split()[0]
+        assert path.startswith("/~")
+        for target, code in (
+            (f"{path}/api/v1/namespaces?limit=1", 200),
+            (f"{path[:-1]}/api/v1/namespaces", 403),
+            ("/api/v1/namespaces", 403),
+            (f"{path}//api/v1/namespaces", 404),
+            (path, 200),
+        ):
+            connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+            connection.request("GET", target)
+            assert connection.getresponse().status == code, target
+            connection.close()
+        assert not any(str(server.token) in f"{each.path}{each.query}" for each in server.requests)
+        assert server.requests[0].path == "/api/v1/namespaces"

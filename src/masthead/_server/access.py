@@ -6,6 +6,7 @@ import base64
 import secrets
 from enum import Enum
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote_to_bytes
 
 from masthead._meta.quoting import quoted
 from masthead._server.wire.failures import StatusFailure, details_of, qualified
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from masthead._server.wire.request import ApiRequest
     from masthead._server.wire.request_info import RequestInfo
 
-__all__ = ["AccessControl"]
+__all__ = ["AccessControl", "token_path"]
 
+_PATH_PREFIX: Final = "/~"
+"""Before a token in a path."""
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """Paths that need no authentication."""
 
@@ -29,6 +32,15 @@ class _Credential(Enum):
     BEARER = "bearer"
     PASSWORD = "password"
     NONE = ""
+
+
+def token_path(token: str) -> str:
+    """The path that authenticates whatever is behind it.
+
+    Go's clients send no token without TLS, but they put the path of the server's address before every other. A password in
+    the address would not do, because their WebSockets refuse it.
+    """
+    return f"{_PATH_PREFIX}{quote(token, safe='')}"
 
 
 class AccessControl:
@@ -43,8 +55,24 @@ class AccessControl:
         self._token = token.encode() if token is not None else None
         self._hosts = hosts
 
+    def path_without_token(self, path: str) -> str | None:
+        """The path behind a token; None for a path without one, or with a wrong one.
+
+        Args:
+            path: The path as it was sent, escaped.
+        """
+        if self._token is None or not path.startswith(_PATH_PREFIX):
+            return None
+        shown, _, rest = path.removeprefix(_PATH_PREFIX).partition("/")
+        return f"/{rest}" if self._is_token(unquote_to_bytes(shown)) else None
+
     def check(
-        self, request: ApiRequest, info: RequestInfo, headers: Callable[[str, list[str]], list[str]]
+        self,
+        request: ApiRequest,
+        info: RequestInfo,
+        headers: Callable[[str, list[str]], list[str]],
+        *,
+        had_token: bool = False,
     ) -> bool:
         """Authenticate a request; returns whether its body may be read.
 
@@ -55,10 +83,13 @@ class AccessControl:
             request: The request without its body.
             info: What it is about.
             headers: Returns all values of a header, or the default that it is given.
+            had_token: Whether its path had the token, which no web page knows.
 
         Raises:
             StatusFailure: If the request is refused.
         """
+        if had_token:
+            return True
         is_open = request.path.rstrip("/") in _OPEN
         if self._token is not None:
             credential = self._credential(request)

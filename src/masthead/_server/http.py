@@ -99,6 +99,12 @@ class HttpHandler:
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Handle one request; when this returns, all of the response has been handed to the transport."""
+        path = self._access.path_without_token(incoming.rel_url.raw_path)
+        if had_token := path is not None:
+            # Nothing behind this line sees the token: no log, no record, no error message.
+            url = incoming.rel_url
+            url = url.build(path=path, query_string=url.raw_query_string, encoded=True)
+            incoming = incoming.clone(rel_url=url)
         line = RequestLogLine(incoming)
         if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
             return _go_response(431, TOO_LARGE, line)
@@ -112,7 +118,7 @@ class HttpHandler:
         )
         try:
             # The head alone decides, so that a client without access cannot make the server hold a body.
-            may_send = self._access.check(request, info, incoming.headers.getall)
+            may_send = self._access.check(request, info, incoming.headers.getall, had_token=had_token)
             request = replace(request, user=impersonated_user(incoming.headers, incoming.headers.getall))
         except StatusFailure as failure:
             self.recorder.add(recorded, is_refused=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from urllib.parse import quote
 
 from masthead._meta import yaml
 
@@ -15,15 +14,12 @@ _NAME = "masthead"
 def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
     """Write a kubeconfig with one cluster, one user and one context, all of one name.
 
-    Go's clients send no token without TLS, but they do send a user in the address, as HTTP's basic
-    authentication. So without TLS the token is there, too, as a password, and the server accepts it as one.
-
     Args:
         url: The server's URL.
         token: The bearer token; None if none is needed.
         authority: The certificate authority, in PEM.
     """
-    cluster = {"server": _with_password(url, token) if token and not authority else url}
+    cluster = {"server": url}
     if authority:
         cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()
     return yaml.dump(
@@ -36,8 +32,3 @@ def kubeconfig(url: str, *, token: str | None, authority: str = "") -> str:
             "current-context": _NAME,
         }
     )
-
-
-def _with_password(url: str, password: str) -> str:
-    scheme, _, host = url.partition("://")
-    return f"{scheme}://{_NAME}:{quote(password, safe='')}@{host}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from aiohttp.http_exceptions import HttpProcessingError
 
 from masthead._module import set_module
-from masthead._server.access import AccessControl
+from masthead._server.access import AccessControl, token_path
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.connection import HttpServer, abort_connection
@@ -255,7 +255,8 @@ class Server:
             kubeconfig,  # which imports YAML
         )
 
-        return kubeconfig(self.url, token=self.token, authority=self.ca)
+        url = self.url if self.token is None or self.ca else self.url + token_path(self.token)
+        return kubeconfig(url, token=self.token, authority=self.ca)
 
     def write_kubeconfig(self, path: str | Path) -> Path:
         """Write the kubeconfig to a file that only its owner can read; returns its path.
