@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.harness import measure
 from benchmarks.harness.report import Report, Table, show, unjudged
-from benchmarks.streams import logs, port_forward
+from benchmarks.streams import commands, copies, logs, port_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -27,19 +27,23 @@ class Size:
     """How much to do.
 
     Attributes:
+        commands: How many, one after the other.
         megabytes: Through one forwarded connection, each way.
         log_lines: Lines of logs.
+        copied_megabytes: Of the file that is copied.
         repeat: Rounds.
     """
 
+    commands: int = 500
     megabytes: int = 128
     log_lines: int = 500_000
+    copied_megabytes: int = 100
     repeat: int = 3
 
     @classmethod
     def quick(cls) -> Size:
         """Just enough to see that everything works."""
-        return cls(megabytes=1, log_lines=1000, repeat=1)
+        return cls(commands=5, megabytes=1, log_lines=1000, copied_megabytes=1, repeat=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +57,12 @@ class Bench:
 
     lab: Lab
     peers_python: str = sys.executable
+
+
+def exec_part(bench: Bench, size: Size) -> Measured:
+    """Measure small commands."""
+    found, versions = commands.measured(bench.lab, size.commands, size.repeat, bench.peers_python)
+    return [commands.table(found, versions, size.commands)], []
 
 
 def port_forward_part(bench: Bench, size: Size) -> Measured:
@@ -78,9 +88,18 @@ def logs_part(bench: Bench, size: Size) -> Measured:
     return tables, []
 
 
+def copy_part(bench: Bench, size: Size) -> Measured:
+    """Measure a file that is copied to a pod, and back."""
+    total = size.copied_megabytes * 2**20
+    found, versions = copies.measured(bench.lab, total, size.repeat, bench.peers_python)
+    return [copies.table(found, versions, total)], []
+
+
 PARTS: Final[dict[str, Callable[[Bench, Size], Measured]]] = {
+    "exec": exec_part,
     "port-forward": port_forward_part,
     "logs": logs_part,
+    "cp": copy_part,
 }
 """What is measured, by the names that ``--only`` takes."""
 
