@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -12,9 +13,9 @@ import click
 from masthead._cli.catalog import CATALOG, nearest_command, usage
 from masthead._cli.failures import CommandError, ExitCode, Failure, explain
 from masthead._cli.framework import merge_shared, shared_options
-from masthead._cli.main import run_program
+from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.state import State
-from masthead._cli.terminal import discard_output, say
+from masthead._cli.terminal import say
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _Commands(click.Group):
             )
         if entry.program:
             return _program(cmd_name, entry.program, entry.summary)
-        module = import_module(f"masthead._cli.commands.{cmd_name}")
+        module = import_module(f"masthead._cli.commands.{cmd_name.replace('-', '_')}")
         return cast("click.Command", module.command)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -94,20 +95,21 @@ app = _Commands(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; return the exit code. Nothing escapes but what asks the process to end.
+    """Run a command; return the exit code.
 
     Args:
         arguments: The arguments after ``masthead``.
+
+    Raises:
+        KeyboardInterrupt: If the process is interrupted.
+        BrokenPipeError: If the reader of the output has gone.
     """
     state = State()
     try:
-        code = app.main(list(arguments), prog_name="masthead", standalone_mode=False, obj=state)
+        code = _invoke(arguments, state)
         sys.stdout.flush()
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        discard_output()
-        return ExitCode.BROKEN_PIPE
+    except BrokenPipeError:  # not an error of the command
+        raise
     except click.ClickException as error:
         _report(_explain_usage(error), _command_of(error))
         return error.exit_code
@@ -118,6 +120,17 @@ def run(arguments: Sequence[str]) -> int:
         _report(failure, _command_in(arguments))
         return failure.code
     return code if isinstance(code, int) else ExitCode.OK
+
+
+def _invoke(arguments: Sequence[str], state: State) -> object:
+    if COMPLETION in os.environ:
+        return app.main([], prog_name="masthead", complete_var=COMPLETION)
+    # Not app.main(), which makes something of its own of interrupts and of broken pipes.
+    try:
+        with app.make_context("masthead", list(arguments), obj=state) as context:
+            return app.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
 
 
 def _explain_usage(error: click.ClickException) -> Failure:

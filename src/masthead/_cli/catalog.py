@@ -35,6 +35,7 @@ class Entry:
 
 _OBJECTS: Final = "Look at objects"
 _CHANGE: Final = "Change objects"
+_PODS: Final = "Work in pods"
 _CLUSTER: Final = "A cluster, and this machine"
 _BUILD: Final = "Build operators"
 
@@ -43,10 +44,19 @@ CATALOG: Final[dict[str, Entry]] = {
     for each in (
         Entry("get", "print objects as kubectl does: tables, YAML, JSON, names", _OBJECTS),
         Entry("watch", "show objects live, in a table that follows every change", _OBJECTS),
+        Entry("describe", "all about an object: its state, conditions and events", _OBJECTS),
+        Entry("tree", "owners and dependents of an object, live with -w", _OBJECTS),
+        Entry("events", "what happened, newest last", _OBJECTS),
+        Entry("logs", "logs of a pod, or of many at once", _OBJECTS),
         Entry("apply", "create or change the objects of manifests", _CHANGE),
         Entry("diff", "show what apply would change", _CHANGE),
         Entry("delete", "delete objects, by manifests or by name", _CHANGE),
         Entry("wait", "wait until objects are ready, gone, or as a condition says", _CHANGE),
+        Entry("exec", "run a command in a container", _PODS),
+        Entry("port-forward", "forward local ports to a pod", _PODS),
+        Entry("cp", "copy files into and out of containers", _PODS),
+        Entry("doctor", "find out what is wrong with the connection to a cluster", _CLUSTER),
+        Entry("stats", "objects and bytes of each kind, and how often they change", _CLUSTER),
         Entry("bench", "measure a cluster, and what an informer takes", _CLUSTER),
         Entry("serve", "run an API server without a cluster", _CLUSTER, "masthead._server.command"),
         Entry("completion", "print the completion script of a shell", _CLUSTER),

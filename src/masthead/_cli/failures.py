@@ -155,6 +155,11 @@ def _no_connection(hint: str) -> Callable[[BaseException], Failure]:
     return explained
 
 
+def _explain_deadline(error: BaseException) -> Failure:
+    line = _text(error).partition("; ")[0]
+    return Failure(line, "wait longer with --request-timeout, or request less", ExitCode.NO_CONNECTION)
+
+
 def _explain_config(error: BaseException) -> Failure:
     line, found, _ = _text(error).partition("Name a kubeconfig, or set KUBECONFIG")
     # What was tried is a list, one line each.
@@ -177,7 +182,7 @@ def _ends_with(code: ExitCode) -> Callable[[BaseException], Failure]:
 
 _CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], Failure]], ...]] = (
     # The first that fits counts, so subclasses come before their bases.
-    (DeadlineError, _no_connection("the server is slow or does not answer: try --request-timeout")),
+    (DeadlineError, _explain_deadline),
     (TransportError, _no_connection("check the address, and that the server runs")),
     (ConfigError, _explain_config),
     (AuthError, _no_connection("log in again, or check the user of the kubeconfig's context")),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column
     from masthead._printers.table import PrintedRow
 
-__all__ = ["GrowingTable", "follow"]
+__all__ = ["GrowingTable", "follow", "report_connection"]
 
 _PADDING: Final = 3
 _NARROWEST: Final = 6
@@ -110,12 +110,16 @@ def follow(
             change = mirror.next(_LOOK_UP)
             if change is not None:
                 write(table.add([mirror.row(change, datetime.now(UTC))]))
-            is_lost = _report_connection(mirror, is_lost=is_lost)
+            is_lost = report_connection(mirror.health, is_lost=is_lost)
 
 
-def _report_connection(mirror: Mirror, *, is_lost: bool) -> bool:
-    """Say once that the connection is lost, and once that it is there again; return whether it is lost."""
-    health = mirror.health
+def report_connection(health: masthead.Health, *, is_lost: bool) -> bool:
+    """Say once that the connection is lost, and once that it is there again; return whether it is lost.
+
+    Args:
+        health: How the informer is doing.
+        is_lost: What was returned the last time.
+    """
     if health.failures and not is_lost:
         say(f"reconnecting: {health.last_error}")
     elif is_lost and not health.failures:

@@ -40,47 +40,47 @@ def shared_options() -> list[click.Parameter]:
 
     return [
         option(
-            "--kubeconfig", metavar="FILE", type=click.Path(), help="The kubeconfig (found as kubectl does)."
+            "--kubeconfig", metavar="FILE", type=click.Path(), help="the kubeconfig (found as kubectl does)"
         ),
         option(
             "--context",
             metavar="NAME",
             shell_complete=complete_contexts,
-            help="The context of the kubeconfig (its current one).",
+            help="the context of the kubeconfig (its current one)",
         ),
         option(
             "-n",
             "--namespace",
             metavar="NAME",
             shell_complete=complete_namespaces,
-            help="The namespace (the context's).",
+            help="the namespace (the context's)",
         ),
         option(
             "--server",
             metavar="URL",
-            help="The API server; without the credentials of a kubeconfig, unless one is named.",
+            help="the API server; without the credentials of a kubeconfig, unless one is named",
         ),
-        option("--token", metavar="TOKEN", help="A bearer token, instead of the user's credentials."),
-        option("--as", "impersonate", metavar="USER", help="The user to impersonate."),
+        option("--token", metavar="TOKEN", help="a bearer token, instead of the user's credentials"),
+        option("--as", "impersonate", metavar="USER", help="the user to impersonate"),
         option(
             "--insecure-skip-tls-verify",
             "insecure",
             is_flag=True,
-            help="Do not verify the server's certificate.",
+            help="do not verify the server's certificate",
         ),
         option(
             "--request-timeout",
             metavar="SECONDS",
             callback=to_seconds,
-            help="How long one request may take (30).",
+            help="how long one request may take (30)",
         ),
-        option("--debug", is_flag=True, help="Tracebacks and logs instead of one line."),
-        option("--no-color", is_flag=True, help="No colours (as with the variable NO_COLOR)."),
+        option("--debug", is_flag=True, help="tracebacks and logs instead of one line"),
+        option("--no-color", is_flag=True, help="no colours (as with the variable NO_COLOR)"),
     ]
 
 
 def _all_namespaces() -> click.Option:
-    return click.Option(["-A", "--all-namespaces"], is_flag=True, default=None, help="In all namespaces.")
+    return click.Option(["-A", "--all-namespaces"], is_flag=True, default=None, help="in all namespaces")
 
 
 def to_seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -101,6 +101,24 @@ class ClusterCommand(click.Command):
     """A command with the shared options. Its function gets the `State` of them by ``click.pass_obj``."""
 
     takes_all_namespaces = False
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first line of the help, as that of all other commands."""
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix="usage: ")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, and those of all commands behind them."""
+        shared = {each.name for each in shared_options()}
+        own: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx) if isinstance(each, click.Option) else None
+            if record is not None:
+                text = "show this help" if each.name == "help" else record[1]
+                (others if each.name in shared else own).append((record[0], text))
+        for title, records in (("options", own), ("options of all commands", others)):
+            with formatter.section(title):
+                formatter.write_dl(records)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the function returns
         """Move the shared options into the state, and call the function without them."""

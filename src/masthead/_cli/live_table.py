@@ -28,6 +28,8 @@ __all__ = ["Frame", "render_frame", "status_line"]
 
 _STYLES: Final = {"gone": "dim strike", "new": "bold", "changed": "bold"}
 _MARKS: Final = {"gone": "-", "new": "+", "changed": "*"}
+_MARK: Final = 3
+"""How wide the column of marks is, with the blanks behind it."""
 _BELOW: Final = 3
 """Lines below the rows: what is not shown, the status, and the cursor's."""
 
@@ -66,7 +68,7 @@ def render_frame(frame: Frame, *, width: int, height: int) -> RenderableType:
     shown = frame.rows[: max(1, height - _BELOW - 1)]
     heads, lines = _texts(frame, [row for _, row in shown])
     widths = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    fitting = columns_that_fit(heads, widths, width - 2)
+    fitting = columns_that_fit(heads, widths, width - _MARK)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
     table.add_column("", width=1, no_wrap=True)
     for at in fitting:
@@ -76,7 +78,7 @@ def render_frame(frame: Frame, *, width: int, height: int) -> RenderableType:
         cells = [_cell(heads[at], line[at]) for at in fitting]
         table.add_row(_MARKS.get(state, ""), *cells, style=_STYLES.get(state, ""))
     hidden = len(frame.rows) - len(shown)
-    more = [Text(f"... and {hidden} more", style="dim")] if hidden else []
+    more = [Text(f"... and {hidden} more", style="dim", no_wrap=True, overflow="ellipsis")] if hidden else []
     return Group(*([table] if shown else []), *more, frame.status)
 
 

@@ -16,11 +16,13 @@ from masthead._version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["main"]
+__all__ = ["COMPLETION", "main", "run_program"]
 
 _FAILED: Final = 1
 _BAD_ARGUMENTS: Final = 2
-_COMPLETION: Final = "_MASTHEAD_COMPLETE"
+_INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141
+COMPLETION: Final = "_MASTHEAD_COMPLETE"
 """The variable by which a shell asks for completions."""
 
 
@@ -30,7 +32,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The arguments after ``masthead``; those of the process by default.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        from masthead._cli.terminal import after_interrupt
+
+        after_interrupt()
+        return _INTERRUPTED
+    except BrokenPipeError:
+        from masthead._cli.terminal import discard_output
+
+        discard_output()
+        return _BROKEN_PIPE
+    return code
+
+
+def _dispatch(given: Sequence[str]) -> int:
     first = given[0] if given else ""
     if _is_completing():
         return _run_framework(given)
@@ -77,7 +95,7 @@ def _run_framework(arguments: Sequence[str]) -> int:
 def _is_completing() -> bool:
     import os
 
-    return _COMPLETION in os.environ
+    return COMPLETION in os.environ
 
 
 def _unknown(name: str) -> int:

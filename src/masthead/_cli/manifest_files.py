@@ -21,7 +21,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def file_options(function: F) -> F:
     """Add ``-f`` and ``-k`` to a command; its function gets ``files`` and ``kustomize``."""
     function = click.option(
-        "-k", "--kustomize", metavar="DIR", hidden=True, help="Not supported; see the error."
+        "-k", "--kustomize", metavar="DIR", hidden=True, help="not supported; see the error"
     )(function)
     return click.option(
         "-f",
@@ -30,7 +30,7 @@ def file_options(function: F) -> F:
         multiple=True,
         metavar="FILE",
         type=click.Path(),
-        help="A manifest, a folder of them, or - for the standard input (can be repeated).",
+        help="a manifest, a folder of them, or - for the standard input (can be repeated)",
     )(function)
 
 
@@ -42,7 +42,7 @@ def dry_run_option(function: F) -> F:
         flag_value="server",
         default="none",
         type=click.Choice(["server", "none", "client"]),
-        help="server (if alone): the server checks everything and stores nothing.",
+        help="server (if alone): the server checks everything and stores nothing",
     )(function)
 
 

@@ -26,7 +26,9 @@ __all__ = [
     "with_prefix",
 ]
 
-COLORED: Final = frozenset({"STATUS", "PHASE", "READY", "STATE", "REASON", "AVAILABLE", "ESTABLISHED"})
+COLORED: Final = frozenset(
+    {"STATUS", "PHASE", "READY", "STATE", "TYPE", "REASON", "AVAILABLE", "ESTABLISHED"}
+)
 _GOOD: Final = frozenset(
     {
         "running", "ready", "active", "bound", "succeeded", "completed", "complete", "true", "available",
@@ -36,7 +38,7 @@ _GOOD: Final = frozenset(
 _WAITING: Final = frozenset(
     {
         "pending", "containercreating", "podinitializing", "terminating", "unknown", "released", "suspended",
-        "schedulingdisabled", "progressing", "waiting",
+        "schedulingdisabled", "progressing", "waiting", "warning",
     }
 )  # fmt: skip
 _BAD: Final = re.compile(r"(err|fail|backoff|crash|evicted|oomkilled|notready|lost|invalid|false|deadline)")

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["console", "discard_output", "has_color", "is_live", "say", "write", "style"]
+__all__ = ["after_interrupt", "console", "discard_output", "has_color", "is_live", "say", "write", "style"]
 
 _RESET: Final = "\x1b[0m"
+_SHOW_CURSOR: Final = "\x1b[?25h"
 _CODES: Final = {
     "bold": "\x1b[1m",
     "dim": "\x1b[2m",
@@ -87,6 +88,15 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         emoji=False,
         soft_wrap=not is_live(stream),
     )
+
+
+def after_interrupt() -> None:
+    """Leave the terminal as it was: an interrupt may come when a live table has just hidden the cursor."""
+    with suppress(OSError, ValueError):
+        if is_live(sys.stderr):
+            sys.stderr.write(_SHOW_CURSOR)
+        if sys.stderr.isatty():
+            sys.stderr.write("\n")  # behind the terminal's own ^C
 
 
 def discard_output() -> None:

@@ -28,24 +28,24 @@ _WAIT: Final = 300.0
 
 @cluster_command("apply")
 @file_options
-@click.option("--server-side", is_flag=True, hidden=True, help="This is what apply does.")
-@click.option("--client-side", is_flag=True, help="Merge here, as kubectl apply without --server-side does.")
-@click.option("--field-manager", default="masthead", show_default=True, metavar="NAME", help="Who applies.")
-@click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
+@click.option("--server-side", is_flag=True, hidden=True, help="this is what apply does")
+@click.option("--client-side", is_flag=True, help="merge here, as kubectl apply without --server-side does")
+@click.option("--field-manager", default="masthead", show_default=True, metavar="NAME", help="who applies")
+@click.option("--force-conflicts", is_flag=True, help="take over fields that other managers own")
 @click.option(
     "--validate",
     type=click.Choice(list(_VALIDATIONS)),
     default="strict",
     show_default=True,
-    help="What the server does about unknown fields.",
+    help="what the server does about unknown fields",
 )
 @dry_run_option
 @click.option(
-    "--applyset", metavar="KIND/NAME", help="The apply set of the objects, by its parent: configmaps/web"
+    "--applyset", metavar="KIND/NAME", help="the apply set of the objects, by its parent: configmaps/web"
 )
-@click.option("--prune", is_flag=True, help="Delete members of the apply set that are not in the manifests.")
-@click.option("--wait", is_flag=True, help="Wait until all objects are ready.")
-@click.option("--timeout", metavar="DURATION", callback=to_seconds, help="How long to wait (5m).")
+@click.option("--prune", is_flag=True, help="delete members of the apply set that are not in the manifests")
+@click.option("--wait", is_flag=True, help="wait until all objects are ready")
+@click.option("--timeout", metavar="DURATION", callback=to_seconds, help="how long to wait (5m)")
 @click.pass_obj
 def command(
     state: State,

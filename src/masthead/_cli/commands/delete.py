@@ -34,23 +34,23 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
 @cluster_command("delete", all_namespaces=True)
 @click.argument("references", nargs=-1, metavar="[KIND[/NAME] [NAME]...]", shell_complete=complete_references)
 @file_options
-@click.option("-l", "--selector", metavar="SELECTOR", help="Objects with these labels.")
-@click.option("--all", "is_all", is_flag=True, help="All objects of the kind.")
-@click.option("--ignore-not-found", is_flag=True, help="Objects that do not exist are no error.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="objects with these labels")
+@click.option("--all", "is_all", is_flag=True, help="all objects of the kind")
+@click.option("--ignore-not-found", is_flag=True, help="objects that do not exist are no error")
 @click.option(
     "--cascade",
     type=click.Choice(list(_CASCADES)),
     default="background",
     show_default=True,
-    help="What happens to dependents.",
+    help="what happens to dependents",
 )
 @click.option(
-    "--grace-period", type=click.IntRange(min=0), metavar="SECONDS", help="How long pods have to end."
+    "--grace-period", type=click.IntRange(min=0), metavar="SECONDS", help="how long pods have to end"
 )
-@click.option("--now", is_flag=True, help="The same as --grace-period=1.")
+@click.option("--now", is_flag=True, help="the same as --grace-period=1")
 @dry_run_option
-@click.option("--wait/--no-wait", "waits", default=True, show_default=True, help="Wait until they are gone.")
-@click.option("--timeout", metavar="DURATION", callback=to_seconds, help="How long to wait (for ever).")
+@click.option("--wait/--no-wait", "waits", default=True, show_default=True, help="wait until they are gone")
+@click.option("--timeout", metavar="DURATION", callback=to_seconds, help="how long to wait (for ever)")
 @click.pass_obj
 def command(
     state: State,

@@ -41,23 +41,23 @@ class _Asked:
 
 @cluster_command("get", all_namespaces=True)
 @click.argument("references", nargs=-1, metavar="KIND[/NAME] [NAME]...", shell_complete=complete_references)
-@click.option("-l", "--selector", metavar="SELECTOR", help="Only objects with these labels.")
-@click.option("--field-selector", metavar="SELECTOR", help="Only objects with these fields.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="only objects with these labels")
+@click.option("--field-selector", metavar="SELECTOR", help="only objects with these fields")
 @click.option(
     "-o",
     "--output",
     metavar="FORM",
     help="wide, yaml, json, name, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,...",
 )
-@click.option("-w", "--watch", is_flag=True, help="Go on with a line for each change.")
-@click.option("--show-labels", is_flag=True, help="A column of all labels.")
-@click.option("-L", "--label-columns", multiple=True, metavar="LABEL", help="A column for this label.")
-@click.option("--show-kind", is_flag=True, help="The kind before each name.")
+@click.option("-w", "--watch", is_flag=True, help="go on with a line for each change")
+@click.option("--show-labels", is_flag=True, help="a column of all labels")
+@click.option("-L", "--label-columns", multiple=True, metavar="LABEL", help="a column for this label")
+@click.option("--show-kind", is_flag=True, help="the kind before each name")
 @click.option(
-    "--sort-by", metavar="PATH", help="Sort by this field, as JSONPath: .metadata.creationTimestamp"
+    "--sort-by", metavar="PATH", help="sort by this field, as JSONPath: .metadata.creationTimestamp"
 )
-@click.option("--no-headers", is_flag=True, help="No heading.")
-@click.option("--show-managed-fields", is_flag=True, help="Keep managedFields in YAML and JSON.")
+@click.option("--no-headers", is_flag=True, help="no heading")
+@click.option("--show-managed-fields", is_flag=True, help="keep managedFields in YAML and JSON")
 @click.pass_obj
 def command(
     state: State,

@@ -28,15 +28,15 @@ _WAIT: Final = 30.0
     default="ready",
     show_default=True,
     metavar="CONDITION",
-    help="ready, delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE].",
+    help="ready, delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE]",
 )
-@click.option("-l", "--selector", metavar="SELECTOR", help="Objects with these labels.")
-@click.option("--all", "is_all", is_flag=True, help="All objects of the kind.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="objects with these labels")
+@click.option("--all", "is_all", is_flag=True, help="all objects of the kind")
 @click.option(
     "--timeout",
     metavar="DURATION",
     callback=to_seconds,
-    help="How long to wait (30s); 0: look once; -1: for ever.",
+    help="how long to wait (30s); 0: look once; -1: for ever",
 )
 @click.pass_obj
 def command(

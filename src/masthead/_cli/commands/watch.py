@@ -34,10 +34,10 @@ _TICK: Final = 0.5
 
 @cluster_command("watch", all_namespaces=True)
 @click.argument("references", nargs=-1, metavar="KIND[/NAME]", shell_complete=complete_references)
-@click.option("-l", "--selector", metavar="SELECTOR", help="Only objects with these labels.")
-@click.option("--field-selector", metavar="SELECTOR", help="Only objects with these fields.")
-@click.option("-o", "--output", type=click.Choice(["wide"]), help="wide: with all columns.")
-@click.option("--show-labels", is_flag=True, help="A column of all labels.")
+@click.option("-l", "--selector", metavar="SELECTOR", help="only objects with these labels")
+@click.option("--field-selector", metavar="SELECTOR", help="only objects with these fields")
+@click.option("-o", "--output", type=click.Choice(["wide"]), help="wide: with all columns")
+@click.option("--show-labels", is_flag=True, help="a column of all labels")
 @click.pass_obj
 def command(
     state: State,
@@ -90,7 +90,13 @@ def _show(
 
     with (
         Mirror(client, selected, selection) as mirror,
-        Live(console=screen, auto_refresh=False, vertical_overflow="crop") as live,
+        Live(
+            console=screen,
+            auto_refresh=False,
+            vertical_overflow="crop",
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as live,
     ):
         rows = LiveRows()
         rows.begin(mirror.first.rows)
