@@ -38,6 +38,8 @@ ASYNC_ONLY = {
         "end_finalize",
     },  # the halves of a method that calls a function of its caller
     "PodConnection": {"reader", "writer"},  # asyncio's streams, which belong to the loop
+    "RemoteInput": {"connect"},
+    "RemoteOutput": {"end", "put"},
     "ReadVerbs": {"list_watch"},  # opens connections that are read in the loop
     # For those who build on it: what they return is read in the loop, and transports are called there.
     "RestClient": {"call", "connect", "exchange", "open", "wrap_transport"},
@@ -224,7 +226,12 @@ def test_properties_are_properties_in_both_and_nothing_blocking_is_awaited(
 def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> None:
     ours = {each.__name__ for each in blocking.__mro__} - {*BASES, "Generic"}
 
-    assert ours == {each.__name__ for each in awaited.__mro__} - {"WriteBase", "SubresourceBase", "Generic"}
+    assert ours == {each.__name__ for each in awaited.__mro__} - {
+        "WriteBase",
+        "SubresourceBase",
+        "RemoteCommandBase",
+        "Generic",
+    }
 
 
 def test_every_class_of_the_table_has_its_namesake() -> None:

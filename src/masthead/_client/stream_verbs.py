@@ -93,7 +93,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
 
         ::
 
-            result = await pods.exec("web", ["sh", "-c", "cat /etc/os-release"])
+            result = await pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
         Args:

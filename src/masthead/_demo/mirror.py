@@ -23,7 +23,7 @@ _STALL_AFTER: Final = 1.5
 _WITHIN: Final = 60.0
 
 
-class Reporter(masthead.EventHandler[T]):
+class EventReporter(masthead.EventHandler[T]):
     """An event handler that logs its events, and keeps the objects they describe.
 
     Its methods run in a thread of their own, one call at a time.
@@ -84,7 +84,7 @@ class Reporter(masthead.EventHandler[T]):
 class MirroredResource(Generic[T]):
     """One resource of the mirror: its informer, and its event handler."""
 
-    def __init__(self, informer: masthead.SharedInformer[T], reporter: Reporter[T]) -> None:
+    def __init__(self, informer: masthead.SharedInformer[T], reporter: EventReporter[T]) -> None:
         self.informer = informer
         self.reporter = reporter
         informer.add_event_handler(reporter)
@@ -100,7 +100,7 @@ class MirroredResource(Generic[T]):
         self.reporter.wait_for_event(last)
 
 
-class Mirror:
+class ClusterMirror:
     """Caches of the cluster's pods and deployments.
 
     Args:
@@ -111,8 +111,8 @@ class Mirror:
 
     def __init__(self, client: masthead.Client, log: Callable[[str], None], lag: LagMeter) -> None:
         self._factory = masthead.SharedInformerFactory(client, namespace="default", stall_after=_STALL_AFTER)
-        pods: Reporter[Pod] = Reporter("pod", log, lag)
-        deployments: Reporter[Deployment] = Reporter("deployment", log, lag)
+        pods: EventReporter[Pod] = EventReporter("pod", log, lag)
+        deployments: EventReporter[Deployment] = EventReporter("deployment", log, lag)
         self.pods = MirroredResource(self._factory.core_v1.pods.informer, pods)
         self.deployments = MirroredResource(self._factory.apps_v1.deployments.informer, deployments)
         self.pods.informer.add_indexers({"node": _nodes_of, "owner": _owners_of})

@@ -24,7 +24,7 @@ from masthead._demo.controllers import is_ready, manager_for, wanted_budget
 from masthead._demo.event_log import EventLog, write_line
 from masthead._demo.lag import LagMeter
 from masthead._demo.life import ClusterLife
-from masthead._demo.mirror import Mirror, MirroredResource
+from masthead._demo.mirror import ClusterMirror, MirroredResource
 from masthead.config import from_kubeconfig
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Show:
         config = from_kubeconfig(self._cluster.server.kubeconfig())
         app = manager_for(self._cluster, self._log)
         with (
-            Mirror(self._client, self._log, self._lag) as mirror,
+            ClusterMirror(self._client, self._log, self._lag) as mirror,
             app.running_in_thread(config, metrics_bind="0", probe_bind="0") as runtime,
         ):
             with self._drawing(mirror):
@@ -100,7 +100,7 @@ class Show:
                 self._catch_up(mirror, runtime)
             return self._report(mirror, runtime)
 
-    def _drawing(self, mirror: Mirror) -> ExitStack:
+    def _drawing(self, mirror: ClusterMirror) -> ExitStack:
         stack = ExitStack()
         if self._is_drawn:
             from masthead._demo.view import LiveView
@@ -108,7 +108,7 @@ class Show:
             self._view = stack.enter_context(LiveView(mirror, self._log, self._lag))
         return stack
 
-    def _live(self, mirror: Mirror, runtime: ManagerRuntime, seconds: float) -> None:
+    def _live(self, mirror: ClusterMirror, runtime: ManagerRuntime, seconds: float) -> None:
         """Let the cluster live, with a restart of the server halfway."""
         steps = max(4, round(seconds * _WRITES_A_SECOND))
         for step in range(steps):
@@ -118,7 +118,7 @@ class Show:
             self._life.step()
             self._wait(mirror, runtime)
 
-    def _catch_up(self, mirror: Mirror, runtime: ManagerRuntime) -> None:
+    def _catch_up(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
         """Stop injecting faults, and wait until all have caught up with the last write."""
         self._log("no more faults; everything catches up")
         self._cluster.stop_faults()
@@ -141,13 +141,13 @@ class Show:
         wanted = sum(each.spec.replicas or 0 for each in self._client.apps_v1.deployments("default").list())
         return is_quiet and len(pods) == wanted and runtime.is_idle
 
-    def _wait(self, mirror: Mirror, runtime: ManagerRuntime) -> None:
+    def _wait(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
         for _ in range(_FRAMES_PER_WRITE):
             if self._view is not None:
                 self._draw(self._view, mirror, runtime)
             _PAUSE.wait(1 / _WRITES_A_SECOND / _FRAMES_PER_WRITE)
 
-    def _draw(self, view: LiveView, mirror: Mirror, runtime: ManagerRuntime) -> None:
+    def _draw(self, view: LiveView, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
         from masthead._demo.view import Figures
 
         loops, is_watching = runtime.loops.values(), _is_watching(mirror, runtime)
@@ -163,7 +163,7 @@ class Show:
         )
         view.update(nodes, figures)
 
-    def _report(self, mirror: Mirror, runtime: ManagerRuntime) -> int:
+    def _report(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> int:
         wrong = [] if _is_watching(mirror, runtime) else ["a watch that broke was not opened again"]
         wrong += _compare(mirror.pods, self._client.core_v1.pods("default").list())
         wrong += _compare(mirror.deployments, self._client.apps_v1.deployments("default").list())
@@ -199,12 +199,12 @@ class Show:
         return broken
 
 
-def _is_watching(mirror: Mirror, runtime: ManagerRuntime) -> bool:
+def _is_watching(mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
     """Whether all watches are open: those of the mirror, and those of the controllers."""
     return mirror.is_healthy and all(each.is_healthy for each in runtime.factory.health.values())
 
 
-class LogHandler(logging.Handler):
+class _LogHandler(logging.Handler):
     """Shows what the package logs among what happens, and not beside it."""
 
     def __init__(self, log: EventLog) -> None:
@@ -218,7 +218,7 @@ class LogHandler(logging.Handler):
 
 @contextmanager
 def _logging_to(log: EventLog) -> Iterator[None]:
-    logger, handler = logging.getLogger("masthead"), LogHandler(log)
+    logger, handler = logging.getLogger("masthead"), _LogHandler(log)
     logger.addHandler(handler)
     before, logger.propagate = logger.propagate, False
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._demo.event_log import EventLog
     from masthead._demo.lag import LagMeter
-    from masthead._demo.mirror import Mirror
+    from masthead._demo.mirror import ClusterMirror
 
 __all__ = ["Figures", "LiveView"]
 
@@ -71,7 +71,9 @@ class LiveView:
         console: The terminal; another one in tests and recordings.
     """
 
-    def __init__(self, mirror: Mirror, log: EventLog, lag: LagMeter, console: Console | None = None) -> None:
+    def __init__(
+        self, mirror: ClusterMirror, log: EventLog, lag: LagMeter, console: Console | None = None
+    ) -> None:
         self._mirror = mirror
         self._log = log
         self._lag = lag

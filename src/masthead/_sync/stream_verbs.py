@@ -47,7 +47,7 @@ class ExecVerbs(BaseResource[T], Generic[T]):
 
         ::
 
-            result = pods.exec("web", ["sh", "-c", "cat /etc/os-release"])
+            result = pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
         Args:

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from masthead._server.kubelet.shell.builtin import is_runnable
 from masthead._server.kubelet.shell.syntax import (
     AndOr,
+    CommandGroup,
     ForLoop,
-    Group,
     If,
-    Loop,
     Part,
     Pipeline,
     Redirect,
     ShellSyntaxError,
     SimpleCommand,
+    WhileLoop,
     command_names,
     parse,
 )
@@ -83,14 +83,14 @@ def test_redirections_and_assignments() -> None:
 
 def test_compound_commands() -> None:
     body = parse("b")
-    assert parse("while a; do b; done") == alone(Loop(parse("a"), body))
-    assert parse("until a\ndo\nb\ndone") == alone(Loop(parse("a"), body, is_until=True))
+    assert parse("while a; do b; done") == alone(WhileLoop(parse("a"), body))
+    assert parse("until a\ndo\nb\ndone") == alone(WhileLoop(parse("a"), body, is_until=True))
     assert parse("for x in 1 2; do b; done") == alone(ForLoop("x", (word("1"), word("2")), body))
     assert parse("if a; then b; elif c; then b; else d; fi") == alone(
         If(((parse("a"), body), (parse("c"), body)), parse("d"))
     )
-    assert parse("{ b; } >f") == alone(Group(body, (Redirect(">", word("f")),)))
-    assert parse("(b)") == alone(Group(body, is_subshell=True))
+    assert parse("{ b; } >f") == alone(CommandGroup(body, (Redirect(">", word("f")),)))
+    assert parse("(b)") == alone(CommandGroup(body, is_subshell=True))
     assert parse("echo done if") == alone(simple("echo", "done", "if"))
 
 

@@ -17,12 +17,12 @@ from masthead._server.kubelet.shell.state import (
     no_input,
 )
 from masthead._server.kubelet.shell.syntax import (
+    CommandGroup,
     ForLoop,
-    Group,
     If,
-    Loop,
     ShellSyntaxError,
     SimpleCommand,
+    WhileLoop,
     parse,
 )
 from masthead._server.kubelet.stdio import StdinPipe
@@ -30,7 +30,7 @@ from masthead._server.kubelet.stdio import StdinPipe
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from masthead._server.kubelet.shell.state import Output, ShellState
+    from masthead._server.kubelet.shell.state import ShellOutput, ShellState
     from masthead._server.kubelet.shell.syntax import (
         AndOr,
         Command,
@@ -181,14 +181,14 @@ class _PipeOutput:
 async def _run_command(command: Command, io: CommandIO) -> int:
     if isinstance(command, SimpleCommand):
         return await _run_simple(command, io)
-    if isinstance(command, Group):
+    if isinstance(command, CommandGroup):
         return await _run_group(command, io)
     if isinstance(command, If):
         return await _run_if(command, io)
     return await _run_loop(command, io)
 
 
-async def _run_group(group: Group, io: CommandIO) -> int:
+async def _run_group(group: CommandGroup, io: CommandIO) -> int:
     own = await _redirected(group.redirects, io)
     if own is None:
         return 1
@@ -208,7 +208,7 @@ async def _run_if(command: If, io: CommandIO) -> int:
     return await run_script(command.otherwise, io)
 
 
-async def _run_loop(loop: Loop | ForLoop, io: CommandIO) -> int:
+async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
     values = iter(_fields(loop.words, io.state)) if isinstance(loop, ForLoop) else None
     status = 0
     while True:
@@ -343,7 +343,7 @@ def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
         return replace(
             io, stdin=Input(no_input) if is_null else file_input(io.state.files.file(io.state.path(path)))
         )
-    target: Output = NullOutput()
+    target: ShellOutput = NullOutput()
     if path != _NULL:
         target = FileOutput(io.state.files.create(io.state.path(path), truncate=">>" not in operator))
     if operator == "&>":

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from masthead._server.clock import Clock
     from masthead._server.kubelet.filesystem import FileSystem, RegularFile
 
-__all__ = ["CommandIO", "FileOutput", "Input", "NullOutput", "Output", "ShellState", "copy", "file_input"]
+__all__ = [
+    "CommandIO",
+    "FileOutput",
+    "Input",
+    "NullOutput",
+    "ShellOutput",
+    "ShellState",
+    "copy",
+    "file_input",
+]
 
 PIECE: Final = 64 * 1024
 """Bytes that are copied at once."""
@@ -27,7 +36,7 @@ _MOST_TEXT: Final = 1024 * 1024
 """Characters of a word, and of all variables together."""
 
 
-class Output(Protocol):
+class ShellOutput(Protocol):
     """Where a command prints."""
 
     async def write(self, data: bytes, /) -> None:
@@ -119,7 +128,7 @@ async def no_input(_size: int) -> bytes:
     return b""
 
 
-async def copy(source: Input, target: Output) -> None:
+async def copy(source: Input, target: ShellOutput) -> None:
     """Copy all of an input, piece by piece.
 
     Raises:
@@ -205,8 +214,8 @@ class CommandIO:
     """The streams of a command."""
 
     stdin: Input
-    stdout: Output
-    stderr: Output
+    stdout: ShellOutput
+    stderr: ShellOutput
     state: ShellState = field(repr=False)
 
     async def print(self, text: str) -> None:

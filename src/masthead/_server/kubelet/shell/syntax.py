@@ -17,9 +17,9 @@ __all__ = [
     "AndOr",
     "Command",
     "ForLoop",
-    "Group",
+    "CommandGroup",
     "If",
-    "Loop",
+    "WhileLoop",
     "Part",
     "Pipeline",
     "Redirect",
@@ -87,7 +87,7 @@ class SimpleCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CommandGroup:
     """``{ list; }``, or a list in parentheses, which changes nothing outside."""
 
     body: Script
@@ -104,7 +104,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class WhileLoop:
     """``while`` or ``until … do … done``."""
 
     condition: Script
@@ -121,7 +121,7 @@ class ForLoop:
     body: Script
 
 
-Command: TypeAlias = SimpleCommand | Group | If | Loop | ForLoop
+Command: TypeAlias = SimpleCommand | CommandGroup | If | WhileLoop | ForLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _names(command: Command) -> Iterator[str]:
             yield from command_names(condition)
             yield from command_names(body)
         yield from command_names(command.otherwise)
-    elif isinstance(command, Loop):
+    elif isinstance(command, WhileLoop):
         yield from command_names(command.condition)
         yield from command_names(command.body)
     else:
@@ -365,14 +365,14 @@ class _Parser:
         if keyword in {"while", "until"}:
             self._position += 1
             condition = self.script(frozenset({"do"}))
-            return Loop(condition, self._do(), keyword == "until")
+            return WhileLoop(condition, self._do(), keyword == "until")
         if keyword == "for":
             return self._for()
         if keyword in _ENDS:
             raise _unexpected(self.peek())
         return self._simple()
 
-    def _group(self) -> Group:
+    def _group(self) -> CommandGroup:
         is_subshell = self._next() == "("
         body = self.script(frozenset() if is_subshell else frozenset({"}"}))
         if is_subshell and self._next() != ")":
@@ -382,7 +382,7 @@ class _Parser:
         redirects: list[Redirect] = []
         while (redirect := self._redirect()) is not None:
             redirects.append(redirect)
-        return Group(body, tuple(redirects), is_subshell)
+        return CommandGroup(body, tuple(redirects), is_subshell)
 
     def _if(self) -> If:
         branches: list[tuple[Script, Script]] = []

@@ -18,7 +18,7 @@ from masthead._server.kubelet.shell.state import PIECE, FileOutput, file_input
 
 if TYPE_CHECKING:
     from masthead._server.kubelet.filesystem import FileSystem, Node
-    from masthead._server.kubelet.shell.state import CommandIO, Input, Output
+    from masthead._server.kubelet.shell.state import CommandIO, Input, ShellOutput
 
 __all__ = ["run_tar"]
 
@@ -132,7 +132,7 @@ def _source(options: _Options, io: CommandIO) -> Input:
 async def _create(options: _Options, folder: str, io: CommandIO) -> int:
     if not options.operands:
         raise _ArchiveError("Cowardly refusing to create an empty archive")
-    target: Output = io.stdout
+    target: ShellOutput = io.stdout
     own: RegularFile | None = None
     if options.archive != "-":
         own = io.state.files.create(io.state.path(options.archive))
@@ -161,7 +161,7 @@ async def _create(options: _Options, folder: str, io: CommandIO) -> int:
     return status
 
 
-async def _add(name: str, node: Node, target: Output) -> None:
+async def _add(name: str, node: Node, target: ShellOutput) -> None:
     info = tarfile.TarInfo(name)
     info.mode, info.mtime, info.uname, info.gname = node.mode, int(node.mtime), "root", "root"
     if isinstance(node, Directory):
@@ -175,7 +175,7 @@ async def _add(name: str, node: Node, target: Output) -> None:
         await _add_content(node, info.size, target)
 
 
-async def _add_content(file: RegularFile, size: int, target: Output) -> None:
+async def _add_content(file: RegularFile, size: int, target: ShellOutput) -> None:
     """Write a file of the size that its header says, whatever is written to it meanwhile."""
     position = 0
     while position < size:
