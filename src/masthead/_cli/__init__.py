@@ -1,12 +1,25 @@
 """The ``masthead`` command.
 
+::
+
+    main ──> a program by itself: serve, demo, new, run, crds, manifests, generate
+      └──> app ──> framework ──> commands/NAME      with the extra ``cli``: click and rich
+
 | module | contents |
 |---|---|
-| `targets` | the manager that ``package.module:app`` or ``app.py`` names |
-| `reload` | starts a program again when its source files change |
-| `manifests` | ``masthead manifests`` |
-| `new` | ``masthead new`` |
-| `run` | ``masthead run`` |
-| `crds` | ``masthead crds`` |
-| `main` | the entry point, which dispatches to the subcommands |
+| `main` | the entry point; without the extra it still runs programs |
+| `catalog` | the commands by name, for help and completion, without importing them |
+| `app` | the group of commands, and how each of them ends |
+| `framework` | shared options; how to write a command |
+| `state` | what shared options say, and the connection that they describe |
+| `failures` | from an error to a line, a hint and an exit code |
+| `terminal`, `progress` | terminals, pipes and colours; bars |
+| `completion` | kinds, names and namespaces at a prompt |
+| `references`, `identities` | objects that arguments name |
+| `fetching`, `tables`, `outputs`, `templates`, `sorting` | what ``get`` prints |
+| `mirror`, `following`, `live_rows`, `live_table` | what ``watch`` shows |
+| `manifest_files`, `waiting` | manifests, and waits for their objects |
+| `commands` | one module for each command |
+| `demo`, `new`, `run`, `crds`, `manifests` | programs by themselves |
+| `targets`, `reload` | the manager that ``package.module:app`` names; starting it again when its files change |
 """

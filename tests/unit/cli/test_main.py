@@ -5,14 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import entry_points, version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import click
 import pytest
 
+from masthead._cli.app import app
+from masthead._cli.catalog import CATALOG, usage
+from masthead._cli.failures import ExitCode
 from masthead._cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -69,3 +70,17 @@ def test_the_package_installs_it() -> None:
     (found,) = entry_points(group="console_scripts", name="masthead")
 
     assert found.load() is main
+
+
+def test_every_command_and_exit_code_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text("utf-8")
+
+    assert [name for name in CATALOG if f"`{name}`" not in page] == []
+    assert [code for code in ExitCode if f"\n| {code:d} | " not in page] == []
+
+
+def test_every_command_of_the_catalog_is_there() -> None:
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        assert app.get_command(context, name).name == name
+        assert name in usage()
