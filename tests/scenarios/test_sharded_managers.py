@@ -52,14 +52,15 @@ class SharedCopies:
 
         @self._app.controller(Secret, owns=[ConfigMap], workers=3)
         async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
-            name = self._name_of(ctx)
-            self._note_overlaps(name, ctx.request.key)
-            self._running[name, ctx.request.key] = now()
+            # By the uid: another object of the same name may be another replica's, and begin while this one ends.
+            name, key = self._name_of(ctx), f"{ctx.request.key} {secret.metadata.uid}"
+            self._note_overlaps(name, key)
+            self._running[name, key] = now()
             try:
                 await asyncio.sleep(random.Random(secret.metadata.uid).random() * 3)
                 await ctx.apply(ConfigMap.new(secret.metadata.name, data={"copy": _content(secret)}))
             finally:
-                self._note_end(name, ctx.request.key)
+                self._note_end(name, key)
 
     def _name_of(self, ctx: masthead.aio.Context[Secret]) -> str:
         return next(name for name, each in self._replicas.items() if each.client is ctx.client)
