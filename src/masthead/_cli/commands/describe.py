@@ -1,0 +1,79 @@
+"""``masthead describe``: all about an object, for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from masthead._cli.completion import complete_references
+from masthead._cli.failures import ExitCode, explain
+from masthead._cli.framework import cluster_command
+from masthead._cli.terminal import has_color, say, write
+
+if TYPE_CHECKING:
+    import masthead
+    from masthead._cli.describe import Described
+    from masthead._cli.outputs import Plain
+    from masthead._cli.state import State
+
+__all__ = ["command"]
+
+_EVENTS: Final = 20
+
+
+@cluster_command("describe", all_namespaces=True)
+@click.argument("references", nargs=-1, metavar="KIND[/NAME] [NAME]...", shell_complete=complete_references)
+@click.option("-l", "--selector", metavar="SELECTOR", help="objects with these labels")
+@click.option("--no-events", is_flag=True, help="without events")
+@click.pass_obj
+def command(state: State, references: tuple[str, ...], selector: str | None, no_events: bool) -> int:
+    """Tell all about objects: their state, conditions, owners and events.
+
+    The values of Secrets are not shown.
+
+    \b
+    masthead describe pod web
+    masthead describe deploy/web svc/web
+    masthead describe nodes
+    """
+    from masthead._cli.describe import describe
+    from masthead._cli.document import as_text
+    from masthead._cli.fetching import Selection, fetch_objects
+    from masthead._cli.references import parse_references, resolve
+
+    color = has_color(no_color=state.no_color)
+    parsed = parse_references(references)
+    with state.connect() as client:
+        found = [
+            fetch_objects(client, each, selection=Selection(selector))
+            for each in resolve(client, state, parsed)
+        ]
+        errors = [error for each in found for error in each.errors]
+        objects = [obj for each in found for obj in each.objects]
+        for at, obj in enumerate(objects):
+            described = _with_events(client, obj, is_wanted=not no_events)
+            text = as_text(describe(described, datetime.now(UTC)), color=color)
+            write(f"\n{'-' * 40}\n\n{text}" if at else text)
+    for error in errors[:-1]:
+        say(f"masthead describe: {error.line}")
+    if errors:
+        raise errors[-1]
+    if not objects:
+        say("No resources found")
+    return ExitCode.OK
+
+
+def _with_events(client: masthead.Client, obj: Plain, *, is_wanted: bool) -> Described:
+    """The object with its events; that they may not be read does not hide the object."""
+    from masthead._cli.describe import Described
+    from masthead._cli.object_events import events_of
+    from masthead.errors import MastheadError
+
+    if not is_wanted or obj.get("kind") == "Event":
+        return Described(obj)
+    try:
+        return Described(obj, events_of(client, obj, limit=_EVENTS))
+    except MastheadError as error:
+        return Described(obj, problem=explain(error).line)

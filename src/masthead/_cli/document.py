@@ -1,0 +1,190 @@
+"""Text that people read: headings, fields, tables and outlines, in lines of styled spans. Pure.
+
+All that is shown comes from somewhere else, so nothing of it reaches a terminal as a control sequence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from masthead._cli.terminal import style
+from masthead._errors.base import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.text import Text
+
+__all__ = ["Line", "Span", "as_rich", "as_text", "fields", "heading", "line", "outline", "table"]
+
+Span: TypeAlias = tuple[str, str]
+"""Text, and the name of its style; empty for none."""
+Line: TypeAlias = tuple[Span, ...]
+
+_STEP: Final = "  "
+_GAP: Final = 3
+_LONGEST_LABEL: Final = 20
+_INLINE: Final = 60
+"""How long a list may be that is shown in one line."""
+_TEXT_LINES: Final = 12
+"""How many lines of a text are shown."""
+_CELL: Final = 400
+"""How many characters of one value are shown."""
+_DEEPEST: Final = 20
+
+
+def line(*spans: str | Span, indent: int = 0) -> Line:
+    """Make a line of text and styled text.
+
+    Args:
+        spans: Its parts, each plain text or a pair of text and style.
+        indent: How deep it is indented.
+    """
+    made = [(each, "") if isinstance(each, str) else each for each in spans]
+    lead = [(_STEP * indent, "")] if indent else []
+    return (*lead, *((clean(text), name) for text, name in made))
+
+
+def heading(title: str) -> Line:
+    """Make the line above a section."""
+    return line((title, "bold"))
+
+
+def clean(text: str) -> str:
+    """One line of bounded length, without control sequences."""
+    shown = printable(text).replace("\n", " ")
+    return shown if len(shown) <= _CELL else f"{shown[:_CELL]}..."
+
+
+def fields(pairs: Iterable[tuple[str, object]], *, indent: int = 1) -> list[Line]:
+    """Lay out labels and values below each other; empty values are left out.
+
+    Args:
+        pairs: Labels and values; a value may be a span.
+        indent: How deep the lines are indented.
+    """
+    shown = [(label, _span(value)) for label, value in pairs if value is not None]
+    shown = [(label, value) for label, value in shown if value[0]]
+    width = min(_LONGEST_LABEL, max((len(label) for label, _ in shown), default=0)) + 2
+    return [line((f"{label}:".ljust(width), "cyan"), value, indent=indent) for label, value in shown]
+
+
+def _span(value: object) -> Span:
+    return cast("Span", value) if isinstance(value, tuple) else (str(value), "")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str | Span]], *, indent: int = 1) -> list[Line]:
+    """Lay out a table; columns without a value in any row are left out.
+
+    Args:
+        head: The headings.
+        rows: The cells; each may be a span.
+        indent: How deep the lines are indented.
+    """
+    cells = [[(clean(text), name) for text, name in map(_span, row)] for row in rows]
+    kept = [at for at in range(len(head)) if any(row[at][0] for row in cells)]
+    every = [[(each, "dim") for each in head], *cells] if kept else []
+    widths = {at: max(len(row[at][0]) for row in every) + _GAP for at in kept}
+    lines: list[Line] = []
+    for row in every:
+        spans: list[Span] = []
+        for at in kept:
+            spans += [row[at], (" " * (widths[at] - len(row[at][0])), "")]
+        lines.append(line(*spans[:-1], indent=indent))
+    return lines
+
+
+def outline(value: object, *, indent: int = 1, limit: int = 300) -> list[Line]:
+    """Show plain data of any shape as an indented outline.
+
+    Args:
+        value: The data, as JSON has it.
+        indent: How deep it is indented.
+        limit: How many lines there may be.
+    """
+    lines = _outline(value, indent, _DEEPEST)
+    if len(lines) <= limit:
+        return lines
+    return [*lines[:limit], line((f"... and {len(lines) - limit} more lines", "dim"), indent=indent)]
+
+
+def _outline(value: object, indent: int, deepest: int) -> list[Line]:
+    if deepest == 0:
+        return [line(("...", "dim"), indent=indent)]
+    if isinstance(value, dict):
+        found: list[Line] = []
+        for key, each in cast("dict[object, object]", value).items():
+            found += _entry(str(key), each, indent, deepest)
+        return found
+    if isinstance(value, list):
+        return _items(cast("list[object]", value), indent, deepest)
+    return _text_lines(_scalar(value), indent)
+
+
+def _entry(key: str, value: object, indent: int, deepest: int) -> list[Line]:
+    label = (f"{key}: ", "cyan")
+    inline = _inline(value)
+    if inline is not None:
+        return [line(label, inline, indent=indent)]
+    return [line((f"{key}:", "cyan"), indent=indent), *_outline(value, indent + 1, deepest - 1)]
+
+
+def _inline(value: object) -> str | None:
+    """The text of a value that needs no lines of its own."""
+    if isinstance(value, str):
+        return value if "\n" not in value.rstrip("\n") else None
+    if isinstance(value, dict):
+        return "{}" if not value else None
+    if not isinstance(value, list):
+        return _scalar(value)
+    items = cast("list[object]", value)
+    if any(isinstance(each, dict | list) for each in items):
+        return None
+    joined = ", ".join(_scalar(each) or '""' for each in items) or "[]"
+    return joined if len(joined) <= _INLINE and "\n" not in joined else None
+
+
+def _items(items: list[object], indent: int, deepest: int) -> list[Line]:
+    found: list[Line] = []
+    for each in items:
+        inner = _outline(each, 0, deepest - 1) or [line("{}")]
+        for at, one in enumerate(inner):
+            found.append(((_STEP * indent, ""), ("- " if at == 0 else "  ", "dim"), *one))
+    return found
+
+
+def _text_lines(text: str, indent: int) -> list[Line]:
+    every = text.rstrip("\n").split("\n")
+    shown = [line(each, indent=indent) for each in every[:_TEXT_LINES]]
+    hidden = len(every) - len(shown)
+    return [*shown, *([line((f"... and {hidden} more lines", "dim"), indent=indent)] if hidden else [])]
+
+
+def _scalar(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return str(value)
+
+
+def as_text(lines: Iterable[Line], *, color: bool) -> str:
+    """Return lines as text, each with its newline.
+
+    Args:
+        lines: The lines.
+        color: Whether styles are kept.
+    """
+    return "".join(
+        "".join(style(text, name if color and text.strip() else "") for text, name in each).rstrip() + "\n"
+        for each in lines
+    )
+
+
+def as_rich(lines: Iterable[Line]) -> list[Text]:
+    """Return lines for a live view: each is cut where the terminal ends."""
+    from rich.text import Text
+
+    return [Text.assemble(*each, no_wrap=True, overflow="ellipsis") for each in lines]

@@ -1,0 +1,73 @@
+"""Objects that come one after the other: those that there are, and then each change, across lost connections."""
+
+from __future__ import annotations
+
+import queue
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import masthead
+    from masthead._cli.fetching import Selection
+    from masthead._meta.unstructured import Unstructured
+
+__all__ = ["Feed"]
+
+_START_TIMEOUT: Final = 60.0
+
+
+class Feed:
+    """Follows a resource; to be used in ``with``. Deletions are left out.
+
+    Args:
+        resource: The resource.
+        selection: The selectors.
+    """
+
+    def __init__(self, resource: masthead.DynamicResource, selection: Selection) -> None:
+        self._resource = resource
+        self._selection = selection
+        self._came: queue.SimpleQueue[Unstructured] = queue.SimpleQueue()
+
+    def __enter__(self) -> Self:
+        """List the objects, and follow from there.
+
+        Raises:
+            MastheadError: As any call.
+        """
+        from masthead._sync.informer import SharedInformer
+
+        labels, fields = self._selection.labels, self._selection.fields
+        # An informer would try again and again where a list says at once what is wrong.
+        self.first: list[Unstructured] = list(
+            self._resource.list(label_selector=labels, field_selector=fields)
+        )
+        self._known = {(each.key, each.metadata.resource_version) for each in self.first}
+        self._informer = SharedInformer(self._resource, label_selector=labels, field_selector=fields)
+        self._informer.add_event_handler(
+            on_add=self._came.put, on_update=lambda _, changed: self._came.put(changed)
+        )
+        self._informer.start()
+        self._informer.wait_synced(timeout=_START_TIMEOUT)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._informer.stop()
+
+    @property
+    def health(self) -> masthead.Health:
+        """How the informer is doing."""
+        return self._informer.health
+
+    def next(self, timeout: float) -> Unstructured | None:
+        """Wait for the next object that came or changed; None if there is none in time."""
+        try:
+            while True:
+                found = self._came.get(timeout=timeout)
+                mark = found.key, found.metadata.resource_version
+                if mark not in self._known:
+                    return found
+                self._known.discard(mark)
+        except queue.Empty:
+            return None

@@ -1,0 +1,222 @@
+"""What ``describe`` says: for people, in bounded lines, and never a secret or a control sequence."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masthead._cli.describe import Described, describe
+from masthead._cli.document import as_text, fields, outline, table
+from masthead._cli.object_events import about, last_seen
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+METADATA = {"name": "web", "namespace": "shop", "creationTimestamp": "2026-03-01T11:55:00Z", "uid": "u-1"}
+
+
+def said(obj: dict[str, Any], *, events: list[dict[str, Any]] | None = None, problem: str = "") -> str:
+    return as_text(describe(Described(obj, events or [], problem), NOW), color=False)
+
+
+def pod(**status: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **METADATA,
+            "ownerReferences": [{"kind": "ReplicaSet", "name": "web-1", "controller": True}],
+        },
+        "spec": {
+            "nodeName": "node-1",
+            "containers": [
+                {
+                    "name": "main",
+                    "image": "nginx",
+                    "ports": [
+                        {"containerPort": 80, "name": "http"},
+                        {"containerPort": 53, "protocol": "UDP"},
+                    ],
+                    "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+                }
+            ],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "disk"}}],
+        },
+        "status": {"phase": "Running", **status},
+    }
+
+
+def test_a_pod_has_its_containers_with_states_ports_and_mounts() -> None:
+    crashed = {
+        "name": "main",
+        "restartCount": 3,
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}},
+        "lastState": {"terminated": {"reason": "Error", "exitCode": 2, "finishedAt": "2026-03-01T11:59:00Z"}},
+    }
+    text = said(pod(containerStatuses=[crashed]))
+
+    assert text.startswith("Pod shop/web  v1  ready 0/1  CrashLoopBackOff\n")
+    for line in (
+        "  owned by: ReplicaSet/web-1 (its controller)\n",
+        "  node:  node-1\n",
+        "    state:      CrashLoopBackOff, back-off 40s\n",
+        "    last state: Error, exit code 2, 60s ago\n",
+        "    restarts:   3\n",
+        "    ports:      80 (http), 53/UDP\n",
+        "    mounts:     data at /data\n",
+        "  data: persistentVolumeClaim disk\n",
+    ):
+        assert line in text
+
+
+def test_a_deployment_has_replicas_pods_and_conditions() -> None:
+    text = said(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": METADATA,
+            "spec": {
+                "replicas": 3,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {"spec": {"containers": [{"name": "main", "image": "nginx"}]}},
+            },
+            "status": {
+                "replicas": 3,
+                "readyReplicas": 1,
+                "conditions": [{"type": "Available", "status": "False", "message": "too\nfew"}],
+            },
+        }
+    )
+
+    assert "  replicas: 3 desired, 3 current, 1 ready\n  selector: app=web\n" in text
+    assert "    image: nginx\n" in text
+    assert "  Available   False    too few\n" in text
+
+
+def test_every_other_kind_is_an_outline_of_its_fields() -> None:
+    text = said(
+        {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": {**METADATA, "generation": 3},
+            "spec": {"size": 3, "parts": [{"name": "a", "tags": ["x", "y"]}, {"name": "b"}], "on": False},
+            "status": {"observedGeneration": 2, "phase": "Growing"},
+        }
+    )
+
+    assert "  generation: 3, of which its controller has seen 2\n" in text
+    assert "Spec\n  size: 3\n  parts:\n    - name: a\n      tags: x, y\n    - name: b\n  on: false\n" in text
+    assert "  phase: Growing\n" in text
+
+
+def test_the_values_of_a_secret_are_not_shown() -> None:
+    text = said(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                **METADATA,
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "aHVudGVyMg=="},
+            },
+            "type": "Opaque",
+            "data": {"password": "aHVudGVyMg=="},
+        }
+    )
+
+    assert "  password: 7 bytes\n" in text
+    assert "aHVudGVyMg" not in text
+
+
+def test_events_are_told_or_why_they_are_not() -> None:
+    event = {
+        "type": "Warning",
+        "reason": "BackOff",
+        "count": 4,
+        "lastTimestamp": "2026-03-01T11:59:30Z",
+        "source": {"component": "kubelet"},
+        "message": "restarting\n",
+    }
+
+    assert "  Warning   BackOff   30s   4       kubelet   restarting\n" in said(pod(), events=[event])
+    assert "Events\n  not known: forbidden\n" in said(pod(), problem="forbidden")
+
+
+def test_conditions_that_are_better_false_are_green_then() -> None:
+    node = {
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {
+            "conditions": [
+                {"type": "MemoryPressure", "status": "False"},
+                {"type": "DiskPressure", "status": "True"},
+                {"type": "Ready", "status": "True"},
+            ]
+        },
+    }
+    text = as_text(describe(Described(node), NOW), color=True)
+
+    assert "MemoryPressure   \x1b[32mFalse" in text
+    assert "DiskPressure     \x1b[31mTrue" in text
+    assert "Ready            \x1b[32mTrue" in text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["metadata", "spec", "status", "containers", "state", "conditions", "name", "x"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(
+    st.sampled_from(["Pod", "Deployment", "Secret", "Widget"]), st.dictionaries(st.text(), JSON), JSON, JSON
+)
+def test_objects_of_any_shape_are_described(
+    kind: str, more: dict[str, Any], spec: object, status: object
+) -> None:
+    obj = {**more, "apiVersion": "v1", "kind": kind, "spec": spec, "status": status}
+    text = as_text(describe(Described(obj, [obj]), NOW), color=False)
+
+    assert "\x1b" not in text
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def test_an_outline_is_bounded() -> None:
+    lines = as_text(outline({f"key-{at}": at for at in range(1000)}, limit=10), color=False).splitlines()
+    long = as_text(outline({"text": "\n".join(map(str, range(100))), "line": "x" * 5000}), color=False)
+
+    assert lines[-1] == "  ... and 990 more lines"
+    assert len(lines) == 11
+    assert "... and 88 more lines" in long
+    assert max(map(len, long.splitlines())) < 500
+    deep: object = "end"
+    for _ in range(500):
+        deep = {"deeper": deep}
+    assert "..." in as_text(outline(deep), color=False)
+
+
+def test_empty_fields_and_columns_are_left_out() -> None:
+    assert as_text(fields([("a", 1), ("empty", ""), ("none", None)]), color=False) == "  a: 1\n"
+    assert as_text(table(("A", "B"), [("1", ""), ("2", "")]), color=False) == "  A\n  1\n  2\n"
+    assert table(("A",), []) == []
+
+
+def test_an_event_is_as_old_as_its_last_occurrence() -> None:
+    times: list[dict[str, Any]] = [
+        {"series": {"lastObservedTime": "2026-03-01T11:00:05Z"}, "eventTime": "2026-03-01T11:00:01Z"},
+        {"lastTimestamp": None, "eventTime": "2026-03-01T11:00:04Z"},
+        {"metadata": {"creationTimestamp": "2026-03-01T11:00:03Z"}},
+        {},
+    ]
+
+    assert [last_seen(each).second for each in times] == [5, 4, 3, 0]
+    assert about("Pod", "web", "shop") == (
+        "involvedObject.kind=Pod,involvedObject.name=web,involvedObject.namespace=shop"
+    )
