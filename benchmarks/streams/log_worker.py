@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import resource
 import threading
 import time
@@ -136,6 +137,7 @@ def main() -> None:
     meter = Meter(options.lines)
     CLIENTS[options.client](options, meter)
     print(json.dumps(meter.figures), flush=True)
+    os._exit(0)  # threads that still read would abort an interpreter that ends in order
 
 
 if __name__ == "__main__":

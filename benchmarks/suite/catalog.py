@@ -241,8 +241,13 @@ CATALOG: Final = (
     ),
     Benchmark(
         "streams",
-        "Bytes through a forwarded port, and the merged logs of many pods.",
+        "Commands in pods, bytes through a forwarded port, the merged logs of many pods, and copies of files.",
         (
+            Picture(
+                "exec",
+                "exec of a small command",
+                (Figure("exec", "p50", "median ms"), Figure("exec", "p99", "p99 ms")),
+            ),
             Picture(
                 "port-forward",
                 "Port-forward: one connection",
@@ -258,6 +263,15 @@ CATALOG: Final = (
                     Figure("logs_followed", "rate", "lines a second", MORE),
                     Figure("logs_followed", "cpu", "CPU µs per line"),
                     Figure("logs_followed", "peak", "MB at most"),
+                ),
+            ),
+            Picture(
+                "cp",
+                "Copying a file to and from a pod",
+                (
+                    Figure("cp", "up", "MB a second, to the pod", MORE),
+                    Figure("cp", "down", "MB a second, from the pod", MORE),
+                    Figure("cp", "peak", "MB at most"),
                 ),
             ),
         ),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
+import functools
 import json
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.harness import measure
@@ -21,12 +25,13 @@ from benchmarks.suite.pictures import drawings
 from benchmarks.suite.results import QUICK_RESULTS, RESULTS, Result, load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from benchmarks.suite.catalog import Benchmark
 
 _DOCS: Final = ROOT / "docs"
+_QUICK_AT_ONCE: Final = 2
 _NAMES: Final = tuple(each.name for each in CATALOG)
 
 
@@ -87,25 +92,48 @@ def _measure(benchmarks: list[Benchmark], options: argparse.Namespace, place: Pl
     """Run benchmarks and save what they measure; returns the names of those that failed."""
     known = _versions(options.peers_python)
     environment = {**os.environ, "PEERS_PYTHON": options.peers_python}
-    failed: list[str] = []
-    for benchmark in benchmarks:
+
+    def succeeds(benchmark: Benchmark) -> bool:
         command = [sys.executable, *benchmark.arguments(quick=options.quick)]
-        print(f"\n== {' '.join(['python', *command[1:]])}\n", flush=True)
         try:
-            report = figures_of(command, environment)
+            with _output(" ".join(["python", *command[1:]]), is_live=not options.quick) as write:
+                report = figures_of(command, environment, write)
+                save(Result(benchmark.name, _today(), known, report), place.results)
         except BenchmarkError as error:
             print(f"{benchmark.name}: {error}", file=sys.stderr)
-            failed.append(benchmark.name)
-            continue
-        result = Result(benchmark.name, _today(), known, report)
-        save(result, place.results)
-        if result.missed:
-            print(f"{benchmark.name}: {len(result.missed)} of {len(report['targets'])} targets missed")
-    return failed
+            return False
+        return True
+
+    # The figures of a quick run mean little anyway, so it may have all cores.
+    with ThreadPoolExecutor(_QUICK_AT_ONCE if options.quick else 1) as pool:
+        succeeded = list(pool.map(succeeds, benchmarks))
+    return [each.name for each, is_good in zip(benchmarks, succeeded, strict=True) if not is_good]
 
 
-def figures_of(command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
+@contextlib.contextmanager
+def _output(title: str, *, is_live: bool) -> Generator[Callable[[str], object]]:
+    """Where a benchmark prints: to the terminal as it goes, or all at once behind its end; and how long it took."""
+    lines: list[str] = []
+    begin = time.monotonic()
+    write: Callable[[str], object] = functools.partial(print, end="", flush=True) if is_live else lines.append
+    write(f"\n== {title}\n\n")
+    try:
+        yield write
+    finally:
+        write(f"\nThat took {time.monotonic() - begin:.0f} s.\n")
+        sys.stdout.write("".join(lines))
+        sys.stdout.flush()
+
+
+def figures_of(
+    command: Sequence[str], environment: dict[str, str], write: Callable[[str], object]
+) -> dict[str, Any]:
     """Run a benchmark, show what it prints for people, and return the figures that it prints last.
+
+    Args:
+        command: What to run.
+        environment: Its environment.
+        write: Is called with each line that it prints, but for the last.
 
     Raises:
         BenchmarkError: If it fails, or does not end with figures.
@@ -116,7 +144,8 @@ def figures_of(command: Sequence[str], environment: dict[str, str]) -> dict[str,
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            print(last, end="", flush=True)
+            if last:
+                write(last)
             last = line
     if process.returncode:
         raise BenchmarkError(f"it ended with exit status {process.returncode}")

@@ -210,11 +210,14 @@ def test_quick_runs_leave_the_results_and_the_page_alone() -> None:
     assert "benchmarks/results/quick/" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
 
 
-def test_what_a_benchmark_prints_is_shown_but_for_its_figures(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_benchmark_prints_is_shown_but_for_its_figures() -> None:
+    shown: list[str] = []
     program = "print('A table'); print('{\"benchmark\": \"sync\"}')"
 
-    assert figures_of([sys.executable, "-c", program], dict(os.environ)) == {"benchmark": "sync"}
-    assert capfd.readouterr().out == "A table\n"
+    found = figures_of([sys.executable, "-c", program], dict(os.environ), shown.append)
+
+    assert found == {"benchmark": "sync"}
+    assert shown == ["A table\n"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def test_what_a_benchmark_prints_is_shown_but_for_its_figures(capfd: pytest.Capt
 )
 def test_a_benchmark_that_does_not_run_to_its_end_is_an_error(program: str, said: str) -> None:
     with pytest.raises(BenchmarkError, match=said):
-        figures_of([sys.executable, "-c", program], dict(os.environ))
+        figures_of([sys.executable, "-c", program], dict(os.environ), print)
 
 
 def test_an_unknown_benchmark_is_refused_with_the_names_of_all(capsys: pytest.CaptureFixture[str]) -> None:
