@@ -40,9 +40,13 @@ SKETCHES = {
 }
 """How a machine without I/O is driven: the caller's part is left out."""
 FOR_REAL_CLUSTERS = {
+    "masthead._client.copy_verbs:copy_from",
+    "masthead._client.copy_verbs:copy_to",
     "masthead._client.log_verbs:merged_logs",
     "masthead._client.proxy_verbs:proxy",
     "masthead._client.proxy_verbs:stream",
+    "masthead._sync.copy_verbs:copy_from",
+    "masthead._sync.copy_verbs:copy_to",
     "masthead._sync.log_verbs:merged_logs",
     "masthead._sync.proxy_verbs:proxy",
     "masthead._sync.proxy_verbs:stream",

@@ -2,7 +2,7 @@
 
 ::
 
-    feed ──> header ──> [extension: a long name, pax records ──> header] ──> Member
+    feed ──> header ──> [extension: a long name, pax records ──> header] ──> TarMember
                ^                                                              │ content, piece by piece
                └───────────── padding <── MEMBER_END <────────────────────────┘
              zero blocks ──> the end: nothing but zeros may follow
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from masthead._sansio.tar_headers import (
     BLOCK,
     Header,
-    Member,
     MemberType,
     TarError,
+    TarMember,
     decode_header,
     padded,
 )
@@ -57,7 +57,7 @@ class _MemberEnd(enum.Enum):
 
 MEMBER_END: Final = _MemberEnd.MEMBER_END
 """Follows the content of a member."""
-TarEvent: TypeAlias = "Member | memoryview | Literal[_MemberEnd.MEMBER_END]"
+TarEvent: TypeAlias = "TarMember | memoryview | Literal[_MemberEnd.MEMBER_END]"
 """A member, a piece of its content, or its end."""
 
 
@@ -161,7 +161,7 @@ class TarDecoder:
             yield MEMBER_END
 
 
-def _member(header: Header, said: dict[bytes, bytes]) -> Member:
+def _member(header: Header, said: dict[bytes, bytes]) -> TarMember:
     name = said.get(b"path", header.name)
     link = said.get(b"linkpath", header.link)
     if len(name) > MAX_NAME or len(link) > MAX_NAME:
@@ -180,7 +180,7 @@ def _member(header: Header, said: dict[bytes, bytes]) -> Member:
     if header.flag in _WITHOUT_CONTENT:
         size = 0
     stripped = name.rstrip(b"/") or name[:1]
-    return Member(stripped, kind, size, header.mode, max(-_MAX_TIME, min(mtime, _MAX_TIME)), link)
+    return TarMember(stripped, kind, size, header.mode, max(-_MAX_TIME, min(mtime, _MAX_TIME)), link)
 
 
 def _pax_records(data: bytes) -> dict[bytes, bytes]:

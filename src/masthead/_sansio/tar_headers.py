@@ -10,7 +10,16 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["BLOCK", "Header", "Member", "MemberType", "TarError", "decode_header", "encode_header", "padded"]
+__all__ = [
+    "BLOCK",
+    "Header",
+    "TarMember",
+    "MemberType",
+    "TarError",
+    "decode_header",
+    "encode_header",
+    "padded",
+]
 
 BLOCK: Final = 512
 """Everything in an archive is a multiple of it."""
@@ -39,7 +48,7 @@ class MemberType(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TarMember:
     """A member of an archive.
 
     Attributes:
@@ -85,7 +94,7 @@ def padded(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
-def encode_header(member: Member) -> bytes:
+def encode_header(member: TarMember) -> bytes:
     """The blocks before a member's content. Its owner is root, for whoever extracts it as root without saying whose it is."""
     name = member.name + b"/" if member.type is MemberType.DIRECTORY else member.name
     long_link = _long(b"K", member.link) if len(member.link) >= _NAME_SIZE else b""

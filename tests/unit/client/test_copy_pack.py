@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead._client.cp.pack import Archive, file_chunks, sized
-from masthead._client.cp.progress import Counter
+from masthead._client.cp.progress import CopyCounter
 from masthead.errors import CopyError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def packed(archive: Archive) -> tuple[bytes, Counter]:
-    counter = Counter()
+def packed(archive: Archive) -> tuple[bytes, CopyCounter]:
+    counter = CopyCounter()
     return b"".join(archive.chunks(counter)), counter
 
 
@@ -53,16 +53,16 @@ def test_what_a_directory_holds_is_packed_without_the_directory(tmp_path: Path) 
         assert opened.getnames() == ["f"]
 
 
-def test_a_plan_says_how_many_bytes_there_will_be(tmp_path: Path) -> None:
+def test_the_size_of_an_archive_is_known_before_it_is_made(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / ("n" * 150)).write_bytes(b"x" * 700)
     (tmp_path / "link").symlink_to("l" * 120)
     archive = Archive(tmp_path, "name")
 
-    plan = archive.plan()
+    sizes = archive.size()
 
     data, _ = packed(archive)
-    assert (plan.content, plan.archive) == (700, len(data))
+    assert (sizes.content, sizes.archive) == (700, len(data))
 
 
 def test_directories_nested_more_deeply_than_calls_may_be_are_packed(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_directories_nested_more_deeply_than_calls_may_be_are_packed(tmp_path: P
     for each in depths:
         os.mkdir(each)  # noqa: PTH102 - a Path would be slow
     try:
-        assert Archive(tmp_path, "").plan().archive > 1500 * 512
+        assert Archive(tmp_path, "").size().archive > 1500 * 512
     finally:
         for each in reversed(depths):  # which pytest could not
             os.rmdir(each)  # noqa: PTH106
@@ -81,7 +81,7 @@ def test_special_files_are_refused_or_left_out(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
 
     with pytest.raises(CopyError, match="fifo"):
-        Archive(tmp_path, "").plan()
+        Archive(tmp_path, "").size()
     data, _ = packed(Archive(tmp_path, "", skip_special=True))
 
     with tarfile.open(fileobj=io.BytesIO(data)) as opened:
@@ -92,14 +92,14 @@ def test_the_contents_of_a_file_that_is_no_directory_are_refused(tmp_path: Path)
     (tmp_path / "f").write_bytes(b"")
 
     with pytest.raises(NotADirectoryError):
-        Archive(tmp_path / "f", "").plan()
+        Archive(tmp_path / "f", "").size()
 
 
 def test_a_file_that_grows_is_sent_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"new and longer")
 
-    assert b"".join(file_chunks(path, 3, Counter())) == b"new"
+    assert b"".join(file_chunks(path, 3, CopyCounter())) == b"new"
 
 
 def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(b"short")
 
     with pytest.raises(CopyError, match="shorter"):
-        list(file_chunks(path, 100, Counter()))
+        list(file_chunks(path, 100, CopyCounter()))
 
 
 def test_a_file_that_has_become_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_file_that_has_become_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "f").symlink_to("secret")
 
     with pytest.raises(OSError, match="symbolic"):
-        list(file_chunks(tmp_path / "f", 6, Counter()))
+        list(file_chunks(tmp_path / "f", 6, CopyCounter()))
 
 
 def test_an_announced_size_is_filled_up_and_never_exceeded() -> None:

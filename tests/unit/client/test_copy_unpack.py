@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._client.cp.paths import leads_out
-from masthead._client.cp.progress import Counter
-from masthead._client.cp.unpack import ContentWriter, FileUnpacker, Sink, TreeUnpacker
-from masthead._sansio.tar_headers import Member, MemberType, encode_header, padded
+from masthead._client.cp.progress import CopyCounter
+from masthead._client.cp.unpack import ContentWriter, CopySink, FileUnpacker, TreeUnpacker
+from masthead._sansio.tar_headers import MemberType, TarMember, encode_header, padded
 from masthead.errors import CopyError
 
 END = bytes(1024)
 
 
 def member(name: str, content: bytes = b"", **fields: object) -> bytes:
-    made = Member(os.fsencode(name), size=len(content), **fields)  # type: ignore[arg-type]
+    made = TarMember(os.fsencode(name), size=len(content), **fields)  # type: ignore[arg-type]
     return encode_header(made) + content.ljust(padded(len(content)), b"\0")
 
 
@@ -37,13 +37,13 @@ def hard_link(name: str, target: str) -> bytes:
     return member(name, type=MemberType.HARD_LINK, link=target.encode())
 
 
-def unpack(root: Path, data: bytes, *, preserve: bool = True, skip_special: bool = False) -> Counter:
-    counter = Counter()
+def unpack(root: Path, data: bytes, *, preserve: bool = True, skip_special: bool = False) -> CopyCounter:
+    counter = CopyCounter()
     consume(TreeUnpacker(root, counter, preserve=preserve, skip_special=skip_special), data)
     return counter
 
 
-def consume(sink: Sink, data: bytes) -> None:
+def consume(sink: CopySink, data: bytes) -> None:
     try:
         sink.feed(data)
         sink.finish()
@@ -228,7 +228,7 @@ def test_a_file_does_not_replace_a_directory_nor_a_directory_a_file(tmp_path: Pa
 def test_a_single_file_gets_its_name_when_all_has_come(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"old")
-    sink = FileUnpacker(path, Counter(), preserve=True)
+    sink = FileUnpacker(path, CopyCounter(), preserve=True)
     sink.feed(member("anything", b"new", mode=0o640, mtime=7.0) + END)
     assert path.read_bytes() == b"old"
 
@@ -244,7 +244,7 @@ def test_a_single_file_gets_its_name_when_all_has_come(tmp_path: Path) -> None:
     "data", [directory("d") + END, symlink("l", "x") + END, member("a") + member("b") + END, END, b""]
 )
 def test_an_archive_that_is_not_one_file_is_refused(tmp_path: Path, data: bytes) -> None:
-    sink = FileUnpacker(tmp_path / "f", Counter(), preserve=True)
+    sink = FileUnpacker(tmp_path / "f", CopyCounter(), preserve=True)
 
     with pytest.raises(CopyError):
         consume(sink, data)
@@ -254,7 +254,7 @@ def test_an_archive_that_is_not_one_file_is_refused(tmp_path: Path, data: bytes)
 
 def test_a_device_is_not_replaced_by_a_file() -> None:
     with pytest.raises(FileExistsError, match="not a file"):
-        ContentWriter(Path("/dev/null"), Counter())
+        ContentWriter(Path("/dev/null"), CopyCounter())
 
 
 NAMES = st.lists(
@@ -289,7 +289,7 @@ def test_nothing_outside_changes_whatever_an_archive_has(
         root.mkdir()
         (root / "existing").symlink_to("../outside")
         before = state(outside)
-        sink = TreeUnpacker(root, Counter(), preserve=True, skip_special=True)
+        sink = TreeUnpacker(root, CopyCounter(), preserve=True, skip_special=True)
         try:
             at = 0
             for size in (*sizes, len(data)):

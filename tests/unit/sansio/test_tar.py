@@ -17,14 +17,14 @@ from masthead._sansio.tar_decoder import (
     MEMBER_END,
     TarDecoder,
 )
-from masthead._sansio.tar_headers import BLOCK, Member, MemberType, TarError, encode_header, padded
+from masthead._sansio.tar_headers import BLOCK, MemberType, TarError, TarMember, encode_header, padded
 
 END = bytes(2 * BLOCK)
 NAMES = st.binary(min_size=1, max_size=300).filter(
     lambda name: b"\0" not in name and not name.endswith(b"/") and not name.startswith(b"/")
 )
 MEMBERS = st.builds(
-    Member,
+    TarMember,
     name=NAMES,
     type=st.sampled_from([MemberType.FILE, MemberType.DIRECTORY, MemberType.SYMLINK]),
     mode=st.integers(0, 0o7777),
@@ -32,14 +32,14 @@ MEMBERS = st.builds(
 )
 
 
-def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[Member, bytes]]:
+def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[TarMember, bytes]]:
     """The members of a whole archive and their contents, fed in pieces of these sizes, and the rest at once."""
-    decoder, found, content = TarDecoder(), list[tuple[Member, bytes]](), bytearray()
-    member: Member | None = None
+    decoder, found, content = TarDecoder(), list[tuple[TarMember, bytes]](), bytearray()
+    member: TarMember | None = None
     at = 0
     for size in (*sizes, len(data)):
         for event in decoder.feed(data[at : at + size]):
-            if isinstance(event, Member):
+            if isinstance(event, TarMember):
                 assert member is None
                 member = event
             elif event is MEMBER_END:
@@ -54,16 +54,16 @@ def decoded(data: bytes, *, sizes: tuple[int, ...] = ()) -> list[tuple[Member, b
     return found
 
 
-def archive(members: list[tuple[Member, bytes]]) -> bytes:
+def archive(members: list[tuple[TarMember, bytes]]) -> bytes:
     return (
         b"".join(encode_header(each) + data.ljust(padded(len(data)), b"\0") for each, data in members) + END
     )
 
 
-def with_content(member: Member, data: bytes) -> tuple[Member, bytes]:
+def with_content(member: TarMember, data: bytes) -> tuple[TarMember, bytes]:
     size = len(data) if member.type is MemberType.FILE else 0
     link = b"some/where" * 15 if member.type is MemberType.SYMLINK else b""
-    return Member(member.name, member.type, size, member.mode, member.mtime, link), data[:size]
+    return TarMember(member.name, member.type, size, member.mode, member.mtime, link), data[:size]
 
 
 CONTENTS = st.lists(st.builds(with_content, MEMBERS, st.binary(max_size=1500)), max_size=4)
@@ -71,13 +71,13 @@ CONTENTS = st.lists(st.builds(with_content, MEMBERS, st.binary(max_size=1500)), 
 
 @given(CONTENTS, st.lists(st.integers(1, 700), max_size=30).map(tuple))
 def test_any_split_of_an_archive_gives_the_same_members(
-    members: list[tuple[Member, bytes]], sizes: tuple[int, ...]
+    members: list[tuple[TarMember, bytes]], sizes: tuple[int, ...]
 ) -> None:
     assert decoded(archive(members), sizes=sizes) == members
 
 
 @given(CONTENTS)
-def test_tarfile_reads_what_is_written(members: list[tuple[Member, bytes]]) -> None:
+def test_tarfile_reads_what_is_written(members: list[tuple[TarMember, bytes]]) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive(members)), encoding="latin-1") as opened:
         read = opened.getmembers()
         assert [each.name.encode("latin-1") for each in read] == [each.name for each, _ in members]
@@ -103,7 +103,7 @@ def test_what_tarfile_writes_is_read(form: int, data: st.DataObject) -> None:
     with tarfile.open(fileobj=buffer, mode="w", format=form) as written:
         written.addfile(info, io.BytesIO(content))
 
-    expected = Member(name.encode(), MemberType.FILE, len(content), 0o640, info.mtime)
+    expected = TarMember(name.encode(), MemberType.FILE, len(content), 0o640, info.mtime)
     assert decoded(buffer.getvalue()) == [(expected, content)]
 
 
@@ -142,7 +142,7 @@ def test_fractions_of_seconds_are_read() -> None:
 
 
 def test_sizes_beyond_eight_gigabytes_are_read_and_written() -> None:
-    member = Member(b"x", size=2**40)
+    member = TarMember(b"x", size=2**40)
 
     events = list(TarDecoder().feed(encode_header(member)))
 
@@ -150,13 +150,13 @@ def test_sizes_beyond_eight_gigabytes_are_read_and_written() -> None:
 
 
 def test_a_directory_without_content_may_claim_a_size() -> None:
-    block = encode_header(Member(b"d", MemberType.DIRECTORY, size=10**9))
+    block = encode_header(TarMember(b"d", MemberType.DIRECTORY, size=10**9))
 
-    assert decoded(block + END)[0][0] == Member(b"d", MemberType.DIRECTORY, mode=0o644)
+    assert decoded(block + END)[0][0] == TarMember(b"d", MemberType.DIRECTORY, mode=0o644)
 
 
 @given(CONTENTS.filter(bool), st.data())
-def test_a_truncated_archive_is_an_error(members: list[tuple[Member, bytes]], data: st.DataObject) -> None:
+def test_a_truncated_archive_is_an_error(members: list[tuple[TarMember, bytes]], data: st.DataObject) -> None:
     whole = archive(members)
     cut = data.draw(st.integers(0, len(whole) - len(END)))
 
@@ -172,7 +172,7 @@ def test_garbage_is_an_error(garbage: bytes) -> None:
 
 @given(st.binary(max_size=1024), st.integers(0, 511), st.integers(0, 255))
 def test_a_damaged_header_is_never_more_than_an_error(content: bytes, at: int, value: int) -> None:
-    damaged = bytearray(archive([(Member(b"x", size=len(content)), content)]))
+    damaged = bytearray(archive([(TarMember(b"x", size=len(content)), content)]))
     damaged[at] = value
 
     try:
@@ -184,7 +184,7 @@ def test_a_damaged_header_is_never_more_than_an_error(content: bytes, at: int, v
 
 def extension(flag: bytes, data: bytes, *, claimed: int | None = None) -> bytes:
     """A header that says more about the next member."""
-    block = bytearray(encode_header(Member(b"x", size=len(data) if claimed is None else claimed)))
+    block = bytearray(encode_header(TarMember(b"x", size=len(data) if claimed is None else claimed)))
     block[156:157] = flag
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
@@ -206,19 +206,19 @@ def record(key: bytes, value: bytes) -> bytes:
         extension(b"g", b"", claimed=-1),
         extension(b"x", record(b"path", b"p")) * (MAX_EXTENSIONS + 1),
         extension(b"g", b"") * (MAX_EXTENSIONS + 1),
-        extension(b"x", b"99999 path=x\n") + encode_header(Member(b"x")),
-        extension(b"x", b"0 path=x\n") + encode_header(Member(b"x")),
-        extension(b"x", b"path=x\n") + encode_header(Member(b"x")),
-        extension(b"x", record(b"size", b"-1")) + encode_header(Member(b"x")),
-        extension(b"x", record(b"size", b"9" * 19)) + encode_header(Member(b"x")),
-        extension(b"x", record(b"GNU.sparse.major", b"1")) + encode_header(Member(b"x")),
-        extension(b"x", record(b"path", b"a\0b")) + encode_header(Member(b"x")),
-        extension(b"x", record(b"linkpath", b"a\0b")) + encode_header(Member(b"x")),
+        extension(b"x", b"99999 path=x\n") + encode_header(TarMember(b"x")),
+        extension(b"x", b"0 path=x\n") + encode_header(TarMember(b"x")),
+        extension(b"x", b"path=x\n") + encode_header(TarMember(b"x")),
+        extension(b"x", record(b"size", b"-1")) + encode_header(TarMember(b"x")),
+        extension(b"x", record(b"size", b"9" * 19)) + encode_header(TarMember(b"x")),
+        extension(b"x", record(b"GNU.sparse.major", b"1")) + encode_header(TarMember(b"x")),
+        extension(b"x", record(b"path", b"a\0b")) + encode_header(TarMember(b"x")),
+        extension(b"x", record(b"linkpath", b"a\0b")) + encode_header(TarMember(b"x")),
         extension(b"S", b""),
-        extension(b"L", b"n" * (MAX_NAME + 1)) + encode_header(Member(b"x")),
-        extension(b"K", b"n" * (MAX_NAME + 1)) + encode_header(Member(b"x", MemberType.SYMLINK)),
+        extension(b"L", b"n" * (MAX_NAME + 1)) + encode_header(TarMember(b"x")),
+        extension(b"K", b"n" * (MAX_NAME + 1)) + encode_header(TarMember(b"x", MemberType.SYMLINK)),
         extension(b"L", b"name") + END,
-        END + encode_header(Member(b"x")),
+        END + encode_header(TarMember(b"x")),
         bytes(MAX_PADDING + BLOCK),
     ],
 )
@@ -230,7 +230,7 @@ def test_what_asks_for_too_much_is_an_error(lie: bytes) -> None:
 def test_a_decoder_holds_no_content() -> None:
     decoder = TarDecoder()
     piece = bytes(2**16)
-    list(decoder.feed(encode_header(Member(b"x", size=2**40))))
+    list(decoder.feed(encode_header(TarMember(b"x", size=2**40))))
 
     for _ in range(10):
         assert [bytes(each) for each in decoder.feed(piece)] == [piece]  # type: ignore[arg-type]
@@ -240,6 +240,6 @@ def test_a_decoder_holds_no_content() -> None:
 
 @pytest.mark.parametrize("mtime", [b"nan", b"inf", b"1e999", b"", b"--", b"1" * 60])
 def test_a_time_that_is_none_is_not_taken(mtime: bytes) -> None:
-    data = extension(b"x", record(b"mtime", mtime)) + encode_header(Member(b"x", mtime=7.0)) + END
+    data = extension(b"x", record(b"mtime", mtime)) + encode_header(TarMember(b"x", mtime=7.0)) + END
 
     assert decoded(data)[0][0].mtime == 7

@@ -100,7 +100,7 @@ def test_the_bases_of_a_class_follow_its_verbs_and_subresources() -> None:
 
     assert {each.name: (each.returns, each.bases) for each in group.methods} == {
         "plains": ("ResourceClient", ("ResourceClient",)),
-        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "EvictionVerbs", "LogVerbs")),
+        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "EvictionVerbs", "LogVerbs", "CopyVerbs")),
         "reviews": ("Reviews", ("Reviews",)),
     }
 

@@ -10,7 +10,7 @@ from masthead._client.cp.paths import check_remote
 
 __all__ = [
     "DONE",
-    "Target",
+    "ProbedTarget",
     "is_directory",
     "pack_directory",
     "pack_file",
@@ -32,7 +32,7 @@ _CONFIRM: Final = f"&& echo {DONE.decode()}"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProbedTarget:
     """What is known of the target of a copy before anything is sent.
 
     Attributes:
@@ -52,10 +52,10 @@ def probe(path: str) -> list[str]:
     return ["sh", "-c", _PROBE, "sh", check_remote(path), check_remote(parent)]
 
 
-def probed(printed: bytes) -> Target:
+def probed(printed: bytes) -> ProbedTarget:
     """What `probe` has printed."""
     words = printed.split()
-    return Target(b"directory" in words, b"parent" in words, b"tar" in words)
+    return ProbedTarget(b"directory" in words, b"parent" in words, b"tar" in words)
 
 
 def is_directory(path: str) -> list[str]:

@@ -111,7 +111,7 @@ class Container:
         """Whether the end of stdin can be sent, as far as the last command has shown."""
         return self._can_close
 
-    async def probe(self, path: str) -> commands.Target:
+    async def probe(self, path: str) -> commands.ProbedTarget:
         """Look at a path that is to be written.
 
         Raises:

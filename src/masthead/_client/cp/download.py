@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from masthead._client.cp import commands
 from masthead._client.cp.paths import base_name, check_remote
-from masthead._client.cp.progress import Counter, Reporter
+from masthead._client.cp.progress import CopyCounter, Reporter
 from masthead._client.cp.threads import in_thread
 from masthead._client.cp.transfer import fetch
 from masthead._client.cp.unpack import ContentWriter, FileUnpacker, StreamWriter, TreeUnpacker
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from masthead._client.cp.container import Container, Ended
     from masthead._client.cp.progress import ProgressCallback
-    from masthead._client.cp.unpack import Sink
+    from masthead._client.cp.unpack import CopySink
 
 __all__ = ["Download", "read", "read_into"]
 
@@ -101,8 +101,8 @@ class Download:
             ended = await self._fetch(commands.read(self._source), partial(ContentWriter, path))
         ended.check(self._source)
 
-    async def _fetch(self, command: Sequence[str], open_sink: Callable[[Counter], Sink]) -> Ended:
-        counter = Counter(self._source)
+    async def _fetch(self, command: Sequence[str], open_sink: Callable[[CopyCounter], CopySink]) -> Ended:
+        counter = CopyCounter(self._source)
         return await fetch(self._container, command, open_sink, counter, self._reporter, self._max_bytes)
 
 
@@ -121,7 +121,7 @@ async def read_into(
         StatusError: If the server refuses.
         TransportError: If the connection fails or is lost.
     """
-    counter, reporter = Counter(source), Reporter(progress)
+    counter, reporter = CopyCounter(source), Reporter(progress)
     sink = partial(StreamWriter, file)
     ended = await fetch(container, commands.read(source), sink, counter, reporter, max_bytes)
     ended.check(source)

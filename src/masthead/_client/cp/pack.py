@@ -8,16 +8,16 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from masthead._sansio.tar_headers import BLOCK, Member, MemberType, encode_header, padded
+from masthead._sansio.tar_headers import BLOCK, MemberType, TarMember, encode_header, padded
 from masthead.errors import CopyError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from masthead._client.cp.progress import Counter
+    from masthead._client.cp.progress import CopyCounter
 
-__all__ = ["Archive", "Plan", "file_chunks", "sized"]
+__all__ = ["Archive", "ArchiveSize", "file_chunks", "sized"]
 
 _READ_SIZE: Final = 2**18
 _END: Final = bytes(2 * BLOCK)
@@ -27,7 +27,7 @@ _OPEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ArchiveSize:
     """How much there is to send.
 
     Attributes:
@@ -42,7 +42,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     path: Path
-    member: Member
+    member: TarMember
 
 
 class Archive:
@@ -59,7 +59,7 @@ class Archive:
         self._name = name
         self._skip_special = skip_special
 
-    def plan(self) -> Plan:
+    def size(self) -> ArchiveSize:
         """Look at everything that is to be sent.
 
         Raises:
@@ -70,9 +70,9 @@ class Archive:
         for entry in self._entries():
             content += entry.member.size
             archive += len(encode_header(entry.member)) + padded(entry.member.size)
-        return Plan(content, archive)
+        return ArchiveSize(content, archive)
 
-    def chunks(self, counter: Counter) -> Generator[bytes]:
+    def chunks(self, counter: CopyCounter) -> Generator[bytes]:
         """The bytes of the archive.
 
         Args:
@@ -113,7 +113,7 @@ class Archive:
                 waiting.append(_children(path, name))
 
     def _entry(self, path: Path, name: str, found: os.stat_result) -> Iterator[_Entry]:
-        named = Member(os.fsencode(name), mode=stat.S_IMODE(found.st_mode), mtime=max(found.st_mtime, 0.0))
+        named = TarMember(os.fsencode(name), mode=stat.S_IMODE(found.st_mode), mtime=max(found.st_mtime, 0.0))
         if stat.S_ISREG(found.st_mode):
             yield _Entry(path, replace(named, size=found.st_size))
         elif stat.S_ISDIR(found.st_mode):
@@ -134,7 +134,7 @@ def _children(path: Path, name: str) -> Iterator[tuple[Path, str]]:
     return ((each, f"{name}/{each.name}" if name else each.name) for each in sorted(path.iterdir()))
 
 
-def file_chunks(path: Path, size: int, counter: Counter) -> Generator[bytes]:
+def file_chunks(path: Path, size: int, counter: CopyCounter) -> Generator[bytes]:
     """The bytes of a local file, of the size that it had before: no more, though it may grow.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from masthead._module import set_module
 
-__all__ = ["CopyProgress", "Counter", "ProgressCallback", "Reporter"]
+__all__ = ["CopyProgress", "CopyCounter", "ProgressCallback", "Reporter"]
 
 _INTERVAL: Final = 0.1
 """Seconds between two calls of a callback."""
@@ -38,7 +38,7 @@ ProgressCallback: TypeAlias = Callable[[CopyProgress], object]
 
 
 @dataclass(slots=True)
-class Counter:
+class CopyCounter:
     """Counts what is copied; see `CopyProgress`."""
 
     path: str = ""
@@ -58,7 +58,7 @@ class Reporter:
         self._callback = callback
         self._next = 0.0
 
-    def report(self, counter: Counter, *, is_last: bool = False) -> None:
+    def report(self, counter: CopyCounter, *, is_last: bool = False) -> None:
         """Call it, unless that was just done.
 
         Raises:

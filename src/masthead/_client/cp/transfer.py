@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 
     from masthead._client.cp.container import Container, Ended
-    from masthead._client.cp.progress import Counter, Reporter
-    from masthead._client.cp.unpack import Sink
+    from masthead._client.cp.progress import CopyCounter, Reporter
+    from masthead._client.cp.unpack import CopySink
     from masthead._client.remotecommand.streams import RemoteInput, RemoteOutput
 
 __all__ = ["batches", "fetch", "send"]
@@ -51,7 +51,7 @@ async def send(
     container: Container,
     command: Sequence[str],
     source: AsyncGenerator[bytes],
-    counter: Counter,
+    counter: CopyCounter,
     reporter: Reporter,
 ) -> Ended:
     """Run a command that reads bytes from its stdin, and prints `commands.DONE` when it has succeeded.
@@ -86,8 +86,8 @@ async def send(
 async def fetch(
     container: Container,
     command: Sequence[str],
-    open_sink: Callable[[Counter], Sink],
-    counter: Counter,
+    open_sink: Callable[[CopyCounter], CopySink],
+    counter: CopyCounter,
     reporter: Reporter,
     max_bytes: int | None = None,
 ) -> Ended:

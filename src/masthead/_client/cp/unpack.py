@@ -16,17 +16,17 @@ from typing import IO, TYPE_CHECKING, Final, Protocol, cast
 from masthead._client.cp.local_files import FileWriter, Metadata, Tree
 from masthead._client.cp.paths import UnsafeNameError, leads_out, member_parts
 from masthead._sansio.tar_decoder import MEMBER_END, TarDecoder
-from masthead._sansio.tar_headers import Member, MemberType, TarError
+from masthead._sansio.tar_headers import MemberType, TarError, TarMember
 from masthead.errors import CopyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead._client.cp.progress import Counter
+    from masthead._client.cp.progress import CopyCounter
     from masthead._sansio.tar_decoder import TarEvent
 
-__all__ = ["ContentWriter", "FileUnpacker", "Sink", "StreamWriter", "TreeUnpacker"]
+__all__ = ["ContentWriter", "FileUnpacker", "CopySink", "StreamWriter", "TreeUnpacker"]
 
 _MAX_SKIPPED: Final = 1000
 """How many members that were left out an error lists."""
@@ -34,7 +34,7 @@ _SHOWN: Final = 5
 """How many of them its message names."""
 
 
-class Sink(Protocol):
+class CopySink(Protocol):
     """Takes what a command prints. Its methods block, and are called one after the other."""
 
     def feed(self, data: bytes) -> None:
@@ -70,7 +70,7 @@ class TreeUnpacker:
         OSError: If the directory cannot be made or opened.
     """
 
-    def __init__(self, root: Path, counter: Counter, *, preserve: bool, skip_special: bool) -> None:
+    def __init__(self, root: Path, counter: CopyCounter, *, preserve: bool, skip_special: bool) -> None:
         self._root = root
         self._is_new = _made(root, 0o700 if preserve else 0o777)
         self._tree = Tree(root)
@@ -85,7 +85,7 @@ class TreeUnpacker:
         self._skipped_count = 0
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `Sink`."""
+        """Write what has arrived; see `CopySink`."""
         for event in _events(self._decoder, data):
             try:
                 self._handle(event)
@@ -94,7 +94,7 @@ class TreeUnpacker:
                 raise
 
     def finish(self) -> None:
-        """Check that all has come; see `Sink`."""
+        """Check that all has come; see `CopySink`."""
         _check_end(self._decoder)
         self._finish_directories(())
         if self._is_new and self._root_metadata is not None:
@@ -109,7 +109,7 @@ class TreeUnpacker:
             )
 
     def close(self) -> None:
-        """Remove what is not complete; see `Sink`."""
+        """Remove what is not complete; see `CopySink`."""
         if self._file is not None:
             self._file[0].abort()
             self._file = None
@@ -121,7 +121,7 @@ class TreeUnpacker:
                 self._root.rmdir()
 
     def _handle(self, event: TarEvent) -> None:
-        if isinstance(event, Member):
+        if isinstance(event, TarMember):
             self._begin(event)
         elif self._file is None:
             pass  # the content of something that was left out
@@ -131,7 +131,7 @@ class TreeUnpacker:
             self._file[0].write(event)
             self._counter.bytes_done += len(event)
 
-    def _begin(self, member: Member) -> None:
+    def _begin(self, member: TarMember) -> None:
         name = os.fsdecode(member.name)
         try:
             parts = member_parts(member.name)
@@ -149,7 +149,7 @@ class TreeUnpacker:
                 path=name,
             ) from None
 
-    def _write(self, member: Member, parts: tuple[bytes, ...]) -> None:
+    def _write(self, member: TarMember, parts: tuple[bytes, ...]) -> None:
         kept = Metadata(member.mode, member.mtime)
         if member.type is MemberType.FILE:
             holder = self._tree.enter(parts[:-1])
@@ -200,17 +200,17 @@ class FileUnpacker:
         OSError: If the file cannot be written.
     """
 
-    def __init__(self, path: Path, counter: Counter, *, preserve: bool) -> None:
+    def __init__(self, path: Path, counter: CopyCounter, *, preserve: bool) -> None:
         self._writer = FileWriter(path, is_private=preserve)
         self._preserve = preserve
         self._counter = counter
         self._decoder = TarDecoder()
-        self._member: Member | None = None
+        self._member: TarMember | None = None
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `Sink`."""
+        """Write what has arrived; see `CopySink`."""
         for event in _events(self._decoder, data):
-            if isinstance(event, Member):
+            if isinstance(event, TarMember):
                 self._begin(event)
             elif event is MEMBER_END:
                 self._counter.files_done += 1
@@ -219,17 +219,17 @@ class FileUnpacker:
                 self._counter.bytes_done += len(event)
 
     def finish(self) -> None:
-        """Give the file its name; see `Sink`."""
+        """Give the file its name; see `CopySink`."""
         _check_end(self._decoder)
         if (member := self._member) is None:
             raise CopyError("the archive is empty")
         self._writer.commit(Metadata(member.mode, member.mtime) if self._preserve else None)
 
     def close(self) -> None:
-        """Remove the file if it is not complete; see `Sink`."""
+        """Remove the file if it is not complete; see `CopySink`."""
         self._writer.abort()
 
-    def _begin(self, member: Member) -> None:
+    def _begin(self, member: TarMember) -> None:
         if self._member is not None or member.type is not MemberType.FILE:
             name = os.fsdecode(member.name)
             raise CopyError(
@@ -251,22 +251,22 @@ class ContentWriter:
         OSError: If the file cannot be written.
     """
 
-    def __init__(self, path: Path, counter: Counter) -> None:
+    def __init__(self, path: Path, counter: CopyCounter) -> None:
         self._writer = FileWriter(path, is_private=False)
         self._counter = counter
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `Sink`."""
+        """Write what has arrived; see `CopySink`."""
         self._writer.write(data)
         self._counter.bytes_done += len(data)
 
     def finish(self) -> None:
-        """Give the file its name; see `Sink`."""
+        """Give the file its name; see `CopySink`."""
         self._writer.commit()
         self._counter.files_done += 1
 
     def close(self) -> None:
-        """Remove the file if it is not complete; see `Sink`."""
+        """Remove the file if it is not complete; see `CopySink`."""
         self._writer.abort()
 
 
@@ -278,12 +278,12 @@ class StreamWriter:
         counter: Counts what is written.
     """
 
-    def __init__(self, file: IO[bytes], counter: Counter) -> None:
+    def __init__(self, file: IO[bytes], counter: CopyCounter) -> None:
         self._file = file
         self._counter = counter
 
     def feed(self, data: bytes) -> None:
-        """Write what has arrived; see `Sink`."""
+        """Write what has arrived; see `CopySink`."""
         view = memoryview(data)
         while view:
             # An unbuffered file may take less than all.
@@ -291,7 +291,7 @@ class StreamWriter:
         self._counter.bytes_done += len(data)
 
     def finish(self) -> None:
-        """All was written; see `Sink`."""
+        """All was written; see `CopySink`."""
         self._counter.files_done += 1
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 from masthead._client.cp import commands
 from masthead._client.cp.pack import Archive, file_chunks, sized
 from masthead._client.cp.paths import base_name, check_remote, remote_place
-from masthead._client.cp.progress import Counter, Reporter
+from masthead._client.cp.progress import CopyCounter, Reporter
 from masthead._client.cp.threads import in_thread
 from masthead._client.cp.transfer import batches, send
 from masthead._client.remotecommand.stdin import input_chunks
@@ -20,7 +20,7 @@ from masthead.errors import CopyError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from masthead._client.cp.commands import Target
+    from masthead._client.cp.commands import ProbedTarget
     from masthead._client.cp.container import Container
     from masthead._client.cp.paths import RemotePlace
     from masthead._client.cp.progress import ProgressCallback
@@ -58,7 +58,7 @@ async def upload(
         await _upload_file(container, path, place, reporter)
 
 
-def _check_target(target: str, probed: Target) -> None:
+def _check_target(target: str, probed: ProbedTarget) -> None:
     """Check that a target is where a copy can go.
 
     Raises:
@@ -77,10 +77,10 @@ async def _upload_archive(
     container: Container, archive: Archive, place: RemotePlace, reporter: Reporter, *, preserve: bool
 ) -> None:
     """Copy a file or directory by tar."""
-    plan = await in_thread(archive.plan)
-    counter = Counter(bytes_total=plan.content)
+    sizes = await in_thread(archive.size)
+    counter = CopyCounter(bytes_total=sizes.content)
     chunks = archive.chunks(counter)
-    size = None if container.can_close else plan.archive
+    size = None if container.can_close else sizes.archive
     ended = await send(
         container,
         commands.unpack(place.directory, preserve=preserve, size=size),
@@ -101,7 +101,7 @@ async def _upload_file(container: Container, path: Path, place: RemotePlace, rep
             path=place.path,
         )
     size = found.st_size
-    counter = Counter(place.name, bytes_total=size)
+    counter = CopyCounter(place.name, bytes_total=size)
     command = commands.write(place.path, size=None if container.can_close else size)
     ended = await send(container, command, batches(file_chunks(path, size, counter)), counter, reporter)
     ended.check(place.path)
@@ -131,13 +131,13 @@ async def write(
             "to be known; give bytes or a file that can seek, or use an API server of Kubernetes 1.30 or newer",
             path=target,
         )
-    counter = Counter(target, bytes_total=size)
+    counter = CopyCounter(target, bytes_total=size)
     command = commands.write(target, size=None if container.can_close else size)
     ended = await send(container, command, _counted(data, counter), counter, Reporter(progress))
     ended.check(target)
 
 
-async def _counted(data: InputSource, counter: Counter) -> AsyncGenerator[bytes]:
+async def _counted(data: InputSource, counter: CopyCounter) -> AsyncGenerator[bytes]:
     async for chunk in input_chunks(data):
         counter.bytes_done += len(chunk)
         yield chunk
