@@ -6,6 +6,7 @@ It runs in the interpreter of the peers, too, and so imports nothing of ours but
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -51,16 +52,17 @@ def official_copies(kubeconfig: str, stack: contextlib.ExitStack) -> Copies:
     config.load_kube_config(kubeconfig)
     api = client.CoreV1Api()
 
-    def run(command: list[str], *, stdin: bool) -> Any:
-        options = {"command": command, "stdin": stdin, "stdout": True, "stderr": True, "tty": False}
-        return stream.stream(
-            api.connect_get_namespaced_pod_exec,
-            _POD,
-            _NAMESPACE,
-            **options,
-            binary=True,
-            _preload_content=False,
-        )
+    run: Callable[..., Any] = functools.partial(
+        stream.stream,
+        api.connect_get_namespaced_pod_exec,
+        _POD,
+        _NAMESPACE,
+        stdout=True,
+        stderr=True,
+        tty=False,
+        binary=True,
+        _preload_content=False,
+    )
 
     def upload(source: Path, target: Path) -> None:
         with tempfile.TemporaryFile() as buffer:
@@ -68,9 +70,9 @@ def official_copies(kubeconfig: str, stack: contextlib.ExitStack) -> Copies:
                 archive.add(source, target.name)
             size = buffer.tell()
             buffer.seek(0)
-            # It cannot close stdin, for whose end tar would wait.
+            # Most of its versions cannot close stdin, for whose end tar would wait.
             script = f'head -c {size} | tar xf - -C "$1" && echo done'
-            running = run(["sh", "-c", script, "sh", str(target.parent)], stdin=True)
+            running = run(command=["sh", "-c", script, "sh", str(target.parent)], stdin=True)
             while piece := buffer.read(_PIECE):
                 running.write_stdin(piece)
             while running.is_open():
@@ -78,7 +80,7 @@ def official_copies(kubeconfig: str, stack: contextlib.ExitStack) -> Copies:
         running.close()
 
     def download(source: Path, target: Path) -> None:
-        running = run(["tar", "cf", "-", "-C", str(source.parent), source.name], stdin=False)
+        running = run(command=["tar", "cf", "-", "-C", str(source.parent), source.name], stdin=False)
         with tempfile.TemporaryFile() as buffer:
             while running.is_open():
                 running.update(timeout=1)

@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from masthead.errors import ApplyConflictError as ApplyConflictError
     from masthead.errors import ClosedError as ClosedError
     from masthead.errors import ConflictError as ConflictError
+    from masthead.errors import CopyError as CopyError
     from masthead.errors import CustomResourceError as CustomResourceError
     from masthead.errors import DeadlineError as DeadlineError
     from masthead.errors import ExecError as ExecError
@@ -238,6 +239,7 @@ _HOMES = {
     "ApplyConflictError": "masthead.errors",
     "ConflictError": "masthead.errors",
     "DeadlineError": "masthead.errors",
+    "CopyError": "masthead.errors",
     "ExecError": "masthead.errors",
     "ExecTimeoutError": "masthead.errors",
     "ExpiredError": "masthead.errors",
