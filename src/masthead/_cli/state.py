@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import masthead
+    import masthead.aio
     from masthead._config.model import Config
 
 __all__ = ["State"]
@@ -96,6 +97,23 @@ class State:
         return Client(
             self.config(),
             timeout=self.request_timeout or timeout or _REQUEST_TIMEOUT,
+            field_manager=_FIELD_MANAGER,
+            discovery_cache=cache_folder(),
+        )
+
+    def connect_async(self) -> masthead.aio.Client:
+        """Make an async client as `connect` does; use it in an ``async with`` block.
+
+        Raises:
+            ConfigError: If there is no configuration, or it is invalid.
+            AuthError: If the credentials cannot be used.
+        """
+        from masthead._client.client import Client
+
+        self.silence_logs()
+        return Client(
+            self.config(),
+            timeout=self.request_timeout or _REQUEST_TIMEOUT,
             field_manager=_FIELD_MANAGER,
             discovery_cache=cache_folder(),
         )

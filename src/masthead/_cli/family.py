@@ -1,0 +1,257 @@
+"""Owners and dependents: the tree that ownerReferences make. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.tables import status_style
+from masthead._printers.ages import human_duration
+from masthead._printers.layout import cell_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from masthead._cli.document import Span
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.metadata import ObjectMeta, OwnerReference
+    from masthead._printers.printer import Column
+    from masthead._printers.table import PrintedRow
+
+__all__ = ["Family", "Leaf", "Member", "Vitals", "member_of", "tree_rows", "vitals_of"]
+
+_MOST: Final = 100_000
+"""How many objects with owners are remembered."""
+_DEEPEST: Final = 50
+LINES: Final = ("├─ ", "└─ ", "│  ", "   ")
+ASCII_LINES: Final = ("|- ", "`- ", "|  ", "   ")
+HEAD: Final = ("NAME", "READY", "STATUS", "AGE")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An object, and who owns it.
+
+    Attributes:
+        uid: Its uid.
+        kind: Its kind.
+        name: Its name.
+        namespace: Its namespace; empty if it has none.
+        resource: The resource that serves it; None if that is not known.
+        owners: The references to its owners, its controller first.
+        created: When it was created.
+        version: Its resource version.
+        is_deleting: Whether it is being deleted.
+        is_missing: Whether only references to it were found.
+    """
+
+    uid: str
+    kind: str
+    name: str
+    namespace: str = ""
+    resource: ApiResource | None = None
+    owners: tuple[OwnerReference, ...] = ()
+    created: datetime | None = None
+    version: str = ""
+    is_deleting: bool = False
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """How an object is, in a few words.
+
+    Attributes:
+        ready: Such as ``2/3``; empty if its kind does not say.
+        status: Such as ``Running``; empty if its kind does not say.
+    """
+
+    ready: str = ""
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A member in its place in the tree.
+
+    Attributes:
+        member: The object.
+        is_last: For each level above it, and for itself, whether it is the last there.
+    """
+
+    member: Member
+    is_last: tuple[bool, ...]
+
+
+def member_of(metadata: ObjectMeta, resource: ApiResource) -> Member:
+    """Read what counts of an object's metadata.
+
+    Args:
+        metadata: The metadata.
+        resource: The resource that serves it.
+    """
+    owners = sorted(metadata.owner_references, key=lambda each: not each.controller)
+    return Member(
+        metadata.uid,
+        resource.kind,
+        metadata.name,
+        metadata.namespace,
+        resource,
+        tuple(owners),
+        metadata.creation_timestamp,
+        metadata.resource_version,
+        metadata.deletion_timestamp is not None,
+    )
+
+
+class Family:
+    """Objects by uid, and their dependents.
+
+    Args:
+        root: The object whose family it is.
+    """
+
+    def __init__(self, root: Member) -> None:
+        self.root = root.uid
+        self._members = {root.uid: root}
+        self._dependents: dict[str, set[str]] = {}
+        self.is_full = False
+        self._link(root)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._members
+
+    def get(self, uid: str) -> Member | None:
+        """Find a member."""
+        return self._members.get(uid)
+
+    def add(self, member: Member, *, is_known: bool = False) -> bool:
+        """Take an object, or its newer state; return whether it is remembered.
+
+        Args:
+            member: The object.
+            is_known: Whether it counts without an owner, because it is an owner itself.
+        """
+        old = self._members.get(member.uid)
+        if old is None and not member.owners and not is_known:
+            return False
+        if old is None and len(self._members) >= _MOST:
+            self.is_full = True
+            return False
+        if old is not None:
+            self._unlink(old)
+        self._members[member.uid] = member
+        self._link(member)
+        return True
+
+    def remove(self, uid: str) -> None:
+        """Forget an object that is gone. The root and its owners stay, as missing ones."""
+        found = self._members.pop(uid, None)
+        if found is None:
+            return
+        self._unlink(found)
+        if uid == self.root or uid in self._dependents:
+            self._members[uid] = Member(uid, found.kind, found.name, found.namespace, is_missing=True)
+
+    def path(self) -> list[Member]:
+        """The owners of the root, the highest first, and the root."""
+        found = [self._members[self.root]]
+        seen = {self.root}
+        while found[-1].owners and found[-1].owners[0].uid not in seen and len(found) < _DEEPEST:
+            owner = found[-1].owners[0]
+            seen.add(owner.uid)
+            missing = Member(owner.uid, owner.kind, owner.name, is_missing=True)
+            found.append(self._members.get(owner.uid, missing))
+        return found[::-1]
+
+    def leaves(self) -> Iterator[Leaf]:
+        """The tree, line by line: the owners of the root above it, and all its dependents below it."""
+        path = self.path()
+        for at, each in enumerate(path):
+            yield Leaf(each, (True,) * at)
+        yield from self._below(self.root, (True,) * (len(path) - 1), {each.uid for each in path})
+
+    def _below(self, uid: str, places: tuple[bool, ...], seen: set[str]) -> Iterator[Leaf]:
+        if len(places) >= _DEEPEST:
+            return
+        dependents = [self._members[each] for each in self._dependents.get(uid, ()) if each not in seen]
+        dependents.sort(key=lambda each: (each.kind, each.namespace, each.name))
+        seen.update(each.uid for each in dependents)
+        for at, each in enumerate(dependents):
+            place = (*places, at == len(dependents) - 1)
+            yield Leaf(each, place)
+            yield from self._below(each.uid, place, seen)
+
+    def _link(self, member: Member) -> None:
+        for owner in member.owners:
+            self._dependents.setdefault(owner.uid, set()).add(member.uid)
+
+    def _unlink(self, member: Member) -> None:
+        for owner in member.owners:
+            dependents = self._dependents.get(owner.uid, set())
+            dependents.discard(member.uid)
+            if not dependents:
+                self._dependents.pop(owner.uid, None)
+                kept = self._members.get(owner.uid)
+                if kept is not None and kept.is_missing and kept.uid != self.root:
+                    del self._members[owner.uid]
+
+
+def vitals_of(columns: Sequence[Column], row: PrintedRow) -> Vitals:
+    """Say how an object is, from what the server prints about it.
+
+    Args:
+        columns: The columns of the server's table.
+        row: Its row.
+    """
+    cells = {each.name.upper(): cell_text(cell) for each, cell in zip(columns, row.cells, strict=False)}
+    ready = cells.get("READY") or cells.get("COMPLETIONS") or cells.get("AVAILABLE") or ""
+    if ready.isdigit() and (wanted := cells.get("DESIRED") or cells.get("REPLICAS")):
+        ready = f"{ready}/{wanted}"
+    status = cells.get("STATUS") or cells.get("PHASE") or cells.get("STATE") or ""
+    restarts = cells.get("RESTARTS", "0")
+    return Vitals(ready, status if restarts == "0" else f"{status}, restarts {restarts}")
+
+
+def tree_rows(
+    family: Family,
+    leaves: Sequence[Leaf],
+    vitals: Mapping[str, Vitals],
+    now: datetime,
+    *,
+    lines: Sequence[str] = LINES,
+) -> list[list[str | Span]]:
+    """The rows of a table that shows a tree: name, readiness, status and age.
+
+    Args:
+        family: Whose tree it is.
+        leaves: The lines of the tree to show.
+        vitals: How the members are, by uid.
+        now: The time that ages refer to.
+        lines: What draws the branches.
+    """
+    rows: list[list[str | Span]] = []
+    for leaf in leaves:
+        member, known = leaf.member, vitals.get(leaf.member.uid, Vitals())
+        status = "gone" if member.is_missing else "Terminating" if member.is_deleting else known.status
+        age = "" if member.created is None else human_duration((now - member.created).total_seconds())
+        name = f"{_branches(leaf.is_last, lines)}{member.kind}/{member.name}"
+        is_root = member.uid == family.root
+        rows.append(
+            [
+                (name, "bold" if is_root else ""),
+                (known.ready, status_style(known.ready)),
+                (status, "red" if member.is_missing else status_style(status.partition(",")[0])),
+                age,
+            ]
+        )
+    return rows
+
+
+def _branches(places: Sequence[bool], lines: Sequence[str]) -> str:
+    branch, last, through, blank = lines
+    if not places:
+        return ""
+    above = "".join(blank if each else through for each in places[:-1])
+    return above + (last if places[-1] else branch)

@@ -1,0 +1,229 @@
+"""Finds the family of an object on the server, and follows it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.failures import explain
+from masthead._cli.family import Family, Member, Vitals, member_of, vitals_of
+from masthead.errors import MastheadError, NotFoundError, UnknownKindError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+    from masthead import aio
+    from masthead._discovery.model import ApiResource
+    from masthead._meta.metadata import OwnerReference
+    from masthead._meta.v1 import PartialObjectMetadata
+
+__all__ = ["FamilySearch"]
+
+_AT_ONCE: Final = 8
+"""How many requests are made at the same time."""
+_FEW: Final = 5
+"""Up to how many objects of a kind are requested one by one; more are listed."""
+_WATCHES: Final = 40
+_OFTEN: Final = frozenset(
+    {
+        "pods",
+        "replicasets",
+        "jobs",
+        "controllerrevisions",
+        "endpointslices",
+        "persistentvolumeclaims",
+        "secrets",
+    }
+)
+"""Kinds that are dependents so often that they are watched even if none is there yet."""
+
+
+class FamilySearch:
+    """Looks for the owners and the dependents of an object.
+
+    Args:
+        client: The client.
+        resource: The resource of the object.
+        namespace: Its namespace; None if it has none.
+        name: Its name.
+    """
+
+    def __init__(self, client: aio.Client, resource: ApiResource, namespace: str | None, name: str) -> None:
+        self._client = client
+        self._resource = resource
+        self._namespace = namespace
+        self._name = name
+        self._limit = asyncio.Semaphore(_AT_ONCE)
+        self._with_owners: dict[str, ApiResource] = {}
+        self._informers: list[aio.SharedInformer[PartialObjectMetadata]] = []
+        self.problems: dict[str, str] = {}
+        self.vitals: dict[str, Vitals] = {}
+        self.changed: set[str] = set()
+        self.changes = 0
+
+    async def begin(self) -> None:
+        """Get the object, and the owners above it.
+
+        Raises:
+            NotFoundError: If there is no such object.
+            MastheadError: As any call.
+        """
+        found = await self._client.metadata(self._resource.gvr, namespace=self._namespace).get(self._name)
+        self.family = Family(member_of(found.metadata, self._resource))
+        while (highest := self.family.path()[0]).is_missing and highest.uid not in self.problems:
+            above = self.family.path()[1]
+            owner = await self._owner(above, above.owners[0])
+            if owner is None or not self.family.add(owner, is_known=True):
+                break
+
+    async def _owner(self, member: Member, reference: OwnerReference) -> Member | None:
+        """Get an owner; None if it is gone, or cannot be read."""
+        try:
+            resource = await self._client.mapper.find(reference.kind, api_version=reference.api_version)
+            namespace = member.namespace if resource.namespaced else None
+            found = await self._client.metadata(resource.gvr, namespace=namespace).get(reference.name)
+        except (NotFoundError, UnknownKindError):
+            return None
+        except MastheadError as error:
+            self.problems[reference.kind] = explain(error).line
+            return None
+        # Another object of the same name is not the owner.
+        return member_of(found.metadata, resource) if found.metadata.uid == reference.uid else None
+
+    async def kinds(self) -> list[ApiResource]:
+        """The resources that can hold dependents: those of a namespaced object are in its namespace.
+
+        Raises:
+            MastheadError: As any call.
+        """
+        served = await self._client.discovery.preferred_resources()
+        for version, error in served.failures.items():
+            self.problems[str(version)] = explain(error).line
+        return [
+            each
+            for each in served
+            if "list" in each.verbs
+            and each.kind != "Event"
+            and (each.namespaced or not self._resource.namespaced)
+        ]
+
+    async def search(self, kinds: Sequence[ApiResource], on_done: Callable[[ApiResource], object]) -> None:
+        """List the metadata of all kinds, and remember what has owners.
+
+        Args:
+            kinds: The resources to search.
+            on_done: Is called with each resource that is done.
+        """
+
+        async def search_one(resource: ApiResource) -> None:
+            async with self._limit:
+                await self._list(resource)
+                on_done(resource)
+
+        async with asyncio.TaskGroup() as group:
+            for each in kinds:
+                group.create_task(search_one(each))
+
+    async def _list(self, resource: ApiResource) -> None:
+        listed = self._client.metadata(resource.gvr, namespace=self._place(resource))
+        try:
+            async for page in listed.list_pages():
+                for each in page.items:
+                    if self.family.add(member_of(each.metadata, resource)):
+                        self._with_owners[str(resource.gvr)] = resource
+        except MastheadError as error:
+            self.problems[str(resource.gvr.group_resource)] = explain(error).line
+
+    def _place(self, resource: ApiResource) -> str | None:
+        return self._namespace if resource.namespaced else None
+
+    async def look(self, members: Iterable[Member]) -> None:
+        """Find out how members are."""
+        kinds: dict[tuple[str, str], list[Member]] = {}
+        for each in members:
+            if each.resource is not None and not each.is_missing:
+                kinds.setdefault((str(each.resource.gvr), each.namespace), []).append(each)
+
+        async def look_at(found: list[Member]) -> None:
+            async with self._limit:
+                await self._fetch_rows(found)
+
+        async with asyncio.TaskGroup() as group:
+            for found in kinds.values():
+                for some in [[each] for each in found] if len(found) <= _FEW else [found]:
+                    group.create_task(look_at(some))
+
+    async def _fetch_rows(self, members: Sequence[Member]) -> None:
+        """Ask the server to print members of one kind, in one namespace."""
+        resource = members[0].resource
+        assert resource is not None
+        one = f"metadata.name={members[0].name}" if len(members) == 1 else None
+        listed = self._client.dynamic(resource.gvr, namespace=members[0].namespace or None)
+        uids = {each.name: each.uid for each in members}
+        try:
+            table = await listed.as_table(field_selector=one)
+        except MastheadError:
+            return  # what it was is shown until it can be asked for again
+        for row in table.rows:
+            if row.name in uids:
+                self.vitals[uids[row.name]] = vitals_of(table.columns, row)
+
+    @asynccontextmanager
+    async def following(self, kinds: Sequence[ApiResource]) -> AsyncIterator[None]:
+        """Watch the kinds of the family, and those that are often dependents.
+
+        Args:
+            kinds: The resources that were searched.
+        """
+        from masthead._cache.informer.informer import SharedInformer
+
+        members = [each.member.resource for each in self.family.leaves()]
+        wanted = {str(each.gvr): each for each in members if each is not None} | self._with_owners
+        wanted |= {str(each.gvr): each for each in kinds if each.name in _OFTEN}
+        watched = [each for each in wanted.values() if "watch" in each.verbs][:_WATCHES]
+        async with AsyncExitStack() as stack:
+            for each in watched:
+                place = self._place(each)
+                informer = SharedInformer(
+                    self._client.metadata(each.gvr, namespace=place), transform=_essentials
+                )
+                self._handle(informer, each)
+                self._informers.append(await stack.enter_async_context(informer))
+            yield
+
+    def _handle(self, informer: aio.SharedInformer[PartialObjectMetadata], resource: ApiResource) -> None:
+        def take(obj: PartialObjectMetadata) -> None:
+            known = self.family.get(obj.metadata.uid)
+            member = member_of(obj.metadata, resource)
+            is_news = known is None or known.version != member.version
+            if self.family.add(member) and is_news:
+                self.changed.add(member.uid)
+                self.changes += 1
+
+        def remove(obj: PartialObjectMetadata) -> None:
+            if obj.metadata.uid in self.family:
+                self.family.remove(obj.metadata.uid)
+                self.vitals.pop(obj.metadata.uid, None)
+                self.changes += 1
+
+        informer.add_event_handler(on_add=take, on_update=lambda _, obj: take(obj), on_delete=remove)
+
+    @property
+    def watches(self) -> int:
+        """How many kinds are watched."""
+        return len(self._informers)
+
+    @property
+    def trouble(self) -> str:
+        """Why what is shown may be out of date; empty if all watches are open."""
+        failing = (each.health for each in self._informers)
+        return next((each.last_error for each in failing if each.failures), "")
+
+
+def _essentials(obj: PartialObjectMetadata) -> PartialObjectMetadata:
+    """What of an object is kept while it is followed."""
+    obj.metadata.managed_fields = []
+    obj.metadata.annotations = {}
+    obj.metadata.labels = {}
+    return obj
