@@ -20,6 +20,7 @@ from masthead.errors import ApplyConflictError, ConflictError, InvalidValueError
 if TYPE_CHECKING:
     import logging
     from collections.abc import Awaitable, Callable, Sequence
+    from datetime import datetime
 
     from masthead._client.client import Client
     from masthead._client.options import LabelSelection
@@ -116,6 +117,11 @@ class Context(Generic[T]):
     def reasons(self) -> tuple[str, ...]:
         """Why it runs, for logs: such as ``deployments.apps default/web changed``, or the error of the last attempt."""
         return tuple(self._flight.reasons)
+
+    @property
+    def now(self) -> datetime:
+        """The wall clock, in UTC: for what is due at a time. In a test environment it is the environment's."""
+        return self._services.clock()
 
     # Reads.
 

@@ -11,6 +11,7 @@ from masthead._sync.context_facade import ContextFacade
 if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from masthead._client.options import LabelSelection
     from masthead._controller.cache_reader import CacheReader
@@ -76,6 +77,11 @@ class Context(ContextFacade[T], Generic[T]):
     def reasons(self) -> tuple[str, ...]:
         """Why it runs, for logs: such as ``deployments.apps default/web changed``, or the error of the last attempt."""
         return self._async.reasons
+
+    @property
+    def now(self) -> datetime:
+        """The wall clock, in UTC: for what is due at a time. In a test environment it is the environment's."""
+        return self._async.now
 
     @overload
     def get(self, kind: type[K], name: str, namespace: str | None = None) -> K | None: ...

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +18,7 @@ from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
     from pathlib import Path
 
 WIDGETS = {
@@ -249,6 +252,25 @@ async def test_definitions_and_objects_are_there_before_the_managers() -> None:
         await env.client.dynamic("example.com/v1", "Widget", namespace="default").delete("w")
         await env.settle()
         assert (await env.client.core_v1.config_maps("default").list()).items == []
+
+
+@in_virtual_time
+async def test_a_reconcile_reads_the_wall_clock_of_the_environment() -> None:
+    app = masthead.Manager("clock")
+    times: list[datetime] = []
+
+    @app.controller(Secret)
+    async def reconcile(ctx: masthead.aio.Context[Secret]) -> masthead.Result:
+        times.append(ctx.now)
+        return masthead.Result(requeue_after=3600)
+
+    async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
+        await env.settle()
+        await env.advance(3600)
+        env.shift_clock(-60)
+        await env.advance(3600)
+    hours = [round((later - before).total_seconds()) for before, later in itertools.pairwise(times)]
+    assert (hours, times[0].tzinfo) == ([3600, 3540], UTC)
 
 
 @in_virtual_time
