@@ -1,8 +1,9 @@
-"""Show how many pods each node runs, and again whenever that changes. Ctrl-C ends it."""
+"""Show how many pods each node runs, and again whenever that changes; Ctrl-C ends it."""
 
 from __future__ import annotations
 
-import threading
+import argparse
+import sys
 from typing import TYPE_CHECKING
 
 import masthead
@@ -14,33 +15,49 @@ if TYPE_CHECKING:
 
 
 def node_of(pod: Pod) -> list[str]:
-    """The index function; a pod that is not scheduled yet has no node."""
+    """Where a pod is found in the index; one that is not scheduled yet is nowhere."""
     return [pod.spec.node_name] if pod.spec.node_name else []
 
 
+def count(pods: masthead.Indexer[Pod]) -> dict[str, int]:
+    """The number of pods on each node."""
+    nodes = sorted(pods.list_index_values("node"))
+    return {node: len(pods.index_keys("node", node)) for node in nodes}
+
+
 def pods_by_node(client: masthead.Client) -> Generator[dict[str, int], None, None]:
-    """Yield the number of pods per node: once at the start, then after every change."""
-    changed = threading.Event()
-    informer = masthead.SharedInformer(client.core_v1.pods())
-    informer.add_indexers({"node": node_of})
-    informer.add_event_handler(
-        on_add=lambda _: changed.set(),
-        on_update=lambda _, __: changed.set(),
-        on_delete=lambda _: changed.set(),
+    """Yield the number of pods on each node: at the start, and after every change of it."""
+    informer = masthead.SharedInformer(
+        client.core_v1.pods(),
+        field_selector="status.phase!=Succeeded,status.phase!=Failed",  # the server leaves out what has ended
+        transform=masthead.keep_fields("spec.nodeName"),  # and we forget what we do not read
+        indexers={"node": node_of},
     )
+    seen: dict[str, int] | None = None
+
+    def has_changed(pods: masthead.Indexer[Pod]) -> bool:
+        return count(pods) != seen
+
     with informer:
-        informer.wait_synced(timeout=60)
         while True:
-            changed.clear()
-            indexer = informer.indexer
-            yield {
-                node: len(indexer.by_index("node", node))
-                for node in sorted(indexer.list_index_values("node"))
-            }
-            changed.wait()
+            informer.wait_until(has_changed)  # asked after each change, once the informer has synced
+            seen = count(informer.indexer)
+            yield seen
+
+
+def main() -> None:
+    """Print until Ctrl-C."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    try:
+        with masthead.Client() as client:
+            for counts in pods_by_node(client):
+                line = "  ".join(f"{node}: {pods}" for node, pods in counts.items())
+                print(line or "no pods are scheduled", flush=True)
+    except masthead.MastheadError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        pass
 
 
 if __name__ == "__main__":
-    with masthead.Client() as client:
-        for counts in pods_by_node(client):
-            print("  ".join(f"{node}: {count}" for node, count in counts.items()) or "no pods are scheduled")
+    main()

@@ -1,7 +1,8 @@
-"""Wait until a deployment is rolled out: wait_for_rollout.py NAMESPACE NAME [SECONDS]."""
+"""Wait until deployments are rolled out; the exit status is 1 if one is not, with the reason."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 import masthead
@@ -21,17 +22,22 @@ def wait_for_rollout(client: masthead.Client, namespace: str, name: str, *, seco
     return f"deployment {namespace}/{name} is rolled out"
 
 
-def main(arguments: list[str]) -> int:
-    """Return 0 if the deployment was rolled out in time, and 1 otherwise."""
-    namespace, name, *more = arguments
-    with masthead.Client() as client:
-        try:
-            print(wait_for_rollout(client, namespace, name, seconds=float(more[0]) if more else 300))
-        except masthead.MastheadError as error:
-            print(error, file=sys.stderr)
-            return 1
-    return 0
+def main(argv: list[str] | None = None) -> None:
+    """Wait for one after the other; all are rolling out at the same time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="+", help="the deployments")
+    parser.add_argument("-n", "--namespace", help="their namespace; the current one by default")
+    parser.add_argument(
+        "--timeout", type=float, default=300, metavar="SECONDS", help="for each; 300 by default"
+    )
+    arguments = parser.parse_args(argv)
+    try:
+        with masthead.Client(namespace=arguments.namespace) as client:
+            for name in arguments.name:
+                print(wait_for_rollout(client, client.namespace, name, seconds=arguments.timeout))
+    except masthead.MastheadError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

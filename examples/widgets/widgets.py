@@ -1,48 +1,73 @@
-"""Define a kind, and work with typed objects of it: validate, create, watch with an informer, read from its lister.
+"""Define a kind and work with typed objects of it: validate, create, follow with an informer, change, delete.
 
 The classes in ``widgets_api`` are generated from the definition::
 
-    masthead generate --crd examples/widget_crd.yaml --out examples/widgets_api
+    masthead generate --crd examples/widgets/crd.yaml --out examples/widgets/widgets_api
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from widgets_api.example_com.v1 import Widget
 
 import masthead
 
-if TYPE_CHECKING or __package__:
-    from examples.widgets_api.example_com.v1 import Widget
-else:  # run as a program
-    from widgets_api.example_com.v1 import Widget
-
-DEFINITION = Path(__file__).with_name("widget_crd.yaml")
+DEFINITION = Path(__file__).with_name("crd.yaml")
 
 
-def widgets_of(client: masthead.Client, namespace: str) -> list[str]:
-    """Define widgets, create two, and describe them as an informer's lister has them."""
-    [definition] = client.apply_manifests(DEFINITION, client_side=True)
+def define(client: masthead.Client) -> None:
+    """Install the definition, and wait until its kind is served."""
+    client.apply_manifests(DEFINITION, field_manager="widgets")
     client.wait_until_served(Widget)
-    widgets = client.resource(Widget, namespace)
-    informer = masthead.SharedInformer(widgets)
-    with informer:
-        informer.wait_synced(timeout=60)
-        for name, size in (("small", 1), ("large", 40)):
-            widget = Widget.new(name, spec={"size": size, "parts": [{"name": "wheel", "weight": "2kg"}]})
-            assert not masthead.validate(widget, definition)
-            informer.wait_for(widgets.create(widget), timeout=60)
-        found = informer.lister.namespace(namespace).list()
-    return sorted(f"{each.metadata.name}: {each.spec.color}, {each.spec.parts[0].weight}" for each in found)
 
 
-def problems_of(client: masthead.Client, widget: Widget) -> list[str]:
-    """Say what the cluster would refuse about a widget, without sending it."""
-    definition = client.apiextensions_v1.custom_resource_definitions().get("widgets.example.com")
+def problems_of(widget: Widget) -> list[str]:
+    """What a server would refuse, by schema and CEL rules; nothing is sent."""
+    [definition] = masthead.load_manifests(DEFINITION)
     return [f"{each.field}: {each.message}" for each in masthead.validate(widget, definition)]
 
 
+def demonstrate(client: masthead.Client, namespace: str) -> None:
+    """Create two widgets, see them in an informer's cache, let one grow, and delete both."""
+    widgets = client.resource(Widget, namespace)
+    with masthead.SharedInformer(widgets) as informer:
+        cached = informer.lister.namespace(namespace)
+        for name, size in (("small", 1), ("large", 40)):
+            made = widgets.create(
+                Widget.new(name, spec={"size": size, "parts": [{"name": "wheel", "weight": "2kg"}]})
+            )
+            informer.wait_for(made, timeout=60)  # read your own writes
+        for each in sorted(cached.list(), key=lambda each: each.spec.size):
+            print(
+                f"{each.metadata.name}: size {each.spec.size}, {each.spec.color}, {each.spec.parts[0].weight}"
+            )
+
+        def grow(widget: Widget) -> None:
+            widget.spec.size += 1
+
+        informer.wait_for(widgets.update_with_retry("small", grow), timeout=60)
+        print(f"small: size {cached.get('small').spec.size}")
+        for name in ("small", "large"):
+            widgets.delete(name)
+
+
+def main() -> None:
+    """Go through all of it; the definition stays."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-n", "--namespace", help="for the widgets; the current one by default")
+    try:
+        with masthead.Client(namespace=parser.parse_args().namespace) as client:
+            define(client)
+            demonstrate(client, client.namespace)
+            print(*problems_of(Widget.new("blue", spec={"size": 40, "color": "blue"})))
+    except masthead.MastheadError as error:
+        sys.exit(str(error))
+
+
 if __name__ == "__main__":
-    with masthead.Client() as client:
-        print("\n".join(widgets_of(client, "default")))
-        print("\n".join(problems_of(client, Widget.new("blue", spec={"size": 40, "color": "blue"}))))
+    main()
