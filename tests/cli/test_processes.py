@@ -102,6 +102,20 @@ def test_without_a_terminal_every_change_is_a_line(
         assert process.stdout.readline().startswith("line ")
 
 
+def test_rows_of_a_kind_whose_columns_are_unknown_are_asked_of_the_server(
+    environ: dict[str, str], client: masthead.Client, server: Server
+) -> None:
+    server.faults.fail(403, verb="get", resource="customresourcedefinitions", times=None)
+    widgets = client.dynamic("example.com/v1", "widgets", namespace="shop")
+    with following(environ, "watch", "widgets", "-n", "shop") as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline().split() for _ in range(2)] == [["NAME", "SIZE"], ["small", "3"]]
+        widgets.patch("small", Patch.merge({"spec": {"size": 4}}))
+        assert process.stdout.readline().split() == ["small", "4"]
+        widgets.patch("small", Patch.merge({"spec": {"size": 3}}))
+        assert process.stdout.readline().split() == ["small", "3"]
+
+
 def test_colours_are_for_terminals_that_have_them(environ: dict[str, str]) -> None:
     shown: dict[str, str] = {}
     for name, more in {"color": {}, "no": {"NO_COLOR": "1"}, "dumb": {"TERM": "dumb"}}.items():
