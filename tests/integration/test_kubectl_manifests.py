@@ -46,7 +46,7 @@ class RealKubectl(Kubectl):
         }
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(json.dumps(content), "utf-8")
-        self._command = [str(KUBECTL), "--kubeconfig", str(kubeconfig), "--cache-dir", str(folder / "cache")]
+        self.command = [str(KUBECTL), "--kubeconfig", str(kubeconfig), "--cache-dir", str(folder / "cache")]
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Final, NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from masthead._meta.secret import Secret
 
-__all__ = ["Address", "as_ip", "is_loopback", "split_address", "without_userinfo"]
+__all__ = ["Address", "as_ip", "is_loopback", "split_address", "without_token", "without_userinfo"]
 
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 """Characters that are invalid in a URL. The standard library silently drops some of them."""
@@ -81,6 +81,14 @@ def without_userinfo(url: str) -> tuple[str, str, Secret]:
         return url, "", Secret()
     username, _, password = userinfo.partition(":")
     return parts._replace(netloc=host).geturl(), unquote(username), Secret(unquote(password))
+
+
+def without_token(url: str, token: str) -> str:
+    """Remove a token from the end of a URL, where the embedded server's kubeconfig has it for Go's clients.
+
+    They send no token without TLS. We do, to a server on this machine, and so need not write it where addresses are shown.
+    """
+    return url.removesuffix(f"/~{quote(token, safe='')}") if token else url
 
 
 def is_loopback(host: str) -> bool:

@@ -8,7 +8,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from masthead._config.address import split_address, without_userinfo
+from masthead._config.address import split_address, without_token, without_userinfo
 from masthead._config.descriptors import (
     PathField,
     RedactedField,
@@ -122,7 +122,8 @@ def _wrap_secrets(given: dict[str, Any]) -> None:
     for name in _SECRETS & given.keys():
         if isinstance(given[name], str):
             given[name] = Secret(given[name])
-    server, username, password = without_userinfo(reveal(given.get("server", "")))
+    address = without_token(reveal(given.get("server", "")), reveal(given.get("token", "")))
+    server, username, password = without_userinfo(address)
     if "server" in given:
         given["server"] = server
     # A user in the URL counts only if nothing else authenticates.

@@ -137,11 +137,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def write(self, response: IncomingResponse, data: bytes) -> None:
         """Send bytes behind an upgrade; does nothing once it is over."""
-        if response is self._response and self._transport is not None:
+        if response is self._response and self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
     async def drain(self, response: IncomingResponse) -> None:
         """Wait while too many bytes are buffered, unless the upgraded connection is over."""
+        if self._transport is not None and self._transport.is_closing():
+            # Writing has failed. The loop says so in its next turn, which a task that only writes would never let come.
+            await asyncio.sleep(0)
         if self._unsent is not None and response is self._response:
             # Shielded: one writer that is cancelled must not wake the others.
             await asyncio.shield(self._unsent)

@@ -106,7 +106,13 @@ class UpgradedResponse(TransportResponse, Protocol):
         ...
 
     async def drain(self) -> None:
-        """Wait until the peer has read most of what was written, or the connection has ended."""
+        """Wait until the peer has read most of what was written.
+
+        Raises:
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the connection is lost.
+            ClosedError: If it was closed meanwhile.
+        """
         ...
 
 

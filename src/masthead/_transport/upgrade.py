@@ -35,5 +35,13 @@ class HttpUpgrade(HttpResponse):
         self._response.write(data)
 
     async def drain(self) -> None:
-        """Wait until the peer has read most of what was written, or the connection has ended."""
+        """Wait until the peer has read most of what was written.
+
+        Raises:
+            DeadlineError: If the read timeout expires.
+            ProtocolError: If the connection is lost.
+            ClosedError: If it was closed meanwhile.
+        """
         await self._response.drain()
+        if self._response.fault is not None:
+            raise self._broken(self._response.fault)

@@ -144,6 +144,7 @@ class WebSocket:
 
         Raises:
             ProtocolError: If the connection has ended.
+            DeadlineError: If the peer is dead.
             ClosedError: If it was closed here.
         """
         try:
@@ -152,7 +153,10 @@ class WebSocket:
             self._refuse_closed()
             raise self._lost("the connection has ended") from None
         self._flush()
-        await self._upgraded.drain()
+        try:
+            await self._upgraded.drain()
+        except TransportError as error:
+            raise self._explain(error) from None
 
     async def close(self) -> None:
         """Close it, and wait a little for the peer's answer. Closing twice does nothing."""

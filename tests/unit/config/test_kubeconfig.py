@@ -394,3 +394,15 @@ def test_any_kubeconfig_data_gives_a_config_or_a_config_error(data: Plain) -> No
 def test_any_bytes_give_a_config_error(content: bytes) -> None:
     with pytest.raises(ConfigError):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("server", "kept"),
+    [
+        ("http://127.0.0.1:8001/~t%2Fk", "http://127.0.0.1:8001"),
+        ("http://127.0.0.1:8001/~other", "http://127.0.0.1:8001/~other"),
+        ("https://rancher.example/k8s/clusters/c", "https://rancher.example/k8s/clusters/c"),
+    ],
+)
+def test_a_token_at_the_end_of_the_address_is_not_kept_there(server: str, kept: str) -> None:
+    assert Config(server=server, token="t/k").server == kept

@@ -355,3 +355,20 @@ async def test_an_upgrade_that_was_not_asked_for_is_still_refused() -> None:
         with pytest.raises(ProtocolError):
             await transport.send(TransportRequest("GET", "/", timeout=60))
         await transport.close()
+
+
+async def test_a_task_that_only_sends_notices_that_the_connection_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.receive()
+        peer.writer.transport.abort()
+
+    async def send_all(socket: WebSocket) -> None:
+        for _ in range(10_000):
+            await socket.send(b"x" * 2**16)
+
+    async with websocket(script) as socket:
+        with pytest.raises(ProtocolError):
+            await send_all(socket)
+    assert not caplog.records  # asyncio would warn of each write behind the end
