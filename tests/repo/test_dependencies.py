@@ -62,7 +62,7 @@ def test_every_extra_is_imported_by_the_package(extra: str) -> None:
 
 
 def test_there_are_no_other_extras_for_users() -> None:
-    assert set(PROJECT["optional-dependencies"]) == {*EXTRAS, "dev", "peers"}
+    assert set(PROJECT["optional-dependencies"]) == {*EXTRAS, "dev", "docs", "peers"}
 
 
 def test_every_peer_is_measured() -> None:
