@@ -4,6 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  ?= .venv-bench
+DOCS   ?= .venv-docs
 SPEC   ?= ../shared/kubernetes-1.36
 LEGACY ?= ../shared/kubernetes-legacy
 
@@ -23,7 +24,7 @@ $(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' $(LIMITS),$(1)/b
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench clean
+.PHONY: help install demo test test-alone test-real coverage soak lint audit check format api codegen constraints dist test-dist release-check conformance conformance-record bench docs docs-serve clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,5 +110,18 @@ bench: $(BENCH)/.ready ## Run all benchmarks beside the peers, and draw docs/ben
 $(BENCH)/.ready: pyproject.toml
 	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
+docs: $(DOCS)/.ready build/docs ## Build the documentation site in site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+
+docs-serve: $(DOCS)/.ready build/docs ## Serve the documentation site, and build it again when a document changes
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs serve
+
+# MkDocs wants the folder before its hook fills it.
+build/docs:
+	mkdir -p $@
+
+$(DOCS)/.ready: pyproject.toml
+	$(call environment,$(DOCS),docs$(COMMA)metrics)
+
 clean: ## Remove what the commands above made
-	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) $(BENCH) $(DOCS) site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* build dist

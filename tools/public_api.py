@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, ForwardRef, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["describe", "main", "public_modules"]
+__all__ = ["describe", "main", "public_modules", "signature"]
 
 FILE: Final = Path(__file__).parents[1] / "docs" / "api.txt"
 _HEAD: Final = (
@@ -144,7 +144,7 @@ def _constructor(cls: type) -> Iterator[str]:
     """How a class is made, where users make it: its constructor has a docstring, or is a dataclass's."""
     made = next((vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)), None)
     if inspect.isfunction(made) and (made.__doc__ or dataclasses.is_dataclass(cls)):
-        yield f"    def __init__{_signature(made, is_method=True)}"
+        yield f"    def __init__{signature(made, is_method=True)}"
 
 
 def _fields(cls: type) -> Mapping[str, object]:
@@ -173,10 +173,11 @@ def _members(cls: type) -> Iterator[tuple[str, str]]:
 
 def _function(name: str, function: object, *, is_method: bool = False) -> str:
     kind = "async def" if inspect.iscoroutinefunction(function) else "def"
-    return f"{kind} {name}{_signature(function, is_method=is_method)}"
+    return f"{kind} {name}{signature(function, is_method=is_method)}"
 
 
-def _signature(function: object, *, is_method: bool = False) -> str:
+def signature(function: object, *, is_method: bool = False) -> str:
+    """The parameters and the result of a function or class; without the first parameter, if it is a method."""
     try:
         found = inspect.signature(cast("types.FunctionType", function))
     except (TypeError, ValueError):

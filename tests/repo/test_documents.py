@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import importlib
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
+from tools.site.pages import links
 
 import masthead
 from masthead.config import Config
@@ -19,6 +24,12 @@ PACKAGES = sorted(
     path.name.removesuffix(".py")
     for path in (ROOT / "src" / "masthead").iterdir()
     if not path.name.startswith(("__", "."))
+)
+
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "demo/**/*.md")
+    for path in ROOT.glob(pattern)
 )
 
 BESIDE_A_SERVER = """
@@ -35,6 +46,28 @@ def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def resolve(name: str) -> object:
+    """A module, or an attribute of one or of a class; None if there is no such thing."""
+    found: object = masthead
+    for number, part in enumerate(name.split(".")[1:], start=2):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join(name.split(".")[:number]))
+            except ImportError:
+                return None
+        found = getattr(found, part)
+    return found
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub and the documentation site make them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found: Counter[str] = Counter()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        found[re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")] += 1
+    return {*found, *(f"{each}-{number}" for each in found for number in range(1, found[each]))}
+
+
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package != "py.typed"])
 def test_every_package_is_described_in_the_architecture(package: str) -> None:
     assert re.search(rf"`{package}(/|\.py)?`", read("ARCHITECTURE.md"))
@@ -47,91 +80,39 @@ def test_every_module_of_meta_is_named_in_its_package_docstring(module: str) -> 
     assert f"`{module}`" in read("src/masthead/_meta/__init__.py")
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "docs/client.md",
-        "docs/informers.md",
-        "docs/testing-operators.md",
-        "docs/leader-election.md",
-        "docs/server.md",
-        "docs/workqueue.md",
-        "docs/conformance.md",
-    ],
-)
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if "coming-from" not in each])
 def test_every_make_target_that_a_document_names_is_there(document: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
 
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", read(document), re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "SECURITY.md",
-        "CODE_OF_CONDUCT.md",
-        "docs/apply.md",
-        "docs/client.md",
-        "docs/coming-from-controller-runtime.md",
-        "docs/coming-from-kopf.md",
-        "docs/custom-resources.md",
-        "docs/events.md",
-        "docs/glossary.md",
-        "docs/in-cluster.md",
-        "docs/decisions/README.md",
-        "docs/informers.md",
-        "docs/testing-operators.md",
-        "docs/leader-election.md",
-        "docs/objects.md",
-        "docs/performance.md",
-        "docs/printers.md",
-        "docs/operators.md",
-        "docs/running.md",
-        "docs/scaling-out.md",
-        "docs/server.md",
-        "docs/streams.md",
-        "docs/workqueue.md",
-        "docs/versions.md",
-    ],
-)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_public_name_that_a_document_mentions_is_there(document: str) -> None:
+    for name in re.findall(r"(?<!logger )`(masthead(?:\.[A-Za-z]\w*)+)", read(document)):
+        assert resolve(name) is not None, name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_link_within_the_repository_leads_somewhere(document: str) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", read(document)):
-        assert ((ROOT / document).parent / target).exists(), target
+    path = ROOT / document
+    for target, anchor in links(read(document)):
+        found = path.parent / target
+        assert found.exists(), target
+        if anchor and found.suffix == ".md":
+            assert anchor[1:] in anchors(found), f"{target}{anchor}"
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        "README.md",
-        "docs/apply.md",
-        "docs/client.md",
-        "docs/coming-from-controller-runtime.md",
-        "docs/custom-resources.md",
-        "docs/events.md",
-        "docs/in-cluster.md",
-        "docs/informers.md",
-        "docs/testing-operators.md",
-        "docs/leader-election.md",
-        "docs/objects.md",
-        "docs/printers.md",
-        "docs/operators.md",
-        "docs/running.md",
-        "docs/scaling-out.md",
-        "docs/server.md",
-        "docs/streams.md",
-        "docs/workqueue.md",
-    ],
-)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_within_a_document_leads_somewhere(document: str) -> None:
+    found = set(re.findall(r"\]\(#([^)]+)\)", read(document)))
+
+    assert found <= anchors(ROOT / document)
+
+
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if "```python\n" in read(each)])
 def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", read(document), re.DOTALL)
-    assert blocks
+    blocks = re.findall(r"^```python\n(.*?)^```", read(document), re.DOTALL | re.MULTILINE)
     # As if they were read from top to bottom in one session, which is not this one: they register kinds.
     script = tmp_path / "examples.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
@@ -140,6 +121,7 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", BESIDE_A_SERVER, script],
         env={**os.environ, "KUBECONFIG": str(tmp_path / "config")},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
@@ -148,10 +130,16 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/client.md", "docs/server.md"])
-def test_what_is_shown_for_pytest_is_python(document: str) -> None:
-    for block in re.findall(r"```py\n(.*?)```", read(document), re.DOTALL):
-        compile(block, document, "exec")
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if "```py\n" in read(each)])
+def test_what_is_shown_and_not_run_is_python(document: str) -> None:
+    for block in re.findall(r"^```py\n(.*?)^```", read(document), re.DOTALL | re.MULTILINE):
+        compile(block, document, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if "```yaml\n" in read(each)])
+def test_what_is_shown_as_yaml_is_yaml(document: str) -> None:
+    for block in re.findall(r"^```yaml\n(.*?)^```", read(document), re.DOTALL | re.MULTILINE):
+        assert list(yaml.safe_load_all(block))
 
 
 @pytest.mark.parametrize("field", [each.name for each in dataclasses.fields(Config)])

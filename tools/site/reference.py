@@ -1,0 +1,251 @@
+"""The reference: a page for each public module, made from the code at run time.
+
+The names and signatures are those of `tools.public_api`, so that the reference, ``docs/api.txt`` and the code agree.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+import masthead.testing
+from tools.public_api import describe, public_modules, signature
+from tools.site.docstrings import to_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+    from types import ModuleType
+
+    from masthead.meta import Resource
+
+__all__ = ["pages"]
+
+_FOLDER: Final = "reference"
+_NOT_LISTED: Final = frozenset(
+    {"masthead.__main__", "masthead.testing.asyncio_plugin", "masthead.testing.plugin"}
+)
+_NAME: Final = re.compile(r"(?:class |async def |def |property |classmethod def |staticmethod def )?(\w+)")
+_GROUPS: Final = ("Classes", "Functions", "Errors", "Other names", "Also here")
+_WIDTH: Final = 96
+_API: Final = """\
+# masthead.api
+
+The types of Kubernetes 1.36, generated from its OpenAPI documents: a module for each group and version, a class for each type.
+[Objects](../objects.md) is the manual, [`masthead.meta`](masthead.meta.md) has what all of them share. Classes have the names of
+the API, attributes those of its fields in snake case; editors and type checkers know all of them. The versions that
+[Kubernetes no longer serves](../versions.md#api-versions-that-kubernetes-no-longer-serves) are among them.
+"""
+
+
+@dataclass
+class _Entry:
+    """A public name: its line in the list of the public API, and those of its members."""
+
+    line: str
+    members: list[str] = field(default_factory=list[str])
+
+    @property
+    def name(self) -> str:
+        return _name(self.line)
+
+
+def pages() -> Mapping[str, str]:
+    """The pages, by their paths within the site."""
+    modules = [each for each in public_modules("masthead") if each not in _NOT_LISTED]
+    api = [each for each in modules if each.startswith("masthead.api")]
+    listed = _listed([each for each in modules if each not in api])
+    homes = _homes(listed)
+    found = {_path(module): _page(module, entries, homes) for module, entries in listed.items()}
+    found[f"{_FOLDER}/api.md"] = "\n".join(_api_page(api))
+    found[f"{_FOLDER}/pytest.md"] = _plugin_page()
+    return found
+
+
+def _path(module: str) -> str:
+    return f"{_FOLDER}/{module}.md"
+
+
+def _name(line: str) -> str:
+    found = _NAME.match(line)
+    return found[1] if found else line
+
+
+def _has_heading(member: str) -> bool:
+    """Whether a member is described by itself: not a field, nor the constructor."""
+    return re.match(r"\w+: |def __init__", member) is None
+
+
+def _group(line: str) -> str:
+    """The section of a page that a name belongs to, one of `_GROUPS`."""
+    if " = masthead." in line:
+        return "Also here"
+    if line.startswith("class "):
+        return "Errors" if re.match(r"class \w+(Error|Warning)\b", line) else "Classes"
+    return "Functions" if line.startswith(("def ", "async def ")) else "Other names"
+
+
+def _listed(modules: Sequence[str]) -> dict[str, list[_Entry]]:
+    """What the modules export: the lines of the public API, by module and name."""
+    found: dict[str, list[_Entry]] = {}
+    current: list[_Entry] = []
+    for line in describe(modules):
+        if line and not line.startswith(" "):
+            current = found.setdefault(line, [])
+        elif line.startswith("        "):
+            current[-1].members.append(line.strip())
+        elif line:
+            current.append(_Entry(line.strip()))
+    return found
+
+
+def _homes(listed: Mapping[str, Sequence[_Entry]]) -> dict[str, str]:
+    """The page and anchor of each full name; of names that several modules export, the first."""
+    found: dict[str, str] = {}
+    for module, entries in listed.items():
+        found[module] = f"{module}.md"
+        for entry in entries:
+            if " = masthead." in entry.line:
+                continue
+            found[f"{module}.{entry.name}"] = f"{module}.md#{entry.name}"
+            for member in filter(_has_heading, entry.members):
+                full = f"{entry.name}.{_name(member)}"
+                found[f"{module}.{full}"] = f"{module}.md#{full}"
+    return found
+
+
+def _page(module: str, entries: Sequence[_Entry], homes: Mapping[str, str]) -> str:
+    found = importlib.import_module(module)
+    about = to_markdown(found.__doc__ or "", _linker(module, "", homes))
+    return "\n".join([f"# {module}\n", about, *_groups(found, entries, homes)])
+
+
+def _groups(module: ModuleType, entries: Sequence[_Entry], homes: Mapping[str, str]) -> Iterator[str]:
+    for title in _GROUPS:
+        group = [each for each in entries if _group(each.line) == title]
+        if not group:
+            continue
+        yield f"\n## {title}\n"
+        for each in group:
+            if title == "Also here":
+                home = each.line.partition(" = ")[2]
+                yield f"- [`{each.name}`]({homes[home]}), as `{home}`"
+            else:
+                yield from _described(module, each, homes)
+
+
+def _described(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> Iterator[str]:
+    value = cast("object", getattr(module, entry.name))
+    link = _linker(module.__name__, entry.name, homes)
+    yield f"### {entry.name} {{: #{entry.name} }}\n"
+    made = [each for each in entry.members if each.startswith("def __init__")]
+    yield from _signature(_constructed(entry, value, made))
+    if isinstance(value, type) or inspect.isroutine(value):
+        yield to_markdown(inspect.getdoc(value) or "", link)
+    if made:
+        yield to_markdown(inspect.getdoc(inspect.getattr_static(value, "__init__")) or "", link)
+    yield from _members(value, [each for each in entry.members if each not in made], entry.name, link)
+
+
+def _constructed(entry: _Entry, value: object, made: Sequence[str]) -> str:
+    """The line of a name; of a class that users construct, with the parameters of its constructor."""
+    if made:
+        parameters = made[0].removeprefix("def __init__")
+    elif isinstance(value, type) and "\nArgs:\n" in (inspect.getdoc(value) or ""):
+        parameters = signature(value)
+    else:
+        return entry.line
+    return f"class {entry.name}{parameters.removesuffix(' -> None')}"
+
+
+def _members(
+    value: object, members: Sequence[str], name: str, link: Callable[[str], str | None]
+) -> Iterator[str]:
+    plain = [each for each in members if not _has_heading(each)]
+    if plain:
+        yield "**Fields**\n"
+        yield from (f"- `{each}`" for each in plain)
+        yield ""
+    for line in members:
+        if line in plain:
+            continue
+        member = _name(line)
+        yield f"#### {member} {{: #{name}.{member} }}\n"
+        yield from _signature(line)
+        yield to_markdown(inspect.getdoc(inspect.getattr_static(value, member)) or "", link)
+
+
+def _linker(module: str, owner: str, homes: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Find the page of a name as a docstring writes it: of the same class, of the same module, or anywhere."""
+    prefixes = [f"{module}.{owner}." if owner else "", f"{module}.", "masthead.", ""]
+
+    def link(name: str) -> str | None:
+        return next((homes[f"{each}{name}"] for each in prefixes if each + name in homes), None)
+
+    return link
+
+
+def _signature(line: str) -> Iterator[str]:
+    """A line of the public API as code, in several lines if it is long."""
+    head, opening, rest = line.partition("(")
+    inner, closing, tail = rest.rpartition(")")
+    if len(line) > _WIDTH and opening and closing:
+        parts = "".join(f"    {each},\n" for each in _split(inner))
+        line = f"{head}(\n{parts}){tail}"
+    yield f"```python\n{line}\n```\n"
+
+
+def _split(parameters: str) -> Iterator[str]:
+    """Split at the commas that are not within brackets or strings."""
+    depth, start, quote = 0, 0, ""
+    for index, each in enumerate(parameters):
+        if quote:
+            quote = "" if each == quote else quote
+        elif each in "'\"":
+            quote = each
+        else:
+            depth += (each in "([{") - (each in ")]}")
+            if each == "," and not depth:
+                yield parameters[start:index].strip()
+                start = index + 1
+    yield parameters[start:].strip()
+
+
+def _api_page(modules: Sequence[str]) -> Iterator[str]:
+    """One page for all generated types: their modules, and the kinds in each."""
+    yield _API
+    for module in modules:
+        found = importlib.import_module(module)
+        classes = [
+            each for each in vars(found).values() if isinstance(each, type) and each.__module__ == module
+        ]
+        kinds = {each.__name__: resource for each in classes if (resource := getattr(each, "RESOURCE", None))}
+        if kinds:
+            yield from _api_module(found, kinds, {each.__name__ for each in classes})
+
+
+def _api_module(
+    module: ModuleType, kinds: Mapping[str, Resource], classes: AbstractSet[str]
+) -> Iterator[str]:
+    yield f"## {module.__name__}\n"
+    if removed := getattr(module, "REMOVED_IN", None):
+        yield f"Not served since Kubernetes {removed}.\n"
+    yield "| kind | resource | |\n|---|---|---|"
+    for kind, resource in sorted(kinds.items()):
+        scope = "in a namespace" if resource.namespaced else "of the cluster"
+        yield f"| `{kind}` | `{resource.name}` | {scope} |"
+    others = sorted(each for each in classes - kinds.keys() if each.removesuffix("List") not in kinds)
+    if others:
+        yield f"\nTypes of their fields: {', '.join(f'`{each}`' for each in others)}."
+    yield ""
+
+
+def _plugin_page() -> str:
+    """The fixtures, from the docstring of the plugin: it imports pytest, which need not be there."""
+    source = Path(str(masthead.testing.__file__)).with_name("plugin.py").read_text("utf-8")
+    return f"# pytest fixtures\n\n{to_markdown(ast.get_docstring(ast.parse(source)) or '')}"
