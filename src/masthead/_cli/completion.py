@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.state import State
 
-__all__ = ["complete_contexts", "complete_namespaces", "complete_references"]
+__all__ = ["complete_contexts", "complete_namespaces", "complete_pods", "complete_references"]
 
 _TIMEOUT: Final = 2.0
 """Seconds that a request may take while somebody waits at a prompt."""
@@ -53,6 +53,18 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
                 return _names_of_kind(client, _state(ctx), before[0])
             done, comma, _ = incomplete.rpartition(",")
             return [f"{done}{comma}{each}" for each in _kinds(client)]
+
+    return _quietly(find, incomplete)
+
+
+def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of pods, or ``KIND/NAME``."""
+
+    def find() -> Iterable[str]:
+        with _connect(ctx) as client:
+            kind, slash, _ = incomplete.partition("/")
+            found = _names_of_kind(client, _state(ctx), kind if slash else "pods")
+            return [f"{kind}/{name}" for name in found] if slash else found
 
     return _quietly(find, incomplete)
 

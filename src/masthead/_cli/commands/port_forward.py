@@ -1,0 +1,63 @@
+"""``masthead port-forward``: local ports that lead to a pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from masthead._cli.completion import complete_pods
+from masthead._cli.framework import cluster_command
+from masthead._cli.terminal import say, write
+
+if TYPE_CHECKING:
+    from masthead._cli.state import State
+
+__all__ = ["command"]
+
+
+@cluster_command("port-forward")
+@click.argument("target", metavar="POD | KIND/NAME", shell_complete=complete_pods)
+@click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]PORT...")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS",
+    help="the local address to listen on (localhost)",
+)
+@click.option("--reconnect", is_flag=True, help="go on with another pod when this one is gone")
+@click.pass_obj
+def command(
+    state: State, target: str, ports: tuple[str, ...], addresses: tuple[str, ...], reconnect: bool
+) -> None:
+    """Forward local ports to a pod, or to a pod of a service or workload, until Ctrl-C.
+
+    \b
+    masthead port-forward web 8080
+    masthead port-forward svc/web 8888:http :9090
+    """
+    from masthead._cli.pods import find_target, refuse_missing
+    from masthead.errors import NotFoundError
+
+    with state.connect() as client:
+        found = find_target(client, state, target)
+        kind = found.resource
+        resource = client.dynamic(kind.api_version, kind.name, namespace=found.namespace)
+        forward = resource.port_forward(
+            found.names[0], *ports, address=addresses or "localhost", reconnect=reconnect
+        )
+        try:
+            forward.open()
+        except NotFoundError:
+            refuse_missing(client, found)
+            raise
+        try:
+            for port in forward.ports:
+                for address in forward.addresses:
+                    host = f"[{address}]" if ":" in address else address
+                    write(f"{host}:{port.local} -> {forward.pod}:{port.remote}\n")
+            say("forwarding; Ctrl-C ends")
+            forward.wait()
+        finally:
+            forward.close()

@@ -1,0 +1,43 @@
+"""Lines of logs as they are printed: prefixes, times, and a colour for each pod. Pure."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.terminal import style
+
+if TYPE_CHECKING:
+    from masthead._client.log_line import LogLine
+
+__all__ = ["LogFormat"]
+
+_COLORS: Final = ("cyan", "green", "yellow", "magenta", "blue")
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """How lines are printed.
+
+    Attributes:
+        prefix: With pod and container.
+        namespaces: With the namespace of the pod, too.
+        timestamps: With the time at which they were written.
+        color: With a colour for each pod.
+    """
+
+    prefix: bool = True
+    namespaces: bool = False
+    timestamps: bool = False
+    color: bool = False
+
+    def text(self, line: LogLine) -> str:
+        """Return a line with its newline."""
+        time = f"{line.time} " if self.timestamps and line.time else ""
+        if not self.prefix:
+            return f"{time}{line.text}\n"
+        pod = f"{line.namespace}/{line.pod}" if self.namespaces else line.pod
+        # A pod has the same colour whenever it is looked at.
+        color = _COLORS[zlib.crc32(line.pod.encode()) % len(_COLORS)] if self.color else ""
+        return f"{style(f'[{pod}/{line.container}]', color)} {time}{line.text}\n"

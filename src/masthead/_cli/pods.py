@@ -1,0 +1,113 @@
+"""Pods on the command line: ``web``, ``pod/web``, and what stands for its pods, such as ``deploy/web``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from masthead._cli.failures import CommandError, ExitCode
+from masthead._cli.references import Selected, missing, parse_references, resolve
+from masthead._printers.formats import format_labels, label_selector
+from masthead._printers.plain import part
+from masthead.errors import NotFoundError
+
+if TYPE_CHECKING:
+    import masthead
+    from masthead._cli.outputs import Plain
+    from masthead._cli.state import State
+
+__all__ = ["PodSource", "find_pods", "find_target", "one_pod", "refuse_missing", "selector_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PodSource:
+    """One pod, or a selector of many.
+
+    Attributes:
+        name: The pod's name; empty if a selector is meant.
+        selector: The label selector; empty if a name is meant.
+    """
+
+    name: str = ""
+    selector: str = ""
+
+
+def find_target(client: masthead.Client, state: State, reference: str) -> Selected:
+    """Find the resource and the name that a reference means; without a kind it is a pod.
+
+    Args:
+        client: The client.
+        state: The shared options.
+        reference: ``web``, ``pod/web``, ``deploy/web`` or ``svc/web``.
+
+    Raises:
+        CommandError: If it does not name one object.
+        MastheadError: As any call.
+    """
+    full = reference if "/" in reference else f"pods/{reference}"
+    found = resolve(client, state, parse_references([full]))
+    if len(found) != 1:
+        raise CommandError(f"{reference!r} is not one object", code=ExitCode.USAGE)
+    return found[0]
+
+
+def find_pods(client: masthead.Client, state: State, reference: str) -> PodSource:
+    """Find the pods that a reference means: itself, or those that a workload or a service selects.
+
+    Raises:
+        CommandError: If it does not exist, or does not select pods.
+        MastheadError: As any call.
+    """
+    target = find_target(client, state, reference)
+    name = target.names[0]
+    if _is_pod(target):
+        return PodSource(name=name)
+    try:
+        obj = client.dynamic(target.resource.gvr, namespace=target.namespace).get(name).to_dict()
+    except NotFoundError:
+        raise missing(client, target, name) from None
+    selector = selector_of(obj)
+    if not selector:
+        raise CommandError(f"{target.title}/{name} does not select pods", code=ExitCode.USAGE)
+    return PodSource(selector=selector)
+
+
+def one_pod(client: masthead.Client, state: State, reference: str) -> Selected:
+    """Find the pod that a reference names.
+
+    Raises:
+        CommandError: If it names something else.
+        MastheadError: As any call.
+    """
+    target = find_target(client, state, reference)
+    if not _is_pod(target):
+        raise CommandError(f"{reference!r} is not a pod", hint="name a pod", code=ExitCode.USAGE)
+    return target
+
+
+def refuse_missing(client: masthead.Client, target: Selected) -> None:
+    """After a 404: say that an object does not exist, unless it does.
+
+    Raises:
+        CommandError: If it does not.
+        MastheadError: As any call.
+    """
+    try:
+        client.metadata(target.resource.gvr, namespace=target.namespace).get(target.names[0])
+    except NotFoundError:
+        raise missing(client, target, target.names[0]) from None
+
+
+def _is_pod(target: Selected) -> bool:
+    return str(target.resource.gvr.group_resource) == "pods"
+
+
+def selector_of(obj: Plain) -> str:
+    """The selector of the pods of a workload or a service; empty if it has none. Pure."""
+    selector = part(obj, "spec", "selector")
+    if not selector:
+        return ""
+    if "matchLabels" in selector or "matchExpressions" in selector:
+        return label_selector(part(obj, "spec"), "selector", invalid="", empty="")
+    # Services and ReplicationControllers have labels only.
+    return format_labels({str(key): str(value) for key, value in selector.items()})
