@@ -111,7 +111,7 @@ $(BENCH)/.ready: pyproject.toml
 	$(call environment,$(BENCH),compact$(COMMA)metrics$(COMMA)peers$(COMMA)speed$(COMMA)tls)
 
 docs: $(DOCS)/.ready build/docs ## Build the documentation site in site/; warnings are errors
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 
 docs-serve: $(DOCS)/.ready build/docs ## Serve the documentation site, and build it again when a document changes
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs serve

@@ -39,7 +39,7 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
 
     left_out = {each for each in pages if any(fnmatch.fnmatch(f"/{each}", pattern) for pattern in listed)}
 
-    assert pages - left_out == in_navigation(CONFIG["nav"])
+    assert pages - left_out <= in_navigation(CONFIG["nav"]) <= pages
 
 
 def test_every_link_of_a_page_leads_to_a_page() -> None:

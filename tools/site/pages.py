@@ -6,6 +6,7 @@ to the page of that file: a document, or the text of a program.
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -113,9 +114,19 @@ def _page(path: Path) -> str | Path:
 
 
 def _listing(path: Path, title: str = "") -> str:
+    if path.suffix == ".ipynb":
+        return _notebook(path)
     language = _LANGUAGES.get(path.suffix, "text")
     heading = f"## {title}\n\n" if title else ""
     return f"{heading}````{language}\n{path.read_text('utf-8').strip()}\n````\n"
+
+
+def _notebook(path: Path) -> str:
+    """The cells of a notebook, without their outputs."""
+    cells = [
+        (each["cell_type"], "".join(each["source"])) for each in json.loads(path.read_text("utf-8"))["cells"]
+    ]
+    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for kind, text in cells) + "\n"
 
 
 def _with_links_to_pages(text: str, path: Path) -> str:
@@ -126,4 +137,9 @@ def _with_links_to_pages(text: str, path: Path) -> str:
         return f"{found[1]}{posixpath.relpath(target, here)}{found[3] or ''}{found[4]}"
 
     parts = _CODE.split(text)
-    return "".join(part if index % 2 else _LINK.sub(place, part) for index, part in enumerate(parts))
+    return "".join(_code(part) if index % 2 else _LINK.sub(place, part) for index, part in enumerate(parts))
+
+
+def _code(text: str) -> str:
+    """Code as the site wants it: within a table, GitHub needs a backslash before a bar, which MkDocs would show."""
+    return text if text.lstrip().startswith("```") else text.replace("\\|", "|")
