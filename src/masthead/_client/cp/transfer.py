@@ -107,11 +107,12 @@ async def fetch(
         TransportError: If the connection fails or is lost.
         Exception: Whatever the callback of the reporter raises.
     """
-    sink = await in_thread(open_sink, counter)
+    opened: list[CopySink] = []
 
     async def take(stdout: RemoteOutput) -> None:
         received, collected = 0, list[bytes]()
         size = 0
+        (sink,) = opened
         async for chunk in stdout:
             received += len(chunk)
             size += len(chunk)
@@ -125,10 +126,13 @@ async def fetch(
         await in_thread(sink.feed, b"".join(collected))
 
     try:
+        # Not a result, which would be lost, and with it a file that is open, if this is cancelled meanwhile.
+        await in_thread(lambda: opened.append(open_sink(counter)))
         ended = await container.run(command, receive=take)
         if ended.exit_code == 0:
-            await in_thread(sink.finish)
+            await in_thread(opened[0].finish)
             reporter.report(counter, is_last=True)
     finally:
-        await in_thread(sink.close)
+        for sink in opened:
+            await in_thread(sink.close)
     return ended
