@@ -362,3 +362,30 @@ def test_a_connection_that_breaks_anywhere_leaves_no_part_of_a_file(after: int, 
 
     with TemporaryDirectory() as folder:
         run(main(Path(folder)))
+
+
+async def test_a_copy_that_is_cancelled_at_any_moment_leaves_no_file(server: Server, tmp_path: Path) -> None:
+    server.kubelet.files("web")["/cancelled"] = b"x" * 2**20
+    async with connected(from_kubeconfig(server.kubeconfig()), "aio") as client, asyncio.TaskGroup() as tasks:
+        pods = client.core_v1.pods("default")
+        for steps in range(60):
+            copying = tasks.create_task(pods.copy_from("web", "/cancelled", tmp_path / "copy"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            copying.cancel()
+            await asyncio.wait([copying])
+            assert names_in(tmp_path) <= {"copy"}
+
+
+def names_in(directory: Path) -> set[str]:
+    return {each.name for each in directory.iterdir()}
+
+
+async def test_a_write_that_has_failed_does_not_wait_for_its_source(pods: Any) -> None:
+    reading, writing = os.pipe()
+    with (
+        open(reading, "rb", buffering=0) as silent,  # noqa: ASYNC230, PTH123 - a pipe
+        open(writing, "wb"),  # noqa: ASYNC230, PTH123 - a pipe
+        pytest.raises(CopyError),
+    ):
+        await pods.write_file("deaf", "/tmp/file", silent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,46 @@ async def test_stdin_that_is_not_bytes_is_refused(pods: Any, stdin: Any) -> None
 
 async def test_a_command_that_does_not_read_its_stdin_may_end(pods: Any) -> None:
     assert (await pods.exec("web", ["true"], stdin=b"x" * 2**22)).exit_code == 0
+
+
+async def test_stdin_that_goes_on_does_not_hold_up_the_end_of_a_command(pods: Any) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as silent, open(writing, "wb"):  # noqa: ASYNC230, PTH123 - a pipe
+        assert (await pods.exec("web", ["true"], stdin=silent)).exit_code == 0
+
+
+async def test_a_client_may_be_closed_while_a_source_of_stdin_blocks(server: Server, facade: str) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as silent, open(writing, "wb"):  # noqa: ASYNC230, PTH123 - a pipe
+        async with connected(from_kubeconfig(server.kubeconfig()), facade) as client:
+            with pytest.raises(ExecTimeoutError):
+                await client.core_v1.pods("default").exec("web", ["cat"], stdin=silent, timeout=0.01)
+
+
+async def test_a_piece_of_stdin_that_is_missing_is_not_taken_for_its_end(pods: Any) -> None:
+    with pytest.raises(InvalidValueError, match="NoneType"):
+        await pods.exec("web", ["cat"], stdin=iter([b"one", None, b"two"]))
+
+
+@pytest.mark.parametrize("raised", [KeyError("mine"), SystemExit(3)], ids=["error", "exit"])
+async def test_what_a_source_of_stdin_raises_is_raised(pods: Any, raised: BaseException) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"piece"
+        raise raised
+
+    with pytest.raises(type(raised)):
+        await pods.exec("web", ["cat"], stdin=broken())
+    assert (await pods.exec("web", ["echo", "still there"])).text == "still there\n"
+
+
+async def test_a_file_that_raises_stop_iteration_is_an_error(pods: Any) -> None:
+    class Pieces(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            del size
+            return next(iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await pods.exec("web", ["cat"], stdin=Pieces())
 
 
 async def test_an_exit_code_is_an_error_that_carries_both_outputs(pods: Any) -> None:

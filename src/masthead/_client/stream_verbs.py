@@ -126,7 +126,7 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
                     process.wait(),
                     _collect(process.stdout, stdout, max_output),
                     _collect(process.stderr, stderr, max_output),
-                    *([] if stdin is None else [process.send_input(stdin)]),
+                    aside=[] if stdin is None else [process.send_input(stdin)],
                 )
         except DeadlineError:
             raise

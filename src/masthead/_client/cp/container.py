@@ -157,7 +157,7 @@ class Container:
                     process.wait(),
                     keep_end(process.stderr, printed),
                     receive(process.stdout) if receive else keep_end(process.stdout, printed),
-                    *([send(process.stdin)] if send else []),
+                    aside=[send(process.stdin)] if send else [],
                 )
             except ExecError as error:
                 return Ended(command[0], None, str(error), bytes(printed))

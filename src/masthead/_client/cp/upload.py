@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
+from contextlib import aclosing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -138,9 +139,10 @@ async def write(
 
 
 async def _counted(data: InputSource, counter: CopyCounter) -> AsyncGenerator[bytes]:
-    async for chunk in input_chunks(data):
-        counter.bytes_done += len(chunk)
-        yield chunk
+    async with aclosing(input_chunks(data)) as chunks:
+        async for chunk in chunks:
+            counter.bytes_done += len(chunk)
+            yield chunk
     counter.files_done += 1
 
 

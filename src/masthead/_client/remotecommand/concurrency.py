@@ -6,23 +6,47 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterable
 
 __all__ = ["run_all"]
 
 
-async def run_all(*coroutines: Coroutine[object, None, object]) -> None:
+async def run_all(
+    *coroutines: Coroutine[object, None, object], aside: Iterable[Coroutine[object, None, object]] = ()
+) -> None:
     """Run all to their ends, in a task group whose error is raised by itself.
 
+    Args:
+        coroutines: What to run.
+        aside: What to run meanwhile; it is cancelled if it goes on when the others have ended.
+
     Raises:
-        Exception: What the first one that fails has raised. The others are cancelled, and have ended by then.
+        BaseException: What the first one that fails has raised. The others are cancelled, and have ended by then.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
-            for each in coroutines:
-                tasks.create_task(each)
+            helpers = [tasks.create_task(_run(each)) for each in aside]
+            await asyncio.wait([tasks.create_task(_run(each)) for each in coroutines])
+            for each in helpers:
+                each.cancel()
     except BaseExceptionGroup as errors:
         first = errors.exceptions[0]
     else:
         return
-    raise first  # outside the except clause, so that it has no context
+    # Outside the except clause, so that it has no context.
+    raise first.error if isinstance(first, _ExitRequestedError) else first
+
+
+class _ExitRequestedError(Exception):
+    """Carries what would end the event loop, and with it all of its tasks, if a task of its own raised it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+async def _run(coroutine: Coroutine[object, None, object]) -> None:
+    try:
+        await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise _ExitRequestedError(error) from None

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -137,11 +137,12 @@ class RemoteProcess:
         """
         if not self.stdin.can_close:
             await self.stdin.close()  # raises, before anything is sent
-        async for chunk in input_chunks(source):
-            with suppress(TransportError, ClosedError):
-                await self.stdin.write(chunk)
-            if self._ended.is_set():
-                return
+        async with aclosing(input_chunks(source)) as chunks:
+            async for chunk in chunks:
+                with suppress(TransportError, ClosedError):
+                    await self.stdin.write(chunk)
+                if self._ended.is_set():
+                    return
         with suppress(TransportError, ClosedError):
             await self.stdin.close()
 

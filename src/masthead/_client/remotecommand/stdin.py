@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+import contextvars
+from collections.abc import AsyncIterable, Iterable
+from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
+from masthead._client.remotecommand.source_thread import SourceThread
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
 __all__ = ["InputSource", "input_chunks"]
 
 InputSource: TypeAlias = "bytes | str | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]"
 """Bytes, text, a file that is open for reading bytes, or an iterable of bytes, async or not."""
 _READ_SIZE: Final = 2**18
+_END: Final = object()
 
 
-async def input_chunks(source: InputSource) -> AsyncIterator[bytes]:
+async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
     """The bytes of a source, in pieces. Files and plain iterables are read in a thread, because they may block.
 
     Raises:
@@ -31,15 +35,19 @@ async def input_chunks(source: InputSource) -> AsyncIterator[bytes]:
         yield bytes(source)
     elif hasattr(source, "read"):
         file = cast("IO[bytes]", source)
-        while piece := _checked(await asyncio.to_thread(file.read, _READ_SIZE)):
-            yield piece
+        async with aclosing(_read_in_thread(lambda: file.read(_READ_SIZE))) as pieces:
+            async for piece in pieces:
+                if not piece:
+                    return
+                yield piece
     elif isinstance(source, AsyncIterable):
         async for sent in source:
             yield _checked(sent)
     elif isinstance(source, Iterable):
-        pieces: Iterator[bytes] = iter(source)
-        while (each := await asyncio.to_thread(_next, pieces)) is not None:
-            yield _checked(each)
+        remaining: Iterator[object] = iter(source)
+        async with aclosing(_read_in_thread(lambda: next(remaining, _END))) as pieces:
+            async for piece in pieces:
+                yield piece
     else:
         raise InvalidValueError(
             f"stdin cannot be a {type(source).__name__}; give bytes, text, a binary file, or an iterable of bytes",
@@ -47,9 +55,15 @@ async def input_chunks(source: InputSource) -> AsyncIterator[bytes]:
         )
 
 
-def _next(pieces: Iterator[bytes]) -> bytes | None:
-    # Not StopIteration, which a coroutine cannot raise.
-    return next(pieces, None)
+async def _read_in_thread(read: Callable[[], object]) -> AsyncGenerator[bytes]:
+    """What a function returns, again and again until it returns `_END`. Nothing waits for a call that is given up."""
+    thread, context = SourceThread(), contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+    try:
+        while (piece := await loop.run_in_executor(thread, context.run, read)) is not _END:
+            yield _checked(piece)
+    finally:
+        thread.shutdown()
 
 
 def _checked(piece: object) -> bytes:
