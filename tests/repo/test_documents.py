@@ -32,6 +32,11 @@ DOCUMENTS = sorted(
     for path in ROOT.glob(pattern)
 )
 
+SHOWN_TESTS = re.compile(
+    r"^```py\n(import (?:(?!^```).)*?^(?:async )?def test_.*?)^```", re.DOTALL | re.MULTILINE
+)
+"""Tests that can be run as they stand: they begin with imports."""
+
 BESIDE_A_SERVER = """
 import os, runpy, sys
 import masthead.server
@@ -134,6 +139,22 @@ def test_the_examples_of_a_document_run(document: str, tmp_path: Path) -> None:
 def test_what_is_shown_and_not_run_is_python(document: str) -> None:
     for block in re.findall(r"^```py\n(.*?)^```", read(document), re.DOTALL | re.MULTILINE):
         compile(block, document, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("document", [each for each in DOCUMENTS if SHOWN_TESTS.search(read(each))])
+def test_the_tests_that_a_document_shows_pass(document: str, tmp_path: Path) -> None:
+    for number, block in enumerate(SHOWN_TESTS.findall(read(document))):
+        (tmp_path / f"test_{number}.py").write_text(block, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("document", [each for each in DOCUMENTS if "```yaml\n" in read(each)])
