@@ -1,0 +1,195 @@
+"""What the facts that ``doctor`` has gathered mean: a mark, a line, and what to do. Pure: ``now`` is an argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from masthead._printers.ages import human_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+__all__ = [
+    "Finding",
+    "Mark",
+    "judge_access",
+    "judge_clock",
+    "judge_expiry",
+    "judge_latency",
+    "judge_throttling",
+    "judge_version",
+    "judge_watch",
+]
+
+Mark: TypeAlias = Literal["ok", "warn", "fail", "skip"]
+
+_SKEW: Final = timedelta(seconds=5)
+_BAD_SKEW: Final = timedelta(minutes=2)
+_SOON: Final = timedelta(days=7)
+_SLOW: Final = 0.5
+_VERY_SLOW: Final = 5.0
+TESTED: Final = (1, 36)
+"""The Kubernetes version that the types are of, and that is tested; see docs/versions.md."""
+OLDEST: Final = (1, 30)
+"""The oldest version that works but for what it does not serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        check: What was looked at.
+        mark: ``ok``, ``warn``, ``fail``, or ``skip`` if there is nothing to check.
+        line: What was found.
+        hint: What to do about it; empty if nothing has to be done.
+        facts: The same for programs.
+    """
+
+    check: str
+    mark: Mark
+    line: str
+    hint: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str) -> Finding:
+    """Whether a credential still counts, and for how long.
+
+    Args:
+        check: What is checked.
+        what: The credential.
+        expires: When it expires; None if that is not known, or never.
+        now: The time.
+        renewal: What to do about an expired one.
+    """
+    if expires is None:
+        return Finding(check, "ok", f"{what}; it does not say when it expires")
+    facts = {"expires": expires.isoformat()}
+    left = expires - now
+    when = human_duration(abs(left.total_seconds()))
+    if left <= timedelta():
+        return Finding(check, "fail", f"{what} expired {when} ago", renewal, facts)
+    # Tokens of some minutes are renewed all the time; only what lives long needs somebody who remembers.
+    if left < _SOON and what.startswith("client certificate"):
+        return Finding(check, "warn", f"{what} expires in {when}", renewal, facts)
+    return Finding(check, "ok", f"{what} expires in {when}", "", facts)
+
+
+def judge_clock(server: datetime | None, sent: datetime, received: datetime) -> Finding:
+    """Whether the clocks of server and client agree.
+
+    Args:
+        server: The server's time, to the second; None if it does not say.
+        sent: When the request was sent, by the client's clock.
+        received: When its response came.
+    """
+    if server is None:
+        return Finding("clock", "skip", "the server does not say what time it is")
+    # The header has whole seconds, so it may be one behind.
+    early, late = sent - server - timedelta(seconds=1), server - received
+    skew = max(early, late, timedelta())
+    facts = {"skewSeconds": round(skew.total_seconds(), 3)}
+    if skew <= _SKEW:
+        return Finding("clock", "ok", "the clocks agree to the second", "", facts)
+    ahead = "this machine" if early > late else "the server"
+    line = f"{ahead} is {human_duration(skew.total_seconds())} ahead"
+    hint = "set the clock (NTP): tokens and certificates may count as expired, or not yet as valid"
+    return Finding("clock", "fail" if skew > _BAD_SKEW else "warn", line, hint, facts)
+
+
+def judge_version(version: str, number: tuple[int, int]) -> Finding:
+    """Whether the server's version is one that this package is made for.
+
+    Args:
+        version: The version, such as ``v1.36.4``.
+        number: Its major and minor.
+    """
+    facts = {"server": version, "tested": ".".join(map(str, TESTED))}
+    tested = f"{TESTED[0]}.{TESTED[1]}"
+    if number < OLDEST:
+        line = f"Kubernetes {version} is much older than {tested}, which this masthead is made for"
+        hint = (
+            f"expect missing kinds and fields; upgrade to {OLDEST[0]}.{OLDEST[1]} or newer (docs/versions.md)"
+        )
+        return Finding("version", "warn", line, hint, facts)
+    if number[0] != TESTED[0] or number > (TESTED[0], TESTED[1] + 2):
+        line = f"Kubernetes {version} is newer than {tested}, which this masthead is made for"
+        hint = "upgrade masthead for its new kinds; all others work (docs/versions.md)"
+        return Finding("version", "warn", line, hint, facts)
+    skew = abs(number[1] - TESTED[1])
+    direction = "newer" if number > TESTED else "older"
+    difference = "" if not skew else f", {skew} minor version{'s' if skew > 1 else ''} {direction}"
+    return Finding("version", "ok", f"Kubernetes {version}; types are of {tested}{difference}", "", facts)
+
+
+def judge_latency(seconds: Sequence[float]) -> Finding:
+    """Whether the server answers quickly.
+
+    Args:
+        seconds: How long some small requests took, one after the other.
+    """
+    middle, worst = sorted(seconds)[len(seconds) // 2], max(seconds)
+    facts = {"medianMs": round(1000 * middle, 1), "maxMs": round(1000 * worst, 1), "samples": len(seconds)}
+    line = (
+        f"{1000 * middle:.1f} ms for a small request; {1000 * worst:.1f} ms for the slowest of {len(seconds)}"
+    )
+    if middle < _SLOW:
+        return Finding("latency", "ok", line, "", facts)
+    hint = "the network or the server is slow: masthead bench measures more"
+    return Finding("latency", "fail" if middle > _VERY_SLOW else "warn", line, hint, facts)
+
+
+def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Finding:
+    """Whether the server turns requests away because there are too many.
+
+    Args:
+        refusals: How many responses were 429.
+        requests: How many responses there were.
+        flow_schemas: How many responses named the flow schema that they were counted to.
+    """
+    facts = {"refused": refusals, "requests": requests, "priorityAndFairness": flow_schemas > 0}
+    if refusals:
+        hint = "others use the server a lot: look at its flow schemas and priority levels, and at who sends so much"
+        return Finding("throttling", "warn", f"{refusals} of {requests} requests got a 429", hint, facts)
+    how = "with" if flow_schemas else "without"
+    return Finding(
+        "throttling", "ok", f"no 429 in {requests} requests ({how} priority and fairness)", "", facts
+    )
+
+
+def judge_access(allowed: Mapping[str, bool], namespace: str) -> Finding:
+    """What of the usual verbs is not allowed.
+
+    Args:
+        allowed: Whether each verb on a resource is allowed, such as ``list pods``.
+        namespace: Where.
+    """
+    denied = [what for what, is_allowed in allowed.items() if not is_allowed]
+    facts = {"namespace": namespace, "allowed": dict(allowed)}
+    if not denied:
+        return Finding("access", "ok", f"all that was asked for is allowed in {namespace}", "", facts)
+    hint = (
+        f"if it is needed, grant it by a Role in {namespace}; masthead manifests writes those of an operator"
+    )
+    if len(denied) == len(allowed):
+        return Finding("access", "fail", f"nothing that was asked for is allowed in {namespace}", hint, facts)
+    return Finding("access", "warn", f"not allowed in {namespace}: {', '.join(denied)}", hint, facts)
+
+
+def judge_watch(seconds: float | None, problem: str) -> Finding:
+    """Whether a watch delivers.
+
+    Args:
+        seconds: How long it took until the first event or bookmark; None if none came.
+        problem: Why none came; empty if there is no reason but silence.
+    """
+    if seconds is not None:
+        return Finding("watch", "ok", f"a watch delivers, after {1000 * seconds:.0f} ms")
+    if problem:
+        return Finding("watch", "fail", problem, "informers need the verbs list and watch")
+    hint = "a proxy or load balancer may buffer responses: let it pass streams on at once"
+    return Finding("watch", "fail", "a watch was opened, but nothing came", hint)

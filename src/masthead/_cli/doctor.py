@@ -1,0 +1,314 @@
+"""Gathers what ``doctor`` judges: from the configuration, the network and the server.
+
+Each check is isolated: what one raises is its finding, and the others go on. Those that need what has failed are skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli import diagnosis
+from masthead._cli.diagnosis import Finding
+from masthead._cli.doctor_credentials import check_credentials
+from masthead._cli.doctor_network import check_dns, check_tcp, check_tls
+from masthead._cli.failures import explain
+from masthead._config.address import split_address
+from masthead.errors import ForbiddenError, MastheadError, NotFoundError, UnauthorizedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from masthead import aio
+    from masthead._cli.state import State
+    from masthead._config.model import Config
+    from masthead._transport.contract import Transport, TransportRequest, TransportResponse
+
+__all__ = ["CHECKS", "examine"]
+
+_PATIENCE: Final = 10.0
+"""Seconds that one check may take."""
+_SAMPLES: Final = 5
+_USUAL: Final = (
+    ("get", "", "pods"),
+    ("list", "", "pods"),
+    ("watch", "", "pods"),
+    ("create", "", "pods"),
+    ("delete", "", "pods"),
+    ("create", "", "pods/exec"),
+    ("get", "", "pods/log"),
+    ("list", "", "secrets"),
+    ("list", "", "events"),
+    ("patch", "apps", "deployments"),
+    ("create", "coordination.k8s.io", "leases"),
+    ("list", "", "nodes"),
+)
+"""What most programs and people do: verb, group and resource."""
+CHECKS: Final = (
+    "configuration", "credentials", "dns", "tcp", "tls", "http", "identity", "clock", "version", "discovery",
+    "namespace", "access", "latency", "watch", "throttling",
+)  # fmt: skip
+"""The checks, in their order."""
+
+
+class Recorder:
+    """A transport that remembers what the responses say about the server.
+
+    Args:
+        inner: The transport.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.responses = 0
+        self.refusals = 0
+        self.flow_schemas = 0
+        self.date = ""
+        self.sent = self.received = datetime.now(UTC)
+
+    async def send(self, request: TransportRequest) -> TransportResponse:
+        """Send a request, and look at the head of its response."""
+        sent = datetime.now(UTC)
+        response = await self._inner.send(request)
+        self.responses += 1
+        self.refusals += response.status == 429
+        self.flow_schemas += bool(response.header("X-Kubernetes-PF-FlowSchema-UID"))
+        self.date, self.sent, self.received = response.header("Date"), sent, datetime.now(UTC)
+        return response
+
+    async def close(self) -> None:
+        """Close the transport."""
+        await self._inner.close()
+
+
+async def examine(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+    """Run all checks, one after the other.
+
+    Args:
+        state: The shared options.
+        on_check: Is called with the name of each check before it runs.
+    """
+    on_check("configuration")
+    try:
+        config = state.config()
+    except MastheadError as error:
+        said = explain(error)
+        yield Finding("configuration", "fail", said.line, said.hint)
+        for name in CHECKS[1:]:
+            yield _unchecked(name, "configuration")
+        return
+    yield _configuration(config)
+    now = datetime.now(UTC)
+    for each in await asyncio.to_thread(check_credentials, config, now):
+        yield each
+    async for each in _network(config, on_check):
+        yield each
+        if each.mark == "fail":
+            for name in CHECKS[CHECKS.index(each.check) + 1 :]:
+                yield _unchecked(name, each.check)
+            return
+    async for each in _server(state, on_check):
+        yield each
+
+
+def _unchecked(name: str, failed: str) -> Finding:
+    return Finding(name, "skip", f"not checked, because {failed} failed", "", {"needs": failed})
+
+
+def _configuration(config: Config) -> Finding:
+    # Nothing of the path: that of an embedded server holds its token.
+    server = str(split_address(config.server))
+    facts = {"server": server, "namespace": config.namespace, "origin": config.origin}
+    where = f", from {config.origin}" if config.origin else ""
+    line = f"{server}, namespace {config.namespace}{where}"
+    if config.impersonate is not None:
+        line += f", acting as {config.impersonate.user}"
+    return Finding("configuration", "ok", line, "", facts)
+
+
+async def _network(config: Config, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+    for name, check in (("dns", check_dns), ("tcp", check_tcp), ("tls", check_tls)):
+        on_check(name)
+        yield await isolated(name, check(config))
+
+
+async def isolated(name: str, check: Awaitable[Finding]) -> Finding:
+    """Run a check; what it raises, or that it takes too long, is its finding."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return await check
+    except TimeoutError:
+        return Finding(name, "fail", f"took longer than {_PATIENCE:g} s", "the network or the server is slow")
+    except MastheadError as error:
+        said = explain(error)
+        return Finding(name, "fail", said.line, said.hint)
+    except OSError as error:
+        return Finding(name, "fail", str(error), "check the address and the network")
+
+
+async def _server(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+    """The checks that make requests, with the credentials of the configuration."""
+    async with state.connect_async() as client:
+        recorders: list[Recorder] = []
+
+        def wrap(inner: Transport) -> Transport:
+            recorders.append(Recorder(inner))
+            return recorders[-1]
+
+        client.rest.wrap_transport(wrap)
+        visit = _Visit(client, recorders[0])
+        for name in CHECKS[CHECKS.index("http") :]:
+            on_check(name)
+            found = await isolated(name, getattr(visit, f"check_{name}")())
+            yield found
+            if name == "http" and found.mark == "fail":
+                for other in CHECKS[CHECKS.index("http") + 1 :]:
+                    yield _unchecked(other, "http")
+                return
+
+
+class _Visit:
+    """The checks of a server that can be reached."""
+
+    def __init__(self, client: aio.Client, recorder: Recorder) -> None:
+        self._client = client
+        self._recorder = recorder
+
+    async def check_http(self) -> Finding:
+        """Whether an API server answers."""
+        try:
+            version = await self._client.discovery.server_version()
+        except UnauthorizedError:
+            return Finding("http", "ok", "an API server answers, and does not know the user")
+        except ForbiddenError:
+            return Finding("http", "ok", "an API server answers, and does not tell its version")
+        return Finding("http", "ok", f"an API server answers: {version.git_version}")
+
+    async def check_identity(self) -> Finding:
+        """Who the server takes us for."""
+        from masthead.api.authentication.v1 import SelfSubjectReview
+
+        try:
+            review = await self._client.authentication_v1.self_subject_reviews().create(SelfSubjectReview())
+        except UnauthorizedError as error:
+            hint = "log in again, or check the user of the context"
+            return Finding("identity", "fail", f"the server refuses the credentials: {error.message}", hint)
+        except (NotFoundError, ForbiddenError):
+            return Finding("identity", "skip", "the server does not say who one is")
+        user = review.status.user_info
+        name, groups = user.username or "nobody", list(user.groups)
+        line = f"{name} ({', '.join(groups)})" if groups else name
+        if name == "system:anonymous":
+            hint = "the configuration has no credentials that count: log in, or check the user of the context"
+            return Finding("identity", "warn", line, hint)
+        return Finding("identity", "ok", line, "", {"user": name, "groups": groups})
+
+    async def check_clock(self) -> Finding:
+        """Whether the clocks agree."""
+        await self._probe()
+        return diagnosis.judge_clock(_date(self._recorder.date), self._recorder.sent, self._recorder.received)
+
+    async def check_version(self) -> Finding:
+        """Which version the server has."""
+        version = await self._client.discovery.server_version()
+        return diagnosis.judge_version(version.git_version, version.number)
+
+    async def check_discovery(self) -> Finding:
+        """Whether all groups of the API can be discovered."""
+        self._client.discovery.invalidate()
+        found = await self._client.discovery.resources()
+        facts = {"resources": len(found), "groups": len(found.groups)}
+        if not found.failures:
+            line = f"{len(found)} resources in {len(found.groups)} groups"
+            return Finding("discovery", "ok", line, "", facts)
+        broken = ", ".join(sorted(map(str, found.failures)))
+        hint = "the backends of aggregated APIs are down: masthead get apiservices shows them"
+        return Finding("discovery", "warn", f"cannot be discovered: {broken}", hint, facts)
+
+    async def check_namespace(self) -> Finding:
+        """Whether the namespace exists."""
+        name = self._client.namespace
+        try:
+            found = await self._client.core_v1.namespaces().get(name)
+        except NotFoundError:
+            hint = "name another one with -n, or create it; masthead get namespaces lists them"
+            return Finding("namespace", "fail", f"{name} does not exist", hint)
+        except ForbiddenError:
+            return Finding("namespace", "skip", f"whether {name} exists may not be asked")
+        if found.metadata.deletion_timestamp is not None:
+            return Finding("namespace", "warn", f"{name} is being deleted", "nothing can be created in it")
+        return Finding("namespace", "ok", f"{name} exists")
+
+    async def check_access(self) -> Finding:
+        """What of the usual is allowed."""
+        answers = await asyncio.gather(*(self._is_allowed(*each) for each in _USUAL))
+        asked = [f"{verb} {resource}" for verb, _, resource in _USUAL]
+        return diagnosis.judge_access(dict(zip(asked, answers, strict=True)), self._client.namespace)
+
+    async def _is_allowed(self, verb: str, group: str, resource: str) -> bool:
+        from masthead.api.authorization.v1 import SelfSubjectAccessReview
+
+        plural, _, subresource = resource.partition("/")
+        attributes = {
+            "verb": verb,
+            "group": group,
+            "resource": plural,
+            "subresource": subresource,
+            "namespace": "" if plural == "nodes" else self._client.namespace,
+        }
+        asked = SelfSubjectAccessReview.from_dict({"spec": {"resourceAttributes": attributes}})
+        review = await self._client.authorization_v1.self_subject_access_reviews().create(asked)
+        return bool(review.status.allowed)
+
+    async def check_latency(self) -> Finding:
+        """How quickly the server answers."""
+        seconds: list[float] = []
+        for _ in range(_SAMPLES):
+            begin = time.perf_counter()
+            await self._probe()
+            seconds.append(time.perf_counter() - begin)
+        return diagnosis.judge_latency(seconds)
+
+    async def check_watch(self) -> Finding:
+        """Whether a watch delivers."""
+        begin = time.perf_counter()
+        try:
+            async with (
+                asyncio.timeout(_PATIENCE / 2),
+                self._client.metadata("v1", "pods", namespace=self._client.namespace).watch(
+                    bookmarks=True
+                ) as events,
+            ):
+                await anext(events)
+        except TimeoutError:
+            return diagnosis.judge_watch(None, "")
+        except MastheadError as error:
+            return diagnosis.judge_watch(None, explain(error).line)
+        return diagnosis.judge_watch(time.perf_counter() - begin, "")
+
+    async def check_throttling(self) -> Finding:
+        """Whether requests were turned away."""
+        seen = self._recorder
+        return diagnosis.judge_throttling(seen.refusals, seen.responses, seen.flow_schemas)
+
+    async def _probe(self) -> None:
+        """Make a small request; any answer will do."""
+        try:
+            await self._client.rest.get("/version")
+        except (UnauthorizedError, ForbiddenError):
+            return
+
+
+def _date(header: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(header).astimezone(UTC)
+    except ValueError:
+        return None
+
+
+def is_healthy(findings: Sequence[Finding]) -> bool:
+    """Whether no check has failed."""
+    return all(each.mark != "fail" for each in findings)
