@@ -140,6 +140,11 @@ class Connection(asyncio.BufferedProtocol):
         if response is self._response and self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether too many bytes are buffered."""
+        return self._unsent is not None
+
     async def drain(self, response: IncomingResponse) -> None:
         """Wait while too many bytes are buffered, unless the upgraded connection is over."""
         if self._transport is not None and self._transport.is_closing():

@@ -105,6 +105,11 @@ class UpgradedResponse(TransportResponse, Protocol):
         """Send bytes, or buffer them while the peer does not read; after the end of the connection, do nothing."""
         ...
 
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether `drain` would wait."""
+        ...
+
     async def drain(self) -> None:
         """Wait until the peer has read most of what was written.
 

@@ -138,6 +138,11 @@ class IncomingResponse:
         """Send bytes behind an upgrade; does nothing once it is over."""
         self._connection.write(self, data)
 
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether too many of these bytes are buffered."""
+        return self._connection.is_backed_up
+
     async def drain(self) -> None:
         """Wait while too many of these bytes are buffered."""
         await self._connection.drain(self)

@@ -34,6 +34,11 @@ class HttpUpgrade(HttpResponse):
         """Send bytes, or buffer them while the peer does not read; after the end of the connection, do nothing."""
         self._response.write(data)
 
+    @property
+    def is_backed_up(self) -> bool:
+        """Whether `drain` would wait."""
+        return self._response.is_backed_up
+
     async def drain(self) -> None:
         """Wait until the peer has read most of what was written.
 

@@ -30,6 +30,8 @@ __all__ = ["Handshake", "WebSocket"]
 
 MAX_MESSAGE: Final = 2**24
 """The maximum size of a message, in bytes. Servers of Kubernetes send 32 KiB at a time."""
+_MAX_PONGS: Final = 2**16
+"""How many bytes of pongs may wait for a peer that pings and does not read."""
 _CLOSE_SECONDS: Final = 2.0
 """How long to wait for the peer's answer to a close."""
 _NORMAL: Final = frozenset({1000, 1001, 1005})
@@ -115,7 +117,8 @@ class WebSocket:
         self._upgraded = upgraded
         self._frames = Protocol(CLIENT, max_size=MAX_MESSAGE, logger=_SILENT)
         self._messages: deque[bytes] = deque()
-        self._fragments: list[bytes] = []
+        self._fragments: bytearray | None = None
+        self._unread_pongs = 0
         self._explain = explain
         self._is_closed = False
         self._is_receiving = False
@@ -198,7 +201,7 @@ class WebSocket:
             self._frames.receive_data(data)
         else:
             self._frames.receive_eof()
-        self._flush()  # pongs, and the answer to a close
+        self._answer()
         for event in self._frames.events_received():
             if isinstance(event, Frame):
                 self._collect(event)
@@ -214,13 +217,15 @@ class WebSocket:
             raise self._lost("the peer sent text, where only bytes are allowed")
         if frame.opcode is not Opcode.BINARY and frame.opcode is not Opcode.CONT:
             return
-        if frame.fin and not self._fragments:
+        if frame.fin and self._fragments is None:
             self._messages.append(bytes(frame.data))
             return
-        self._fragments.append(bytes(frame.data))
+        # Not a list, of which tiny fragments would make much more than their bytes.
+        self._fragments = self._fragments or bytearray()
+        self._fragments += frame.data
         if frame.fin:
-            self._messages.append(b"".join(self._fragments))
-            self._fragments.clear()
+            self._messages.append(bytes(self._fragments))
+            self._fragments = None
 
     def _check_end(self) -> None:
         """Check that the connection ended with a normal close.
@@ -261,6 +266,18 @@ class WebSocket:
             self._frames.send_ping(b"")
             self._flush()
             self._timer = self._loop.call_later(self._ping_interval, self._ping)
+
+    def _answer(self) -> None:
+        """Send pongs, and the answer to a close. Of too many pongs for a peer that does not read, the last are left out."""
+        if not self._upgraded.is_backed_up:
+            self._unread_pongs = 0
+        if self._frames.state is not OPEN:
+            self._flush()
+            return
+        for pong in self._frames.data_to_send():
+            if self._unread_pongs < _MAX_PONGS:
+                self._unread_pongs += len(pong)
+                self._upgraded.write(pong)
 
     def _flush(self) -> None:
         for data in self._frames.data_to_send():
