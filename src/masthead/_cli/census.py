@@ -1,0 +1,183 @@
+"""Counts the objects of all kinds, page by page, and follows their changes. Nothing of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import msgspec
+
+from masthead._cli.failures import explain
+from masthead._cli.stats import KindStats
+from masthead.errors import DecodeError, ExpiredError, MastheadError, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead import aio
+    from masthead._discovery.model import ApiResource
+    from masthead._transport.contract import Transport, TransportRequest, TransportResponse
+
+__all__ = ["Census"]
+
+_AT_ONCE: Final = 8
+_PAGE: Final = "500"
+_WATCHES: Final = 200
+"""How many kinds are watched: those with the most objects."""
+_UNAVAILABLE: Final = 500
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+    metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
+
+
+class ConnectionMonitor:
+    """A transport that knows whether the server answers.
+
+    Args:
+        inner: The transport.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.trouble = ""
+
+    async def send(self, request: TransportRequest) -> TransportResponse:
+        """Send a request, and remember how that went."""
+        try:
+            response = await self._inner.send(request)
+        except TransportError as error:
+            self.trouble = explain(error).line
+            raise
+        self.trouble = f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
+        return response
+
+    async def close(self) -> None:
+        """Close the transport."""
+        await self._inner.close()
+
+
+class Census:
+    """Counts objects, and their changes.
+
+    Args:
+        client: The client, before its first call.
+        namespace: The namespace; None for all, and for what is in none.
+    """
+
+    def __init__(self, client: aio.Client, namespace: str | None) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._versions: dict[str, str] = {}
+        self.stats: dict[str, KindStats] = {}
+        client.rest.wrap_transport(self._monitor)
+
+    def _monitor(self, inner: Transport) -> Transport:
+        self._connection = ConnectionMonitor(inner)
+        return self._connection
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the connection; empty if nothing is."""
+        return self._connection.trouble
+
+    async def kinds(self) -> list[ApiResource]:
+        """The resources that can be listed.
+
+        Raises:
+            MastheadError: As any call.
+        """
+        served = await self._client.discovery.preferred_resources()
+        listable = [each for each in served if "list" in each.verbs]
+        # Events are the same objects in two groups.
+        return [
+            each
+            for each in listable
+            if (each.namespaced or self._namespace is None)
+            and str(each.gvr.group_resource) != "events.events.k8s.io"
+        ]
+
+    async def count(self, kinds: list[ApiResource], on_done: Callable[[ApiResource], object]) -> None:
+        """Count the objects of all kinds.
+
+        Args:
+            kinds: The kinds.
+            on_done: Is called with each kind that is done.
+        """
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def count_one(resource: ApiResource) -> None:
+            async with limit:
+                await self._count(resource)
+                on_done(resource)
+
+        async with asyncio.TaskGroup() as group:
+            for each in kinds:
+                group.create_task(count_one(each))
+
+    async def _count(self, resource: ApiResource) -> None:
+        name = str(resource.gvr.group_resource)
+        self.stats[name] = found = KindStats(name)
+        query, path = {"limit": _PAGE}, _path(resource, self._namespace)
+        try:
+            while True:
+                response = await self._client.rest.get(path, query=query)
+                page = _decode(response.body, name)
+                found.objects += len(page.items or ())
+                found.size += sum(len(bytes(each)) for each in page.items or ())
+                self._versions[name] = page.metadata.resource_version
+                if not page.metadata.continue_:
+                    return
+                query = {"limit": _PAGE, "continue": page.metadata.continue_}
+        except ExpiredError:
+            found.note = "changed too fast to be counted to the end"
+        except MastheadError as error:
+            found.note = explain(error).line
+
+    async def follow(self, kinds: list[ApiResource]) -> None:
+        """Count changes, until it is cancelled.
+
+        Args:
+            kinds: The kinds that were counted.
+        """
+        counted = [each for each in kinds if str(each.gvr.group_resource) in self._versions]
+        counted.sort(key=lambda each: -self.stats[str(each.gvr.group_resource)].objects)
+        watched = [each for each in counted if "watch" in each.verbs][:_WATCHES]
+        for name in {str(each.gvr.group_resource) for each in counted if each not in watched}:
+            self.stats[name].note = "not watched"
+        async with asyncio.TaskGroup() as group:
+            for each in watched:
+                group.create_task(self._follow(each))
+
+    async def _follow(self, resource: ApiResource) -> None:
+        name = str(resource.gvr.group_resource)
+        place = self._namespace if resource.namespaced else None
+        watched, version = self._client.dynamic(resource.gvr, namespace=place), self._versions[name]
+        found = self.stats[name]
+        try:
+            async with watched.watch(since=version) as events:
+                async for event in events:
+                    found.take(event.type, len(event.data))
+        except MastheadError as error:
+            found.note = f"no longer watched: {explain(error).line}"
+
+
+def _decode(body: bytes, kind: str) -> _Page:
+    try:
+        return msgspec.json.decode(body, type=_Page)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise DecodeError(f"the list of {kind} cannot be read: {error}") from None
+
+
+def _path(resource: ApiResource, namespace: str | None) -> str:
+    gvr = resource.gvr
+    root = f"/apis/{gvr.group}" if gvr.group else "/api"
+    place = f"/namespaces/{quote(namespace, safe='')}" if namespace and resource.namespaced else ""
+    return f"{root}/{gvr.version}{place}/{gvr.resource}"
