@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from masthead._cli.catalog import CATALOG, nearest_command, usage
-from masthead._cli.failures import CommandError, ExitCode, Failure, explain
+from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
 from masthead._cli.framework import merge_shared, shared_options
 from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.state import State
@@ -133,15 +133,15 @@ def _invoke(arguments: Sequence[str], state: State) -> object:
         return end.exit_code
 
 
-def _explain_usage(error: click.ClickException) -> Failure:
+def _explain_usage(error: click.ClickException) -> ExplainedFailure:
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "masthead"
     help_ = f"{path} --help shows what there is"
     if isinstance(error, click.NoSuchOption):
         near = ", ".join(error.possibilities or ())
         line = f"there is no option {error.option_name!r}"
-        return Failure(line, f"did you mean {near}?" if near else help_, ExitCode.USAGE)
+        return ExplainedFailure(line, f"did you mean {near}?" if near else help_, ExitCode.USAGE)
     line = " ".join(error.format_message().rstrip(".").split())
-    return Failure(line, help_, ExitCode.USAGE)
+    return ExplainedFailure(line, help_, ExitCode.USAGE)
 
 
 def _command_of(error: click.ClickException) -> str:
@@ -154,7 +154,7 @@ def _command_in(arguments: Sequence[str]) -> str:
     return f"masthead {named}".strip()
 
 
-def _report(failure: Failure, command: str) -> None:
+def _report(failure: ExplainedFailure, command: str) -> None:
     try:
         say(f"{command}: {failure.line}")
         if failure.hint:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from masthead._cache.options import Hold
     from masthead._cli.references import Selected
 
-__all__ = ["Meter", "Plan", "measure"]
+__all__ = ["Meter", "BenchPlan", "measure"]
 
 _PAGE: Final = 500
 _PAGES: Final = 5
@@ -35,7 +35,7 @@ Step: TypeAlias = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """What to measure.
 
     Attributes:
@@ -85,7 +85,7 @@ class Meter:
         return Latency(title, tuple(found))
 
 
-def measure(client: masthead.Client, selected: Selected, plan: Plan, meter: Meter, step: Step) -> Report:
+def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter: Meter, step: Step) -> Report:
     """Measure a cluster.
 
     Args:
@@ -125,7 +125,7 @@ def _resource(client: masthead.Client, selected: Selected) -> masthead.ResourceC
         return client.dynamic(selected.resource.gvr, namespace=selected.namespace)
 
 
-def _synced(resource: masthead.ResourceClient[Any], plan: Plan, meter: Meter) -> Synced:
+def _synced(resource: masthead.ResourceClient[Any], plan: BenchPlan, meter: Meter) -> Synced:
     """Run an informer until it is synced."""
     from masthead._sync.informer import SharedInformer
 
@@ -142,7 +142,7 @@ def _synced(resource: masthead.ResourceClient[Any], plan: Plan, meter: Meter) ->
     return Synced(plan.hold, objects, wall, spent, grown)
 
 
-def _changes(client: masthead.Client, plan: Plan, meter: Meter) -> Latency:
+def _changes(client: masthead.Client, plan: BenchPlan, meter: Meter) -> Latency:
     """Change a ConfigMap of our own, and measure from each request until an informer has its result."""
     from masthead._meta.patch import Patch
     from masthead._sync.informer import SharedInformer

@@ -10,6 +10,7 @@ import msgspec
 
 from masthead._cli.failures import explain
 from masthead._cli.stats import KindStats
+from masthead._meta import typeinfo
 from masthead.errors import DecodeError, ExpiredError, MastheadError, TransportError
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class Census:
 
 def _decode(body: bytes, kind: str) -> _Page:
     try:
-        return msgspec.json.decode(body, type=_Page)
+        return typeinfo.decode_json(body, _Page)
     except (msgspec.DecodeError, RecursionError) as error:
         raise DecodeError(f"the list of {kind} cannot be read: {error}") from None
 

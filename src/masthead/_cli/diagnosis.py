@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 __all__ = [
-    "Finding",
+    "Diagnosis",
     "Mark",
     "judge_access",
     "judge_clock",
@@ -38,7 +38,7 @@ OLDEST: Final = (1, 30)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """The result of one check.
 
     Attributes:
@@ -56,7 +56,9 @@ class Finding:
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str) -> Finding:
+def judge_expiry(
+    check: str, what: str, expires: datetime | None, now: datetime, *, renewal: str
+) -> Diagnosis:
     """Whether a credential still counts, and for how long.
 
     Args:
@@ -67,19 +69,19 @@ def judge_expiry(check: str, what: str, expires: datetime | None, now: datetime,
         renewal: What to do about an expired one.
     """
     if expires is None:
-        return Finding(check, "ok", f"{what}; it does not say when it expires")
+        return Diagnosis(check, "ok", f"{what}; it does not say when it expires")
     facts = {"expires": expires.isoformat()}
     left = expires - now
     when = human_duration(abs(left.total_seconds()))
     if left <= timedelta():
-        return Finding(check, "fail", f"{what} expired {when} ago", renewal, facts)
+        return Diagnosis(check, "fail", f"{what} expired {when} ago", renewal, facts)
     # Tokens of some minutes are renewed all the time; only what lives long needs somebody who remembers.
     if left < _SOON and what.startswith("client certificate"):
-        return Finding(check, "warn", f"{what} expires in {when}", renewal, facts)
-    return Finding(check, "ok", f"{what} expires in {when}", "", facts)
+        return Diagnosis(check, "warn", f"{what} expires in {when}", renewal, facts)
+    return Diagnosis(check, "ok", f"{what} expires in {when}", "", facts)
 
 
-def judge_clock(server: datetime | None, sent: datetime, received: datetime) -> Finding:
+def judge_clock(server: datetime | None, sent: datetime, received: datetime) -> Diagnosis:
     """Whether the clocks of server and client agree.
 
     Args:
@@ -88,20 +90,20 @@ def judge_clock(server: datetime | None, sent: datetime, received: datetime) -> 
         received: When its response came.
     """
     if server is None:
-        return Finding("clock", "skip", "the server does not say what time it is")
+        return Diagnosis("clock", "skip", "the server does not say what time it is")
     # The header has whole seconds, so it may be one behind.
     early, late = sent - server - timedelta(seconds=1), server - received
     skew = max(early, late, timedelta())
     facts = {"skewSeconds": round(skew.total_seconds(), 3)}
     if skew <= _SKEW:
-        return Finding("clock", "ok", "the clocks agree to the second", "", facts)
+        return Diagnosis("clock", "ok", "the clocks agree to the second", "", facts)
     ahead = "this machine" if early > late else "the server"
     line = f"{ahead} is {human_duration(skew.total_seconds())} ahead"
     hint = "set the clock (NTP): tokens and certificates may count as expired, or not yet as valid"
-    return Finding("clock", "fail" if skew > _BAD_SKEW else "warn", line, hint, facts)
+    return Diagnosis("clock", "fail" if skew > _BAD_SKEW else "warn", line, hint, facts)
 
 
-def judge_version(version: str, number: tuple[int, int]) -> Finding:
+def judge_version(version: str, number: tuple[int, int]) -> Diagnosis:
     """Whether the server's version is one that this package is made for.
 
     Args:
@@ -115,18 +117,18 @@ def judge_version(version: str, number: tuple[int, int]) -> Finding:
         hint = (
             f"expect missing kinds and fields; upgrade to {OLDEST[0]}.{OLDEST[1]} or newer (docs/versions.md)"
         )
-        return Finding("version", "warn", line, hint, facts)
+        return Diagnosis("version", "warn", line, hint, facts)
     if number[0] != TESTED[0] or number > (TESTED[0], TESTED[1] + 2):
         line = f"Kubernetes {version} is newer than {tested}, which this masthead is made for"
         hint = "upgrade masthead for its new kinds; all others work (docs/versions.md)"
-        return Finding("version", "warn", line, hint, facts)
+        return Diagnosis("version", "warn", line, hint, facts)
     skew = abs(number[1] - TESTED[1])
     direction = "newer" if number > TESTED else "older"
     difference = "" if not skew else f", {skew} minor version{'s' if skew > 1 else ''} {direction}"
-    return Finding("version", "ok", f"Kubernetes {version}; types are of {tested}{difference}", "", facts)
+    return Diagnosis("version", "ok", f"Kubernetes {version}; types are of {tested}{difference}", "", facts)
 
 
-def judge_latency(seconds: Sequence[float]) -> Finding:
+def judge_latency(seconds: Sequence[float]) -> Diagnosis:
     """Whether the server answers quickly.
 
     Args:
@@ -138,12 +140,12 @@ def judge_latency(seconds: Sequence[float]) -> Finding:
         f"{1000 * middle:.1f} ms for a small request; {1000 * worst:.1f} ms for the slowest of {len(seconds)}"
     )
     if middle < _SLOW:
-        return Finding("latency", "ok", line, "", facts)
+        return Diagnosis("latency", "ok", line, "", facts)
     hint = "the network or the server is slow: masthead bench measures more"
-    return Finding("latency", "fail" if middle > _VERY_SLOW else "warn", line, hint, facts)
+    return Diagnosis("latency", "fail" if middle > _VERY_SLOW else "warn", line, hint, facts)
 
 
-def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Finding:
+def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Diagnosis:
     """Whether the server turns requests away because there are too many.
 
     Args:
@@ -154,14 +156,14 @@ def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Finding
     facts = {"refused": refusals, "requests": requests, "priorityAndFairness": flow_schemas > 0}
     if refusals:
         hint = "others use the server a lot: look at its flow schemas and priority levels, and at who sends so much"
-        return Finding("throttling", "warn", f"{refusals} of {requests} requests got a 429", hint, facts)
+        return Diagnosis("throttling", "warn", f"{refusals} of {requests} requests got a 429", hint, facts)
     how = "with" if flow_schemas else "without"
-    return Finding(
+    return Diagnosis(
         "throttling", "ok", f"no 429 in {requests} requests ({how} priority and fairness)", "", facts
     )
 
 
-def judge_access(allowed: Mapping[str, bool], namespace: str) -> Finding:
+def judge_access(allowed: Mapping[str, bool], namespace: str) -> Diagnosis:
     """What of the usual verbs is not allowed.
 
     Args:
@@ -171,16 +173,18 @@ def judge_access(allowed: Mapping[str, bool], namespace: str) -> Finding:
     denied = [what for what, is_allowed in allowed.items() if not is_allowed]
     facts = {"namespace": namespace, "allowed": dict(allowed)}
     if not denied:
-        return Finding("access", "ok", f"all that was asked for is allowed in {namespace}", "", facts)
+        return Diagnosis("access", "ok", f"all that was asked for is allowed in {namespace}", "", facts)
     hint = (
         f"if it is needed, grant it by a Role in {namespace}; masthead manifests writes those of an operator"
     )
     if len(denied) == len(allowed):
-        return Finding("access", "fail", f"nothing that was asked for is allowed in {namespace}", hint, facts)
-    return Finding("access", "warn", f"not allowed in {namespace}: {', '.join(denied)}", hint, facts)
+        return Diagnosis(
+            "access", "fail", f"nothing that was asked for is allowed in {namespace}", hint, facts
+        )
+    return Diagnosis("access", "warn", f"not allowed in {namespace}: {', '.join(denied)}", hint, facts)
 
 
-def judge_watch(seconds: float | None, problem: str) -> Finding:
+def judge_watch(seconds: float | None, problem: str) -> Diagnosis:
     """Whether a watch delivers.
 
     Args:
@@ -188,8 +192,8 @@ def judge_watch(seconds: float | None, problem: str) -> Finding:
         problem: Why none came; empty if there is no reason but silence.
     """
     if seconds is not None:
-        return Finding("watch", "ok", f"a watch delivers, after {1000 * seconds:.0f} ms")
+        return Diagnosis("watch", "ok", f"a watch delivers, after {1000 * seconds:.0f} ms")
     if problem:
-        return Finding("watch", "fail", problem, "informers need the verbs list and watch")
+        return Diagnosis("watch", "fail", problem, "informers need the verbs list and watch")
     hint = "a proxy or load balancer may buffer responses: let it pass streams on at once"
-    return Finding("watch", "fail", "a watch was opened, but nothing came", hint)
+    return Diagnosis("watch", "fail", "a watch was opened, but nothing came", hint)

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli import diagnosis
-from masthead._cli.diagnosis import Finding
+from masthead._cli.diagnosis import Diagnosis
 from masthead._cli.doctor_credentials import check_credentials
 from masthead._cli.doctor_network import check_dns, check_tcp, check_tls
 from masthead._cli.failures import explain
@@ -54,7 +54,7 @@ CHECKS: Final = (
 """The checks, in their order."""
 
 
-class Recorder:
+class CheckRecorder:
     """A transport that remembers what the responses say about the server.
 
     Args:
@@ -84,7 +84,7 @@ class Recorder:
         await self._inner.close()
 
 
-async def examine(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+async def examine(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Diagnosis]:
     """Run all checks, one after the other.
 
     Args:
@@ -96,7 +96,7 @@ async def examine(state: State, on_check: Callable[[str], object]) -> AsyncItera
         config = state.config()
     except MastheadError as error:
         said = explain(error)
-        yield Finding("configuration", "fail", said.line, said.hint)
+        yield Diagnosis("configuration", "fail", said.line, said.hint)
         for name in CHECKS[1:]:
             yield _unchecked(name, "configuration")
         return
@@ -114,11 +114,11 @@ async def examine(state: State, on_check: Callable[[str], object]) -> AsyncItera
         yield each
 
 
-def _unchecked(name: str, failed: str) -> Finding:
-    return Finding(name, "skip", f"not checked, because {failed} failed", "", {"needs": failed})
+def _unchecked(name: str, failed: str) -> Diagnosis:
+    return Diagnosis(name, "skip", f"not checked, because {failed} failed", "", {"needs": failed})
 
 
-def _configuration(config: Config) -> Finding:
+def _configuration(config: Config) -> Diagnosis:
     # Nothing of the path: that of an embedded server holds its token.
     server = str(split_address(config.server))
     facts = {"server": server, "namespace": config.namespace, "origin": config.origin}
@@ -126,36 +126,38 @@ def _configuration(config: Config) -> Finding:
     line = f"{server}, namespace {config.namespace}{where}"
     if config.impersonate is not None:
         line += f", acting as {config.impersonate.user}"
-    return Finding("configuration", "ok", line, "", facts)
+    return Diagnosis("configuration", "ok", line, "", facts)
 
 
-async def _network(config: Config, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+async def _network(config: Config, on_check: Callable[[str], object]) -> AsyncIterator[Diagnosis]:
     for name, check in (("dns", check_dns), ("tcp", check_tcp), ("tls", check_tls)):
         on_check(name)
         yield await isolated(name, check(config))
 
 
-async def isolated(name: str, check: Awaitable[Finding]) -> Finding:
+async def isolated(name: str, check: Awaitable[Diagnosis]) -> Diagnosis:
     """Run a check; what it raises, or that it takes too long, is its finding."""
     try:
         async with asyncio.timeout(_PATIENCE):
             return await check
     except TimeoutError:
-        return Finding(name, "fail", f"took longer than {_PATIENCE:g} s", "the network or the server is slow")
+        return Diagnosis(
+            name, "fail", f"took longer than {_PATIENCE:g} s", "the network or the server is slow"
+        )
     except MastheadError as error:
         said = explain(error)
-        return Finding(name, "fail", said.line, said.hint)
+        return Diagnosis(name, "fail", said.line, said.hint)
     except OSError as error:
-        return Finding(name, "fail", str(error), "check the address and the network")
+        return Diagnosis(name, "fail", str(error), "check the address and the network")
 
 
-async def _server(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Finding]:
+async def _server(state: State, on_check: Callable[[str], object]) -> AsyncIterator[Diagnosis]:
     """The checks that make requests, with the credentials of the configuration."""
     async with state.connect_async() as client:
-        recorders: list[Recorder] = []
+        recorders: list[CheckRecorder] = []
 
         def wrap(inner: Transport) -> Transport:
-            recorders.append(Recorder(inner))
+            recorders.append(CheckRecorder(inner))
             return recorders[-1]
 
         client.rest.wrap_transport(wrap)
@@ -173,21 +175,21 @@ async def _server(state: State, on_check: Callable[[str], object]) -> AsyncItera
 class _Visit:
     """The checks of a server that can be reached."""
 
-    def __init__(self, client: aio.Client, recorder: Recorder) -> None:
+    def __init__(self, client: aio.Client, recorder: CheckRecorder) -> None:
         self._client = client
         self._recorder = recorder
 
-    async def check_http(self) -> Finding:
+    async def check_http(self) -> Diagnosis:
         """Whether an API server answers."""
         try:
             version = await self._client.discovery.server_version()
         except UnauthorizedError:
-            return Finding("http", "ok", "an API server answers, and does not know the user")
+            return Diagnosis("http", "ok", "an API server answers, and does not know the user")
         except ForbiddenError:
-            return Finding("http", "ok", "an API server answers, and does not tell its version")
-        return Finding("http", "ok", f"an API server answers: {version.git_version}")
+            return Diagnosis("http", "ok", "an API server answers, and does not tell its version")
+        return Diagnosis("http", "ok", f"an API server answers: {version.git_version}")
 
-    async def check_identity(self) -> Finding:
+    async def check_identity(self) -> Diagnosis:
         """Who the server takes us for."""
         from masthead.api.authentication.v1 import SelfSubjectReview
 
@@ -195,54 +197,54 @@ class _Visit:
             review = await self._client.authentication_v1.self_subject_reviews().create(SelfSubjectReview())
         except UnauthorizedError as error:
             hint = "log in again, or check the user of the context"
-            return Finding("identity", "fail", f"the server refuses the credentials: {error.message}", hint)
+            return Diagnosis("identity", "fail", f"the server refuses the credentials: {error.message}", hint)
         except (NotFoundError, ForbiddenError):
-            return Finding("identity", "skip", "the server does not say who one is")
+            return Diagnosis("identity", "skip", "the server does not say who one is")
         user = review.status.user_info
         name, groups = user.username or "nobody", list(user.groups)
         line = f"{name} ({', '.join(groups)})" if groups else name
         if name == "system:anonymous":
             hint = "the configuration has no credentials that count: log in, or check the user of the context"
-            return Finding("identity", "warn", line, hint)
-        return Finding("identity", "ok", line, "", {"user": name, "groups": groups})
+            return Diagnosis("identity", "warn", line, hint)
+        return Diagnosis("identity", "ok", line, "", {"user": name, "groups": groups})
 
-    async def check_clock(self) -> Finding:
+    async def check_clock(self) -> Diagnosis:
         """Whether the clocks agree."""
         await self._probe()
         return diagnosis.judge_clock(_date(self._recorder.date), self._recorder.sent, self._recorder.received)
 
-    async def check_version(self) -> Finding:
+    async def check_version(self) -> Diagnosis:
         """Which version the server has."""
         version = await self._client.discovery.server_version()
         return diagnosis.judge_version(version.git_version, version.number)
 
-    async def check_discovery(self) -> Finding:
+    async def check_discovery(self) -> Diagnosis:
         """Whether all groups of the API can be discovered."""
         self._client.discovery.invalidate()
         found = await self._client.discovery.resources()
         facts = {"resources": len(found), "groups": len(found.groups)}
         if not found.failures:
             line = f"{len(found)} resources in {len(found.groups)} groups"
-            return Finding("discovery", "ok", line, "", facts)
+            return Diagnosis("discovery", "ok", line, "", facts)
         broken = ", ".join(sorted(map(str, found.failures)))
         hint = "the backends of aggregated APIs are down: masthead get apiservices shows them"
-        return Finding("discovery", "warn", f"cannot be discovered: {broken}", hint, facts)
+        return Diagnosis("discovery", "warn", f"cannot be discovered: {broken}", hint, facts)
 
-    async def check_namespace(self) -> Finding:
+    async def check_namespace(self) -> Diagnosis:
         """Whether the namespace exists."""
         name = self._client.namespace
         try:
             found = await self._client.core_v1.namespaces().get(name)
         except NotFoundError:
             hint = "name another one with -n, or create it; masthead get namespaces lists them"
-            return Finding("namespace", "fail", f"{name} does not exist", hint)
+            return Diagnosis("namespace", "fail", f"{name} does not exist", hint)
         except ForbiddenError:
-            return Finding("namespace", "skip", f"whether {name} exists may not be asked")
+            return Diagnosis("namespace", "skip", f"whether {name} exists may not be asked")
         if found.metadata.deletion_timestamp is not None:
-            return Finding("namespace", "warn", f"{name} is being deleted", "nothing can be created in it")
-        return Finding("namespace", "ok", f"{name} exists")
+            return Diagnosis("namespace", "warn", f"{name} is being deleted", "nothing can be created in it")
+        return Diagnosis("namespace", "ok", f"{name} exists")
 
-    async def check_access(self) -> Finding:
+    async def check_access(self) -> Diagnosis:
         """What of the usual is allowed."""
         answers = await asyncio.gather(*(self._is_allowed(*each) for each in _USUAL))
         asked = [f"{verb} {resource}" for verb, _, resource in _USUAL]
@@ -263,7 +265,7 @@ class _Visit:
         review = await self._client.authorization_v1.self_subject_access_reviews().create(asked)
         return bool(review.status.allowed)
 
-    async def check_latency(self) -> Finding:
+    async def check_latency(self) -> Diagnosis:
         """How quickly the server answers."""
         seconds: list[float] = []
         for _ in range(_SAMPLES):
@@ -272,7 +274,7 @@ class _Visit:
             seconds.append(time.perf_counter() - begin)
         return diagnosis.judge_latency(seconds)
 
-    async def check_watch(self) -> Finding:
+    async def check_watch(self) -> Diagnosis:
         """Whether a watch delivers."""
         begin = time.perf_counter()
         try:
@@ -289,7 +291,7 @@ class _Visit:
             return diagnosis.judge_watch(None, explain(error).line)
         return diagnosis.judge_watch(time.perf_counter() - begin, "")
 
-    async def check_throttling(self) -> Finding:
+    async def check_throttling(self) -> Diagnosis:
         """Whether requests were turned away."""
         seen = self._recorder
         return diagnosis.judge_throttling(seen.refusals, seen.responses, seen.flow_schemas)
@@ -309,6 +311,6 @@ def _date(header: str) -> datetime | None:
         return None
 
 
-def is_healthy(findings: Sequence[Finding]) -> bool:
+def is_healthy(findings: Sequence[Diagnosis]) -> bool:
     """Whether no check has failed."""
     return all(each.mark != "fail" for each in findings)

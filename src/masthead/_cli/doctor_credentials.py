@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from masthead._auth.oidc import expiry_of
 from masthead._cli.certificates import expiry_of_pem
-from masthead._cli.diagnosis import Finding, judge_expiry
+from masthead._cli.diagnosis import Diagnosis, judge_expiry
 from masthead._meta.secret import Secret
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _CHECK = "credentials"
 _LOG_IN = "log in again, or ask for a new one"
 
 
-def check_credentials(config: Config, now: datetime) -> list[Finding]:
+def check_credentials(config: Config, now: datetime) -> list[Diagnosis]:
     """Look at each credential of a configuration. It may read files.
 
     Args:
@@ -33,25 +33,25 @@ def check_credentials(config: Config, now: datetime) -> list[Finding]:
     if found:
         return found
     hint = "requests are anonymous: log in, or name another context"
-    return [Finding(_CHECK, "warn", "the configuration has none", hint)]
+    return [Diagnosis(_CHECK, "warn", "the configuration has none", hint)]
 
 
-def _certificate(config: Config, now: datetime) -> list[Finding]:
+def _certificate(config: Config, now: datetime) -> list[Diagnosis]:
     path = config.client_certificate_file
     if path is None and not config.client_certificate_data:
         return []
     where = f"client certificate {path}" if path else "client certificate"
     if config.speaks_plain_http:
         hint = "use https, or another credential"
-        return [Finding(_CHECK, "warn", f"{where} is not used without TLS", hint)]
+        return [Diagnosis(_CHECK, "warn", f"{where} is not used without TLS", hint)]
     try:
         expires = expiry_of_pem(config.client_certificate_data or _text(path))
     except (OSError, ValueError) as error:
-        return [Finding(_CHECK, "fail", f"{where} cannot be read: {error}", "check the kubeconfig")]
+        return [Diagnosis(_CHECK, "fail", f"{where} cannot be read: {error}", "check the kubeconfig")]
     return [judge_expiry(_CHECK, where, expires, now, renewal=_LOG_IN)]
 
 
-def _tokens(config: Config, now: datetime) -> list[Finding]:
+def _tokens(config: Config, now: datetime) -> list[Diagnosis]:
     if config.token_file is not None:
         where = f"token {config.token_file}"
         try:
@@ -59,39 +59,39 @@ def _tokens(config: Config, now: datetime) -> list[Finding]:
         except (OSError, ValueError) as error:
             if config.token:
                 return [_token("token", config.token, now)]
-            return [Finding(_CHECK, "fail", f"{where} cannot be read: {error}", "check the file")]
+            return [Diagnosis(_CHECK, "fail", f"{where} cannot be read: {error}", "check the file")]
         return [_token(where, token, now)]
     return [_token("token", config.token, now)] if config.token else []
 
 
-def _token(where: str, token: Secret, now: datetime) -> Finding:
+def _token(where: str, token: Secret, now: datetime) -> Diagnosis:
     try:
         expires = expiry_of(token)
     except ValueError:
-        return Finding(
+        return Diagnosis(
             _CHECK, "ok", f"{where}, which is not a JSON Web Token; the server alone knows its expiry"
         )
     return judge_expiry(_CHECK, where, expires, now, renewal=_LOG_IN)
 
 
-def _others(config: Config, now: datetime) -> list[Finding]:
+def _others(config: Config, now: datetime) -> list[Diagnosis]:
     if config.exec is not None:
         command = config.exec.command
         if shutil.which(command) is None:
             hint = config.exec.install_hint or "install it, or correct PATH"
-            return [Finding(_CHECK, "fail", f"the program {command} is not installed", hint)]
-        return [Finding(_CHECK, "ok", f"from the program {command}, which renews them")]
+            return [Diagnosis(_CHECK, "fail", f"the program {command} is not installed", hint)]
+        return [Diagnosis(_CHECK, "ok", f"from the program {command}, which renews them")]
     if config.oidc is not None:
         if not config.oidc.id_token:
-            return [Finding(_CHECK, "ok", f"OpenID Connect of {config.oidc.issuer}, without a token yet")]
+            return [Diagnosis(_CHECK, "ok", f"OpenID Connect of {config.oidc.issuer}, without a token yet")]
         renews = bool(config.oidc.refresh_token)
         found = _token("ID token of OpenID Connect", config.oidc.id_token, now)
         if renews and found.mark == "fail":
-            return [Finding(_CHECK, "ok", f"{found.line}, and is renewed", "", found.facts)]
+            return [Diagnosis(_CHECK, "ok", f"{found.line}, and is renewed", "", found.facts)]
         return [found]
     if config.username or config.password:
         hint = "Kubernetes supports no passwords; use a token or a certificate"
-        return [Finding(_CHECK, "warn", "a user name and a password", hint)]
+        return [Diagnosis(_CHECK, "warn", "a user name and a password", hint)]
     return []
 
 

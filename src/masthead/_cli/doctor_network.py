@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli import diagnosis
 from masthead._cli.certificates import expiry_of_der
-from masthead._cli.diagnosis import Finding
+from masthead._cli.diagnosis import Diagnosis
 from masthead._config.address import as_ip, split_address
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _port(address: Address) -> int:
     return address.port or _PORTS.get(address.scheme, 443)
 
 
-async def check_dns(config: Config) -> Finding:
+async def check_dns(config: Config) -> Diagnosis:
     """Whether the host has an address.
 
     Raises:
@@ -41,19 +41,19 @@ async def check_dns(config: Config) -> Finding:
     """
     address, who = _first_hop(config)
     if as_ip(address.host) is not None:
-        return Finding("dns", "ok", f"{who}{address.host} is an address")
+        return Diagnosis("dns", "ok", f"{who}{address.host} is an address")
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(address.host, _port(address), type=1)
     except OSError as error:
         hint = "check the name, the VPN and the DNS server; for a new cluster, the name may not be there yet"
-        return Finding("dns", "fail", f"{who}{address.host} is not known: {error.strerror or error}", hint)
+        return Diagnosis("dns", "fail", f"{who}{address.host} is not known: {error.strerror or error}", hint)
     addresses = sorted({str(each[4][0]) for each in found})
     line = f"{who}{address.host} is {', '.join(addresses[:3])}{' ...' if len(addresses) > 3 else ''}"
-    return Finding("dns", "ok", line, "", {"addresses": addresses})
+    return Diagnosis("dns", "ok", line, "", {"addresses": addresses})
 
 
-async def check_tcp(config: Config) -> Finding:
+async def check_tcp(config: Config) -> Diagnosis:
     """Whether the port can be connected to."""
     address, who = _first_hop(config)
     begin = time.perf_counter()
@@ -62,43 +62,43 @@ async def check_tcp(config: Config) -> Finding:
         _, writer = await asyncio.open_connection(address.host, _port(address))
     except ConnectionRefusedError:
         hint = "check that the server runs there, and the port; a local cluster may have been restarted on another one"
-        return Finding("tcp", "fail", f"{place} refuses connections", hint)
+        return Diagnosis("tcp", "fail", f"{place} refuses connections", hint)
     except OSError as error:
         hint = "check the network, the VPN and firewalls"
-        return Finding("tcp", "fail", f"{place} cannot be reached: {error.strerror or error}", hint)
+        return Diagnosis("tcp", "fail", f"{place} cannot be reached: {error.strerror or error}", hint)
     writer.close()
     took = 1000 * (time.perf_counter() - begin)
-    return Finding("tcp", "ok", f"{place} accepts connections, after {took:.0f} ms")
+    return Diagnosis("tcp", "ok", f"{place} accepts connections, after {took:.0f} ms")
 
 
-async def check_tls(config: Config) -> Finding:
+async def check_tls(config: Config) -> Diagnosis:
     """Whether the server's certificate is one that is trusted, and for how long."""
     server = split_address(config.server)
     if config.speaks_plain_http:
         if server.is_loopback:
-            return Finding("tls", "skip", "plain HTTP to this machine")
-        return Finding("tls", "warn", "plain HTTP: credentials can be read on the way", "use https")
+            return Diagnosis("tls", "skip", "plain HTTP to this machine")
+        return Diagnosis("tls", "warn", "plain HTTP: credentials can be read on the way", "use https")
     if config.proxy_url:
-        return Finding("tls", "skip", "behind a proxy; http covers it")
+        return Diagnosis("tls", "skip", "behind a proxy; http covers it")
     name = config.tls_server_name or server.host
     try:
         _, writer = await asyncio.open_connection(
             server.host, _port(server), ssl=_context(config), server_hostname=name
         )
     except ssl.SSLCertVerificationError as error:
-        return Finding(
+        return Diagnosis(
             "tls", "fail", f"the certificate is not trusted: {error.verify_message}", _tls_hint(error)
         )
     except ssl.SSLError as error:
         hint = "check that this is the port of an API server, and https its scheme"
-        return Finding("tls", "fail", f"no TLS connection: {error.reason or error}", hint)
+        return Diagnosis("tls", "fail", f"no TLS connection: {error.reason or error}", hint)
     connection = writer.get_extra_info("ssl_object")
     shown, version = connection.getpeercert(binary_form=True), connection.version()
     writer.close()
     what = f"{version}, the server's certificate"
     renewal = "renew the certificate of the API server"
     if config.insecure:
-        return Finding(
+        return Diagnosis(
             "tls", "warn", f"{version}, but certificates are not verified", "give the CA certificate"
         )
     return diagnosis.judge_expiry("tls", what, expiry_of_der(shown), datetime.now(UTC), renewal=renewal)

@@ -29,7 +29,7 @@ from masthead.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CommandError", "ExitCode", "Failure", "explain"]
+__all__ = ["CommandError", "ExitCode", "ExplainedFailure", "explain"]
 
 
 class ExitCode(IntEnum):
@@ -55,7 +55,7 @@ class ExitCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ExplainedFailure:
     """How a command ends that has failed.
 
     Attributes:
@@ -92,14 +92,14 @@ _NO_CLUSTER: Final = (
 _BUG: Final = "this is a bug; --debug shows where"
 
 
-def explain(error: BaseException) -> Failure:
+def explain(error: BaseException) -> ExplainedFailure:
     """Return what to say about an error.
 
     Args:
         error: The error that ended the command.
     """
     if isinstance(error, CommandError):
-        return Failure(error.line, error.hint, error.code)
+        return ExplainedFailure(error.line, error.hint, error.code)
     if isinstance(error, ManifestError):
         return _explain_manifests(error)
     if isinstance(error, StatusError):
@@ -109,78 +109,80 @@ def explain(error: BaseException) -> Failure:
             return explained(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return Failure(f"{where}{error.strerror or error}", "", ExitCode.FAILED)
-    return Failure(f"{type(error).__name__}: {_text(error)}", _BUG, ExitCode.FAILED)
+        return ExplainedFailure(f"{where}{error.strerror or error}", "", ExitCode.FAILED)
+    return ExplainedFailure(f"{type(error).__name__}: {_text(error)}", _BUG, ExitCode.FAILED)
 
 
-def _explain_manifests(error: ManifestError) -> Failure:
+def _explain_manifests(error: ManifestError) -> ExplainedFailure:
     """Manifests that cannot be read list their problems; otherwise the cause says what is wrong, and the code."""
     if len(error.problems) == 1:
-        return Failure(f"nothing was sent: {printable(error.problems[0])}", "", ExitCode.FAILED)
+        return ExplainedFailure(f"nothing was sent: {printable(error.problems[0])}", "", ExitCode.FAILED)
     cause = error.__cause__
     if cause is None or error.problems:
-        return Failure(_text(error), "", ExitCode.FAILED)
+        return ExplainedFailure(_text(error), "", ExitCode.FAILED)
     inner = explain(cause)
     # Its own message ends with advice for programs, and with what was done, which has been printed.
     which, _, _ = _text(error).partition(": ")
-    return Failure(f"{which}: {inner.line}", inner.hint, inner.code)
+    return ExplainedFailure(f"{which}: {inner.line}", inner.hint, inner.code)
 
 
-def _explain_status(error: StatusError) -> Failure:
+def _explain_status(error: StatusError) -> ExplainedFailure:
     line = f"{printable(error.message) or 'the server gave no message'} ({error.code} {error.reason or 'Unknown'})"
     if isinstance(error, UnauthorizedError):
         hint = "the credentials are missing, wrong or expired: log in again, or check --context"
-        return Failure(line, hint, ExitCode.FORBIDDEN)
+        return ExplainedFailure(line, hint, ExitCode.FORBIDDEN)
     if isinstance(error, ForbiddenError):
-        return Failure(line, error.next_step, ExitCode.FORBIDDEN)
+        return ExplainedFailure(line, error.next_step, ExitCode.FORBIDDEN)
     if isinstance(error, NotFoundError):
-        return Failure(line, error.next_step, ExitCode.NOT_FOUND)
+        return ExplainedFailure(line, error.next_step, ExitCode.NOT_FOUND)
     if isinstance(error, ApplyConflictError):
         hint = "take these fields over with --force-conflicts, or leave them out of the manifest"
-        return Failure(line, hint, ExitCode.FAILED)
+        return ExplainedFailure(line, hint, ExitCode.FAILED)
     if isinstance(error, InvalidError):
-        return Failure(line, "fix the fields that the message names", ExitCode.FAILED)
+        return ExplainedFailure(line, "fix the fields that the message names", ExitCode.FAILED)
     if isinstance(error, TooManyRequestsError):
-        return Failure(line, "wait a little, then try again", ExitCode.FAILED)
-    return Failure(line, error.next_step, ExitCode.FAILED)
+        return ExplainedFailure(line, "wait a little, then try again", ExitCode.FAILED)
+    return ExplainedFailure(line, error.next_step, ExitCode.FAILED)
 
 
-def _no_connection(hint: str) -> Callable[[BaseException], Failure]:
+def _no_connection(hint: str) -> Callable[[BaseException], ExplainedFailure]:
     """The message's own advice, behind its first semicolon, comes before a general hint."""
 
-    def explained(error: BaseException) -> Failure:
+    def explained(error: BaseException) -> ExplainedFailure:
         line, _, advice = _text(error).partition("; ")
-        return Failure(line, advice or hint, ExitCode.NO_CONNECTION)
+        return ExplainedFailure(line, advice or hint, ExitCode.NO_CONNECTION)
 
     return explained
 
 
-def _explain_deadline(error: BaseException) -> Failure:
+def _explain_deadline(error: BaseException) -> ExplainedFailure:
     line = _text(error).partition("; ")[0]
-    return Failure(line, "wait longer with --request-timeout, or request less", ExitCode.NO_CONNECTION)
+    return ExplainedFailure(
+        line, "wait longer with --request-timeout, or request less", ExitCode.NO_CONNECTION
+    )
 
 
-def _explain_config(error: BaseException) -> Failure:
+def _explain_config(error: BaseException) -> ExplainedFailure:
     line, found, _ = _text(error).partition("Name a kubeconfig, or set KUBECONFIG")
     # What was tried is a list, one line each.
     problem, *tried = [each.strip(" -.") for each in line.strip().splitlines()]
     said = f"{problem} {'; '.join(tried)}" if tried else problem
-    return Failure(said, _NO_CLUSTER if found else "", ExitCode.NO_CONNECTION)
+    return ExplainedFailure(said, _NO_CLUSTER if found else "", ExitCode.NO_CONNECTION)
 
 
-def _explain_unknown_kind(error: BaseException) -> Failure:
+def _explain_unknown_kind(error: BaseException) -> ExplainedFailure:
     line, found, near = _text(error).partition("; the nearest: ")
     if found:
-        return Failure(line, f"did you mean {near}?", ExitCode.NOT_FOUND)
+        return ExplainedFailure(line, f"did you mean {near}?", ExitCode.NOT_FOUND)
     line, _, hint = line.partition("; ")
-    return Failure(line, hint, ExitCode.NOT_FOUND)
+    return ExplainedFailure(line, hint, ExitCode.NOT_FOUND)
 
 
-def _ends_with(code: ExitCode) -> Callable[[BaseException], Failure]:
-    return lambda error: Failure(_text(error), "", code)
+def _ends_with(code: ExitCode) -> Callable[[BaseException], ExplainedFailure]:
+    return lambda error: ExplainedFailure(_text(error), "", code)
 
 
-_CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], Failure]], ...]] = (
+_CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], ExplainedFailure]], ...]] = (
     # The first that fits counts, so subclasses come before their bases.
     (DeadlineError, _explain_deadline),
     (TransportError, _no_connection("check the address, and that the server runs")),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column
     from masthead._printers.table import PrintedRow
 
-__all__ = ["Family", "Leaf", "Member", "Vitals", "member_of", "tree_rows", "vitals_of"]
+__all__ = ["Family", "Leaf", "FamilyMember", "Vitals", "member_of", "tree_rows", "vitals_of"]
 
 _MOST: Final = 100_000
 """How many objects with owners are remembered."""
@@ -30,7 +30,7 @@ HEAD: Final = ("NAME", "READY", "STATUS", "AGE")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FamilyMember:
     """An object, and who owns it.
 
     Attributes:
@@ -80,11 +80,11 @@ class Leaf:
         is_last: For each level above it, and for itself, whether it is the last there.
     """
 
-    member: Member
+    member: FamilyMember
     is_last: tuple[bool, ...]
 
 
-def member_of(metadata: ObjectMeta, resource: ApiResource) -> Member:
+def member_of(metadata: ObjectMeta, resource: ApiResource) -> FamilyMember:
     """Read what counts of an object's metadata.
 
     Args:
@@ -92,7 +92,7 @@ def member_of(metadata: ObjectMeta, resource: ApiResource) -> Member:
         resource: The resource that serves it.
     """
     owners = sorted(metadata.owner_references, key=lambda each: not each.controller)
-    return Member(
+    return FamilyMember(
         metadata.uid,
         resource.kind,
         metadata.name,
@@ -112,7 +112,7 @@ class Family:
         root: The object whose family it is.
     """
 
-    def __init__(self, root: Member) -> None:
+    def __init__(self, root: FamilyMember) -> None:
         self.root = root.uid
         self._members = {root.uid: root}
         self._dependents: dict[str, set[str]] = {}
@@ -122,11 +122,11 @@ class Family:
     def __contains__(self, uid: str) -> bool:
         return uid in self._members
 
-    def get(self, uid: str) -> Member | None:
+    def get(self, uid: str) -> FamilyMember | None:
         """Find a member."""
         return self._members.get(uid)
 
-    def add(self, member: Member, *, is_known: bool = False) -> bool:
+    def add(self, member: FamilyMember, *, is_known: bool = False) -> bool:
         """Take an object, or its newer state; return whether it is remembered.
 
         Args:
@@ -152,16 +152,16 @@ class Family:
             return
         self._unlink(found)
         if uid == self.root or uid in self._dependents:
-            self._members[uid] = Member(uid, found.kind, found.name, found.namespace, is_missing=True)
+            self._members[uid] = FamilyMember(uid, found.kind, found.name, found.namespace, is_missing=True)
 
-    def path(self) -> list[Member]:
+    def path(self) -> list[FamilyMember]:
         """The owners of the root, the highest first, and the root."""
         found = [self._members[self.root]]
         seen = {self.root}
         while found[-1].owners and found[-1].owners[0].uid not in seen and len(found) < _DEEPEST:
             owner = found[-1].owners[0]
             seen.add(owner.uid)
-            missing = Member(owner.uid, owner.kind, owner.name, is_missing=True)
+            missing = FamilyMember(owner.uid, owner.kind, owner.name, is_missing=True)
             found.append(self._members.get(owner.uid, missing))
         return found[::-1]
 
@@ -183,11 +183,11 @@ class Family:
             yield Leaf(each, place)
             yield from self._below(each.uid, place, seen)
 
-    def _link(self, member: Member) -> None:
+    def _link(self, member: FamilyMember) -> None:
         for owner in member.owners:
             self._dependents.setdefault(owner.uid, set()).add(member.uid)
 
-    def _unlink(self, member: Member) -> None:
+    def _unlink(self, member: FamilyMember) -> None:
         for owner in member.owners:
             dependents = self._dependents.get(owner.uid, set())
             dependents.discard(member.uid)

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from masthead._cli.failures import explain
-from masthead._cli.family import Family, Member, Vitals, member_of, vitals_of
+from masthead._cli.family import Family, FamilyMember, Vitals, member_of, vitals_of
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class FamilySearch:
             if owner is None or not self.family.add(owner, is_known=True):
                 break
 
-    async def _owner(self, member: Member, reference: OwnerReference) -> Member | None:
+    async def _owner(self, member: FamilyMember, reference: OwnerReference) -> FamilyMember | None:
         """Get an owner; None if it is gone, or cannot be read."""
         try:
             resource = await self._client.mapper.find(reference.kind, api_version=reference.api_version)
@@ -138,14 +138,14 @@ class FamilySearch:
     def _place(self, resource: ApiResource) -> str | None:
         return self._namespace if resource.namespaced else None
 
-    async def look(self, members: Iterable[Member]) -> None:
+    async def look(self, members: Iterable[FamilyMember]) -> None:
         """Find out how members are."""
-        kinds: dict[tuple[str, str], list[Member]] = {}
+        kinds: dict[tuple[str, str], list[FamilyMember]] = {}
         for each in members:
             if each.resource is not None and not each.is_missing:
                 kinds.setdefault((str(each.resource.gvr), each.namespace), []).append(each)
 
-        async def look_at(found: list[Member]) -> None:
+        async def look_at(found: list[FamilyMember]) -> None:
             async with self._limit:
                 await self._fetch_rows(found)
 
@@ -154,7 +154,7 @@ class FamilySearch:
                 for some in [[each] for each in found] if len(found) <= _FEW else [found]:
                     group.create_task(look_at(some))
 
-    async def _fetch_rows(self, members: Sequence[Member]) -> None:
+    async def _fetch_rows(self, members: Sequence[FamilyMember]) -> None:
         """Ask the server to print members of one kind, in one namespace."""
         resource = members[0].resource
         assert resource is not None

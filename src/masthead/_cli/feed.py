@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     import masthead
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._meta.unstructured import Unstructured
 
 __all__ = ["Feed"]
@@ -25,7 +25,7 @@ class Feed:
         selection: The selectors.
     """
 
-    def __init__(self, resource: masthead.DynamicResource, selection: Selection) -> None:
+    def __init__(self, resource: masthead.DynamicResource, selection: ObjectSelection) -> None:
         self._resource = resource
         self._selection = selection
         self._came: queue.SimpleQueue[Unstructured] = queue.SimpleQueue()

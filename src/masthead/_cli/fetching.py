@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from masthead._cli.references import Selected
     from masthead._printers.table import PrintedTable
 
-__all__ = ["Fetched", "Selection", "fetch_objects", "fetch_table"]
+__all__ = ["Fetched", "ObjectSelection", "fetch_objects", "fetch_table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ObjectSelection:
     """Which objects of a resource are selected.
 
     Attributes:
@@ -34,7 +34,7 @@ class Selection:
     fields: str | None = None
 
 
-_ALL: Final = Selection()
+_ALL: Final = ObjectSelection()
 
 
 @dataclass(slots=True)
@@ -55,7 +55,11 @@ class Fetched:
 
 
 def fetch_table(
-    client: masthead.Client, selected: Selected, *, selection: Selection = _ALL, with_objects: bool = False
+    client: masthead.Client,
+    selected: Selected,
+    *,
+    selection: ObjectSelection = _ALL,
+    with_objects: bool = False,
 ) -> Fetched:
     """Fetch a table, as the server prints it.
 
@@ -113,7 +117,7 @@ def fetch_objects(
     client: masthead.Client,
     selected: Selected,
     *,
-    selection: Selection = _ALL,
+    selection: ObjectSelection = _ALL,
     show_managed_fields: bool = False,
 ) -> Fetched:
     """Fetch whole objects, as plain data.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.references import Selected
     from masthead._cli.tables import TableOptions
     from masthead._printers.printer import Column
@@ -87,7 +87,7 @@ class GrowingTable:
 
 
 def follow(
-    client: masthead.Client, selected: Selected, selection: Selection, options: TableOptions
+    client: masthead.Client, selected: Selected, selection: ObjectSelection, options: TableOptions
 ) -> NoReturn:
     """Print a table, and then a line for each change, until the process is interrupted.
 

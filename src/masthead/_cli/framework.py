@@ -1,16 +1,8 @@
 """What commands are made of: shared options, and the classes of commands that have them.
 
-A command is one module in ``masthead._cli.commands``, named as it is, with an object called ``command``::
-
-    @cluster_command("restart", all_namespaces=False)
-    @click.argument("references", nargs=-1, shell_complete=complete_references)
-    @click.pass_obj
-    def command(state: State, references: tuple[str, ...]) -> int | None:
-        \"\"\"Restart workloads: the text of ``masthead restart --help``.\"\"\"
-        with state.connect() as client:
-            ...
-
-and an entry in `masthead._cli.catalog`. Such a command has all shared options (``-n``, ``--context``, ``--debug`` ...) before
+A command is one module in ``masthead._cli.commands``, named as it is, with an object called ``command``: a function decorated
+with `cluster_command`, click's arguments and ``click.pass_obj``, whose docstring is the text of ``--help``, and which connects
+with ``state.connect()``; `masthead._cli.commands.delete` is a short one. It has an entry in `masthead._cli.catalog`. Such a command has all shared options (``-n``, ``--context``, ``--debug`` ...) before
 and after its name. It returns its exit code, None for 0. It prints with `masthead._cli.terminal`, raises
 `masthead._cli.failures.CommandError` or lets errors of the library pass; what is said about them, and the code, is decided in
 `masthead._cli.failures`. Objects are named as `masthead._cli.references` reads them. Imports of the library belong into

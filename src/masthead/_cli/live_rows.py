@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from masthead._cli.mirror import Change, Key
+    from masthead._cli.mirror import Key, RowChange
     from masthead._printers.table import PrintedRow
 
 __all__ = ["LiveRow", "LiveRows", "columns_that_fit"]
@@ -62,7 +62,7 @@ class LiveRows:
         for row in rows:
             self._rows[row.namespace, row.name] = LiveRow(row)
 
-    def apply(self, change: Change, row: PrintedRow, now: float) -> None:
+    def apply(self, change: RowChange, row: PrintedRow, now: float) -> None:
         """Take a change.
 
         Args:

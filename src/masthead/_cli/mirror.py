@@ -6,9 +6,7 @@ import queue
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
-import msgspec
-
-from masthead._cli.fetching import Selection, fetch_table
+from masthead._cli.fetching import ObjectSelection, fetch_table
 from masthead._cli.references import missing
 from masthead._printers.ages import human_duration
 from masthead._printers.kinds import printer_for
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column, Printer
     from masthead._printers.table import PrintedTable
 
-__all__ = ["Change", "Key", "Mirror"]
+__all__ = ["RowChange", "Key", "Mirror"]
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name of an object."""
@@ -36,7 +34,7 @@ _START_TIMEOUT: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """A change of an object.
 
     Attributes:
@@ -62,7 +60,7 @@ class Mirror:
     One thread reads it.
     """
 
-    def __init__(self, client: masthead.Client, selected: Selected, selection: Selection) -> None:
+    def __init__(self, client: masthead.Client, selected: Selected, selection: ObjectSelection) -> None:
         """Describe what to follow; nothing is sent before the ``with`` block.
 
         Args:
@@ -73,7 +71,7 @@ class Mirror:
         self._client = client
         self._selected = selected
         self._selection = _with_name(selection, selected.names)
-        self._changes: queue.SimpleQueue[Change] = queue.SimpleQueue()
+        self._changes: queue.SimpleQueue[RowChange] = queue.SimpleQueue()
         self._known: dict[Key, PrintedRow] = {}
 
     def __enter__(self) -> Self:
@@ -98,9 +96,9 @@ class Mirror:
             resource, label_selector=self._selection.labels, field_selector=self._selection.fields
         )
         self._informer.add_event_handler(
-            on_add=lambda obj: self._changes.put(Change("added", obj)),
-            on_update=lambda _, obj: self._changes.put(Change("changed", obj)),
-            on_delete=lambda obj: self._changes.put(Change("deleted", obj)),
+            on_add=lambda obj: self._changes.put(RowChange("added", obj)),
+            on_update=lambda _, obj: self._changes.put(RowChange("changed", obj)),
+            on_delete=lambda obj: self._changes.put(RowChange("deleted", obj)),
         )
         self._informer.start()
         self._informer.wait_synced(timeout=_START_TIMEOUT)
@@ -119,7 +117,7 @@ class Mirror:
         """The columns of the rows, as the server has them."""
         return self.first.columns
 
-    def next(self, timeout: float) -> Change | None:
+    def next(self, timeout: float) -> RowChange | None:
         """Wait for the next change; None if there is none in time.
 
         Args:
@@ -134,7 +132,7 @@ class Mirror:
             return self.next(0)  # it was in the table
         return change
 
-    def row(self, change: Change, now: datetime) -> PrintedRow:
+    def row(self, change: RowChange, now: datetime) -> PrintedRow:
         """The row of an object that has changed.
 
         Args:
@@ -160,7 +158,7 @@ class Mirror:
             return row_of(self._printer, obj, now)
         return _aged(row, self.columns, now)
 
-    def _asked(self, change: Change) -> PrintedRow:
+    def _asked(self, change: RowChange) -> PrintedRow:
         """The row as the server makes it; its last one if it cannot be asked now."""
         namespace = change.obj.metadata.namespace or None
         one = replace(self._selected, names=(change.obj.metadata.name,), namespace=namespace)
@@ -175,8 +173,7 @@ class Mirror:
 
 def row_of(printer: Printer, obj: Unstructured, now: datetime) -> PrintedRow:
     """Make the row of an object here."""
-    data = msgspec.json.decode(obj.to_json(), type=dict[str, object])
-    return PrintedRow(tuple(printer.cells(data, now)), obj)
+    return PrintedRow(tuple(printer.cells(obj.to_dict(), now)), obj)
 
 
 def _aged(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedRow:
@@ -192,7 +189,7 @@ def _aged(row: PrintedRow, columns: Sequence[Column], now: datetime) -> PrintedR
     return replace(row, cells=tuple(cells))
 
 
-def _with_name(selection: Selection, names: Sequence[str]) -> Selection:
+def _with_name(selection: ObjectSelection, names: Sequence[str]) -> ObjectSelection:
     if not names:
         return selection
     terms = [each for each in (selection.fields, f"metadata.name={names[0]}") if each]

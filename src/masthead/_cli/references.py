@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masthead._discovery.model import ApiResource
 
 __all__ = [
-    "Reference",
+    "ObjectName",
     "Selected",
     "missing",
     "nearest",
@@ -32,7 +32,7 @@ _NAMES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ObjectName:
     """A kind as it was written, and the names of its objects.
 
     Attributes:
@@ -70,7 +70,7 @@ def title_of(resource: ApiResource) -> str:
     return f"{kind}.{resource.gvk.group}" if resource.gvk.group else kind
 
 
-def parse_references(arguments: Sequence[str]) -> list[Reference]:
+def parse_references(arguments: Sequence[str]) -> list[ObjectName]:
     """Read the arguments of a command that name objects, as kubectl does.
 
     Raises:
@@ -83,21 +83,21 @@ def parse_references(arguments: Sequence[str]) -> list[Reference]:
     kinds = [each.strip() for each in arguments[0].split(",")]
     if not all(kinds):
         raise _usage(f"{arguments[0]!r}: a kind is missing beside a comma")
-    return [Reference(each, tuple(arguments[1:])) for each in kinds]
+    return [ObjectName(each, tuple(arguments[1:])) for each in kinds]
 
 
-def _with_slash(argument: str) -> Reference:
+def _with_slash(argument: str) -> ObjectName:
     kind, _, name = argument.partition("/")
     if not kind or not name or "/" in name:
         raise _usage(f"{argument!r} is not KIND/NAME; all arguments must be, if one is")
-    return Reference(kind, (name,))
+    return ObjectName(kind, (name,))
 
 
 def _usage(line: str) -> CommandError:
     return CommandError(line, code=ExitCode.USAGE)
 
 
-def resolve(client: masthead.Client, state: State, references: Sequence[Reference]) -> list[Selected]:
+def resolve(client: masthead.Client, state: State, references: Sequence[ObjectName]) -> list[Selected]:
     """Look the kinds up on the server. Categories, such as ``all``, become their resources; neighbours are joined.
 
     Raises:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._cli.bench import Meter, Plan, measure
+from masthead._cli.bench import BenchPlan, Meter, measure
 from masthead._cli.bench_report import Latency, Report, Synced, as_data, percentile, render
 from masthead._cli.main import main
 from masthead._cli.references import parse_references, resolve
@@ -89,7 +89,7 @@ def test_a_cluster_is_measured_with_the_meter_that_is_given(kube_client: masthea
     meter = Meter(lambda: next(wall), lambda: 2.0, lambda: next(memory))
     steps: list[str] = []
 
-    report = measure(kube_client, selected, Plan(samples=2, writes=True), meter, steps.append)
+    report = measure(kube_client, selected, BenchPlan(samples=2, writes=True), meter, steps.append)
 
     assert [each.title for each in report.latencies] == [
         "GET /version",
@@ -107,7 +107,7 @@ def test_nothing_is_left_in_the_cluster(kube_client: masthead.Client) -> None:
     (selected,) = resolve(kube_client, State(), parse_references(["cm"]))
     before = {each.key for each in kube_client.core_v1.config_maps().list()}
 
-    measure(kube_client, selected, Plan(samples=1, writes=True), Meter(), lambda _: None)
+    measure(kube_client, selected, BenchPlan(samples=1, writes=True), Meter(), lambda _: None)
 
     assert {each.key for each in kube_client.core_v1.config_maps().list()} == before
 

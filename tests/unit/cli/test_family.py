@@ -12,8 +12,8 @@ from masthead._cli.family import (
     ASCII_LINES,
     HEAD,
     Family,
+    FamilyMember,
     Leaf,
-    Member,
     Vitals,
     member_of,
     tree_rows,
@@ -27,9 +27,9 @@ from masthead.meta import GroupVersionKind, GroupVersionResource, ObjectMeta, Ow
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def member(name: str, *owners: str, kind: str = "Thing") -> Member:
+def member(name: str, *owners: str, kind: str = "Thing") -> FamilyMember:
     references = tuple(OwnerReference(kind="Thing", name=each, uid=each) for each in owners)
-    return Member(name, kind, name, owners=references, created=NOW - timedelta(minutes=5))
+    return FamilyMember(name, kind, name, owners=references, created=NOW - timedelta(minutes=5))
 
 
 def shown(family: Family) -> list[str]:

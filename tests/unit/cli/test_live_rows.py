@@ -9,7 +9,7 @@ from rich.console import Console
 from masthead import Health, Unstructured
 from masthead._cli.live_rows import LiveRows, columns_that_fit
 from masthead._cli.live_table import Frame, render_frame, status_line
-from masthead._cli.mirror import Change
+from masthead._cli.mirror import RowChange
 from masthead._printers.printer import Column
 from masthead._printers.table import PrintedRow
 
@@ -26,8 +26,8 @@ def row(name: str, status: str = "Running") -> PrintedRow:
     return PrintedRow((name, status, "node-1", "3s"), obj(name))
 
 
-def change(type_: str, name: str) -> Change:
-    return Change(type_, obj(name))  # type: ignore[arg-type]
+def change(type_: str, name: str) -> RowChange:
+    return RowChange(type_, obj(name))  # type: ignore[arg-type]
 
 
 def health(failures: int = 0) -> Health:

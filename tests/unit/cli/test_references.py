@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from masthead._cli.failures import CommandError
-from masthead._cli.references import Reference, nearest, parse_references
+from masthead._cli.references import ObjectName, nearest, parse_references
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["pods"], [Reference("pods")]),
-        (["pods", "web", "api"], [Reference("pods", ("web", "api"))]),
-        (["pods,svc"], [Reference("pods"), Reference("svc")]),
-        (["pods,svc", "web"], [Reference("pods", ("web",)), Reference("svc", ("web",))]),
-        (["deploy/web", "svc/web"], [Reference("deploy", ("web",)), Reference("svc", ("web",))]),
-        (["widgets.v1.example.com/a"], [Reference("widgets.v1.example.com", ("a",))]),
+        (["pods"], [ObjectName("pods")]),
+        (["pods", "web", "api"], [ObjectName("pods", ("web", "api"))]),
+        (["pods,svc"], [ObjectName("pods"), ObjectName("svc")]),
+        (["pods,svc", "web"], [ObjectName("pods", ("web",)), ObjectName("svc", ("web",))]),
+        (["deploy/web", "svc/web"], [ObjectName("deploy", ("web",)), ObjectName("svc", ("web",))]),
+        (["widgets.v1.example.com/a"], [ObjectName("widgets.v1.example.com", ("a",))]),
     ],
 )
-def test_kinds_and_names_are_told_apart(arguments: list[str], expected: list[Reference]) -> None:
+def test_kinds_and_names_are_told_apart(arguments: list[str], expected: list[ObjectName]) -> None:
     assert parse_references(arguments) == expected
 
 

@@ -53,14 +53,14 @@ def command(
     """
     import json
 
-    from masthead._cli.bench import Meter, Plan, measure
+    from masthead._cli.bench import BenchPlan, Meter, measure
     from masthead._cli.bench_report import as_data, render
     from masthead._cli.progress import Work
     from masthead._cli.references import parse_references, refuse_missing_namespace, resolve
 
     if timeout <= 0:
         raise CommandError("--timeout must be more than 0", code=ExitCode.USAGE)
-    plan = Plan(samples, hold, writes, timeout)
+    plan = BenchPlan(samples, hold, writes, timeout)
     with state.connect() as client:
         selected = _one(resolve(client, state, parse_references([kind])))
         if selected.namespace is not None:

@@ -40,14 +40,14 @@ def command(state: State, references: tuple[str, ...], selector: str | None, no_
     """
     from masthead._cli.describe import describe
     from masthead._cli.document import as_text
-    from masthead._cli.fetching import Selection, fetch_objects
+    from masthead._cli.fetching import ObjectSelection, fetch_objects
     from masthead._cli.references import parse_references, resolve
 
     color = has_color(no_color=state.no_color)
     parsed = parse_references(references)
     with state.connect() as client:
         found = [
-            fetch_objects(client, each, selection=Selection(selector))
+            fetch_objects(client, each, selection=ObjectSelection(selector))
             for each in resolve(client, state, parsed)
         ]
         errors = [error for each in found for error in each.errors]

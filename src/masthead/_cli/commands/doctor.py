@@ -13,7 +13,7 @@ from masthead._cli.framework import cluster_command
 from masthead._cli.terminal import has_color, write
 
 if TYPE_CHECKING:
-    from masthead._cli.diagnosis import Finding
+    from masthead._cli.diagnosis import Diagnosis
     from masthead._cli.document import Line
     from masthead._cli.state import State
 
@@ -52,18 +52,18 @@ def command(state: State, output: str) -> int:
     return ExitCode.OK if healthy else ExitCode.FAILED
 
 
-def _facts(finding: Finding) -> dict[str, object]:
+def _facts(finding: Diagnosis) -> dict[str, object]:
     return {"facts": dict(finding.facts)} if finding.facts else {}
 
 
-async def _examine(state: State, *, is_printed: bool) -> list[Finding]:
-    from masthead._cli.diagnosis import Finding
+async def _examine(state: State, *, is_printed: bool) -> list[Diagnosis]:
+    from masthead._cli.diagnosis import Diagnosis
     from masthead._cli.doctor import examine
     from masthead._cli.document import as_text
     from masthead._cli.progress import Work
 
     color = has_color(no_color=state.no_color)
-    found: list[Finding] = []
+    found: list[Diagnosis] = []
     signs = _can_draw()
     with Work("checking", no_color=state.no_color) as work:
         async for each in examine(state, work.detail):
@@ -72,12 +72,12 @@ async def _examine(state: State, *, is_printed: bool) -> list[Finding]:
                 work.line(as_text(lines_of(each, signs=signs), color=color).rstrip("\n"))
     unchecked = [each.check for each in found if "needs" in each.facts]
     if is_printed and unchecked:
-        rest = Finding("not checked", "skip", ", ".join(unchecked))
+        rest = Diagnosis("not checked", "skip", ", ".join(unchecked))
         write(as_text(lines_of(rest, signs=signs), color=color))
     return found
 
 
-def lines_of(finding: Finding, *, signs: bool) -> list[Line]:
+def lines_of(finding: Diagnosis, *, signs: bool) -> list[Line]:
     """The lines of a finding: what was found, and below it what to do.
 
     Args:
@@ -94,7 +94,7 @@ def lines_of(finding: Finding, *, signs: bool) -> list[Line]:
     return lines
 
 
-def _summary(findings: list[Finding]) -> str:
+def _summary(findings: list[Diagnosis]) -> str:
     count = {mark: sum(each.mark == mark for each in findings) for mark in _STYLES}
     parts = [
         f"{count['ok']} ok",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.following import GrowingTable
     from masthead._cli.state import State
     from masthead._meta.unstructured import Unstructured
@@ -62,7 +62,7 @@ def command(
     masthead events -A --types Warning
     masthead events --for pod/web -w
     """
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.following import GrowingTable
     from masthead._cli.object_events import EVENT_COLUMNS
     from masthead._cli.tables import TableOptions
@@ -70,7 +70,7 @@ def command(
     with state.connect() as client:
         fields, namespace = _about(client, state, for_)
         fields += [f"type={each}" for each in types] if len(set(types)) == 1 else []
-        selection = Selection(fields=",".join(fields) or None)
+        selection = ObjectSelection(fields=",".join(fields) or None)
         options = TableOptions(
             wide=output == "wide", headers=not no_headers, color=has_color(no_color=state.no_color)
         )
@@ -96,7 +96,9 @@ def _about(client: masthead.Client, state: State, for_: str | None) -> tuple[lis
     return [about(selected.resource.kind, selected.names[0])], namespace
 
 
-def _print(client: masthead.Client, namespace: str | None, selection: Selection, table: GrowingTable) -> None:
+def _print(
+    client: masthead.Client, namespace: str | None, selection: ObjectSelection, table: GrowingTable
+) -> None:
     from masthead._cli.object_events import newest_last
     from masthead._cli.references import refuse_missing_namespace
 
@@ -109,7 +111,7 @@ def _print(client: masthead.Client, namespace: str | None, selection: Selection,
 
 
 def _follow(
-    client: masthead.Client, namespace: str | None, selection: Selection, table: GrowingTable
+    client: masthead.Client, namespace: str | None, selection: ObjectSelection, table: GrowingTable
 ) -> NoReturn:
     """Print each event as it comes; only an interrupt ends it."""
     from masthead._cli.feed import Feed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.fetching import Fetched, Selection
+    from masthead._cli.fetching import Fetched, ObjectSelection
     from masthead._cli.outputs import Output
     from masthead._cli.references import Selected
     from masthead._cli.state import State
@@ -31,7 +31,7 @@ class _Asked:
     """What the options ask for."""
 
     output: Output
-    selection: Selection
+    selection: ObjectSelection
     options: TableOptions
     label_columns: tuple[str, ...]
     sort_by: str | None
@@ -82,7 +82,7 @@ def command(
     masthead get deploy/web svc/web        several, by name
     masthead get pods -l app=web -w        and a line for each change
     """
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.outputs import parse_output
     from masthead._cli.references import parse_references, resolve
     from masthead._cli.tables import TableOptions
@@ -90,7 +90,7 @@ def command(
     form = parse_output(output)
     asked = _Asked(
         form,
-        Selection(selector, field_selector),
+        ObjectSelection(selector, field_selector),
         TableOptions(
             wide=form.form == "wide",
             labels=show_labels,
@@ -113,7 +113,7 @@ def command(
         return _print_objects(client, chosen, asked)
 
 
-def _refuse_selectors_with_names(chosen: Sequence[Selected], selection: Selection) -> None:
+def _refuse_selectors_with_names(chosen: Sequence[Selected], selection: ObjectSelection) -> None:
     if any(each.names for each in chosen) and (selection.labels or selection.fields):
         raise CommandError("a selector and names exclude each other", code=ExitCode.USAGE)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     import masthead
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.live_rows import LiveRows
     from masthead._cli.mirror import Mirror
     from masthead._cli.references import Selected
@@ -56,7 +56,7 @@ def command(
     masthead watch pods -A
     masthead watch deploy/web -o wide
     """
-    from masthead._cli.fetching import Selection
+    from masthead._cli.fetching import ObjectSelection
     from masthead._cli.following import follow
     from masthead._cli.references import parse_references, resolve
     from masthead._cli.tables import TableOptions
@@ -69,7 +69,7 @@ def command(
         chosen = resolve(client, state, parsed)
         if len(chosen) != 1 or len(chosen[0].names) > 1:
             raise CommandError("one kind can be watched, or one object of it", code=ExitCode.USAGE)
-        selection = Selection(selector, field_selector)
+        selection = ObjectSelection(selector, field_selector)
         if not is_live():
             follow(client, chosen[0], selection, options)
         _show(console(no_color=state.no_color), client, chosen[0], selection, options)
@@ -79,7 +79,7 @@ def _show(
     screen: Console,
     client: masthead.Client,
     selected: Selected,
-    selection: Selection,
+    selection: ObjectSelection,
     options: TableOptions,
 ) -> NoReturn:
     """Draw the table again and again; only an interrupt ends it."""
