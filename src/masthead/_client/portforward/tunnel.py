@@ -101,9 +101,13 @@ class PodTunnel(asyncio.Transport):
         return self._protocol is None and not self.is_closing()
 
     def attach(self, port: int, protocol: asyncio.BaseProtocol) -> None:
-        """Connect to a port. The protocol is called from now on."""
+        """Connect to a port. The protocol is called from now on; at once, with the failure, if the tunnel was lost."""
         self._port = port
         self._protocol = protocol
+        if self._is_over:
+            protocol.connection_made(self)
+            self._loop.call_soon(protocol.connection_lost, self.error)
+            return
         self._pair.open(port)
         self._has_output.set()
         self._set_timer(_REPLY_SECONDS, self._on_no_reply)

@@ -273,6 +273,17 @@ async def test_an_idle_tunnel_answers_pings_and_can_be_used_until_it_is_lost() -
 
 
 @in_virtual_time
+async def test_a_connection_that_gets_a_tunnel_which_was_just_lost_is_closed() -> None:
+    async with tunnel() as (made, peer, recorder, task):
+        peer.socket.put(ProtocolError("the connection ended"))
+        await task
+        made.attach(8080, recorder)
+        await idle()
+        assert recorder.calls == ["made", "lost"]
+        assert isinstance(recorder.error, PortForwardError)
+
+
+@in_virtual_time
 async def test_an_idle_tunnel_is_dismissed_politely() -> None:
     async with tunnel() as (made, peer, _, task):
         await made.dismiss()
