@@ -265,6 +265,14 @@ async def test_targets_that_are_not_there_are_named(remote: Remote, tmp_path: Pa
     assert list(contents(tmp_path)) == ["f"]
 
 
+async def test_a_directory_does_not_replace_a_file(remote: Remote, tmp_path: Path) -> None:
+    (tmp_path / "directory").mkdir()
+    await remote.pods.write_file("web", remote.path("taken"), b"precious")
+    with pytest.raises(CopyError, match=r"is a file in the container, and .* is a directory"):
+        await remote.pods.copy_to("web", tmp_path / "directory", remote.path("taken"))
+    assert await remote.pods.read_file("web", remote.path("taken")) == b"precious"
+
+
 async def test_what_was_there_stays_if_the_source_cannot_be_read(remote: Remote, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("before")
 

@@ -25,7 +25,7 @@ DONE: Final = b"done"
 """What commands that write print when they have succeeded. Their exit code alone is no proof: API servers report success if
 the connection to the node breaks, which it may do when a command fails without having read all of its stdin."""
 _PROBE: Final = """\
-if [ -d "$1" ]; then echo directory; elif [ -d "$2" ]; then echo parent; fi
+if [ -d "$1" ]; then echo directory; elif [ -d "$2" ]; then echo parent; if [ -e "$1" ]; then echo file; fi; fi
 tar --help > /dev/null 2>&1; [ $? -ge 126 ] || echo tar
 exit 0"""
 _CONFIRM: Final = f"&& echo {DONE.decode()}"
@@ -37,11 +37,13 @@ class ProbedTarget:
 
     Attributes:
         is_directory: Whether it is a directory, or a link to one.
+        is_file: Whether it is there, and not a directory.
         has_parent: Whether it is in a directory.
         has_tar: Whether the container has tar.
     """
 
     is_directory: bool
+    is_file: bool
     has_parent: bool
     has_tar: bool
 
@@ -55,7 +57,7 @@ def probe(path: str) -> list[str]:
 def probed(printed: bytes) -> ProbedTarget:
     """What `probe` has printed."""
     words = printed.split()
-    return ProbedTarget(b"directory" in words, b"parent" in words, b"tar" in words)
+    return ProbedTarget(b"directory" in words, b"file" in words, b"parent" in words, b"tar" in words)
 
 
 def is_directory(path: str) -> list[str]:

@@ -51,6 +51,12 @@ async def upload(
     path = await in_thread(Path(source).resolve, strict=True)  # what it leads to, if it is a link
     probed = await container.probe(target)
     _check_target(target, probed)
+    if probed.is_file and await in_thread(path.is_dir):  # which some tars replace
+        raise CopyError(
+            f"{target} is a file in the container, and {os.fspath(source)} is a directory; remove the file, or name another "
+            "target",
+            path=target,
+        )
     place = remote_place(target, base_name(source, split=os.path.split), is_directory=probed.is_directory)
     if probed.has_tar:
         archive = Archive(path, place.name, skip_special=skip_special)
