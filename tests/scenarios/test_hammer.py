@@ -32,6 +32,7 @@ def test_the_cache_stays_correct_and_leaks_nothing_under_concurrent_writers_read
     with masthead.server.run():
         pass  # the first loop of a process may open something for all that follow
     before = open_files(), set(threading.enumerate())
+    known = _listeners()  # of tests before, which may have kept some
     with capfd.disabled():
         faulthandler.dump_traceback_later(SECONDS + _TO_CONVERGE)
         try:
@@ -42,10 +43,15 @@ def test_the_cache_stays_correct_and_leaks_nothing_under_concurrent_writers_read
     assert played.problems == []
     _check_that_all_did_something(played)
     del played
-    gc.collect()
-    assert [each for each in gc.get_objects() if isinstance(each, ProcessorListener)] == []
+    assert _listeners() - known == set()
     assert set(threading.enumerate()) - before[1] == set()
     assert open_files() - before[0] == set()
+
+
+def _listeners() -> set[ProcessorListener[Any]]:
+    """The listeners that are still referenced."""
+    gc.collect()
+    return {each for each in gc.get_objects() if isinstance(each, ProcessorListener)}
 
 
 def _check_that_all_did_something(played: Hammer) -> None:
