@@ -10,7 +10,7 @@ import gc
 import logging
 import os
 import threading
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from tests.scenarios.hammer import Hammer, hammer
