@@ -29,6 +29,7 @@ Mark: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 _SKEW: Final = timedelta(seconds=5)
 _BAD_SKEW: Final = timedelta(minutes=2)
 _SOON: Final = timedelta(days=7)
+_FOR_EVER: Final = timedelta(days=100 * 365)
 _SLOW: Final = 0.5
 _VERY_SLOW: Final = 5.0
 TESTED: Final = (1, 36)
@@ -73,6 +74,8 @@ def judge_expiry(
     facts = {"expires": expires.isoformat()}
     left = expires - now
     when = human_duration(abs(left.total_seconds()))
+    if left > _FOR_EVER:
+        return Diagnosis(check, "ok", f"{what} does not expire", "", facts)
     if left <= timedelta():
         return Diagnosis(check, "fail", f"{what} expired {when} ago", renewal, facts)
     # Tokens of some minutes are renewed all the time; only what lives long needs somebody who remembers.

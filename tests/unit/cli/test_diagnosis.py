@@ -28,6 +28,7 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
         ("token", timedelta(hours=1), "ok", "token expires in 60m"),
         ("token", timedelta(hours=-1), "fail", "token expired 60m ago"),
         ("client certificate", timedelta(days=300), "ok", "expires in 300d"),
+        ("client certificate", timedelta(days=365 * 1000), "ok", "does not expire"),
         ("client certificate", timedelta(days=3), "warn", "expires in 3d"),
         ("client certificate", timedelta(0), "fail", "expired"),
     ],
