@@ -156,7 +156,8 @@ async def test_a_unix_socket_is_for_its_owner_alone_and_goes_with_the_forward(
             assert path.stat().st_mode & 0o777 == 0o600
             assert await _said(*await asyncio.open_unix_connection(path), b"hello") == b"hello"
             with pytest.raises(
-                PortForwardError, match=r"cannot listen on .*web.sock: Address already in use"
+                PortForwardError,
+                match=r"cannot listen on .*web.sock: Address already in use; choose another path",
             ):
                 await pods.port_forward("web", ECHO, unix_path=path).open()
         assert not path.exists()

@@ -78,7 +78,8 @@ def listen_on_port(addresses: Sequence[ListenAddress], port: int, title: str) ->
             # Another free port may be free on all of them.
             if attempts == 0 or error.cause.errno != errno.EADDRINUSE:
                 where = f"{error.host} port {port}" if port else error.host
-                raise _cannot_listen(title, where, error.cause) from None
+                advice = "choose another local port, or 0 for any free one"
+                raise _cannot_listen(title, where, error.cause, advice) from None
 
 
 class _BindError(Exception):
@@ -132,7 +133,7 @@ def listen_on_path(path: str | os.PathLike[str], title: str) -> Listener:
         return Listener([server], 0, [str(file)], path=file)
     except OSError as error:
         server.close()
-        raise _cannot_listen(title, str(file), error) from None
+        raise _cannot_listen(title, str(file), error, "choose another path") from None
 
 
 async def accept(server: socket.socket) -> socket.socket:
@@ -191,8 +192,8 @@ def _remove_abandoned(file: Path) -> None:
                 file.unlink()
 
 
-def _cannot_listen(title: str, where: str, error: OSError) -> PortForwardError:
-    hint = "; choose another local port, or 0 for any free one" if error.errno == errno.EADDRINUSE else ""
+def _cannot_listen(title: str, where: str, error: OSError, advice: str) -> PortForwardError:
+    hint = f"; {advice}" if error.errno == errno.EADDRINUSE else ""
     return PortForwardError(
         f"port-forward {title}: cannot listen on {where}: {error.strerror or error}{hint}"
     )

@@ -154,7 +154,9 @@ class RemoteProcess:
             ClosedError: If it was not started, or closed.
         """
         if self._socket is None:
-            raise ClosedError(f"{self._about}: the process was not started; use it in an async with block")
+            raise ClosedError(
+                f"{self._about}: the process was not started; that happens at the start of its with block"
+            )
         await self._socket.send(resize_message(width, height))
 
     async def close(self) -> None:

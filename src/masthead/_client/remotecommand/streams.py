@@ -190,7 +190,9 @@ class RemoteInput:
 
     def _open_socket(self) -> WebSocket:
         if self._socket is None:
-            raise ClosedError(f"{self._about}: the process was not started; use it in an async with block")
+            raise ClosedError(
+                f"{self._about}: the process was not started; that happens at the start of its with block"
+            )
         if self._is_closed:
             raise ClosedError(f"{self._about}: stdin is closed")
         return self._socket
