@@ -83,11 +83,10 @@ def _title(obj: Plain, now: datetime) -> Line:
     where = f"{text(metadata, 'namespace')}/" if text(metadata, "namespace") else ""
     printer = printer_for(text(obj, "apiVersion").rpartition("/")[0], text(obj, "kind"))
     spans = [("  ", ""), (f"{text(obj, 'apiVersion')}", "dim")]
-    if printer is not None:
-        for column, cell in zip(printer.columns, printer.cells(obj, now), strict=True):
-            if column.name in _SUMMARY and (shown := cell_text(cell)):
-                label = "" if column.name == "Status" else f"{column.name.lower()} "
-                spans += [("  ", ""), (f"{label}{shown}", status_style(shown))]
+    for column, cell in zip(printer.columns, printer.cells(obj, now), strict=True):
+        if column.name in _SUMMARY and (shown := cell_text(cell)):
+            label = "" if column.name == "Status" else f"{column.name.lower()} "
+            spans += [("  ", ""), (f"{label}{shown}", status_style(shown))]
     return line((f"{text(obj, 'kind')} {where}{text(metadata, 'name')}", "bold"), *spans)
 
 

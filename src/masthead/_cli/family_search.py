@@ -11,7 +11,7 @@ from masthead._cli.family import Family, FamilyMember, Vitals, member_of, vitals
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
     from masthead import aio
     from masthead._discovery.model import ApiResource
@@ -170,7 +170,7 @@ class FamilySearch:
                 self.vitals[uids[row.name]] = vitals_of(table.columns, row)
 
     @asynccontextmanager
-    async def following(self, kinds: Sequence[ApiResource]) -> AsyncIterator[None]:
+    async def following(self, kinds: Sequence[ApiResource]) -> AsyncGenerator[None]:
         """Watch the kinds of the family, and those that are often dependents.
 
         Args:

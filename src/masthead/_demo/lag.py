@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     import masthead
 
@@ -30,7 +30,7 @@ class LagMeter:
         self._lags: deque[float] = deque(maxlen=_KEPT)
 
     @contextmanager
-    def sending(self) -> Iterator[Callable[[masthead.Object], None]]:
+    def sending(self) -> Generator[Callable[[masthead.Object], None]]:
         """Take the time of a write; give what is yielded the object that the server returns."""
         began = time.monotonic()
         yield lambda obj: self._match(self._sent, self._seen, obj, began)

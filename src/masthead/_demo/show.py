@@ -28,7 +28,7 @@ from masthead._demo.mirror import ClusterMirror, MirroredResource
 from masthead.config import from_kubeconfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from masthead._controller.runtime import ManagerRuntime
     from masthead._demo.view import LiveView
@@ -217,7 +217,7 @@ class _LogHandler(logging.Handler):
 
 
 @contextmanager
-def _logging_to(log: EventLog) -> Iterator[None]:
+def _logging_to(log: EventLog) -> Generator[None]:
     logger, handler = logging.getLogger("masthead"), _LogHandler(log)
     logger.addHandler(handler)
     before, logger.propagate = logger.propagate, False

@@ -125,8 +125,8 @@ def exit_status(data: bytes) -> ExitStatus:
     if status.status == "Success":
         return ExitStatus(0)
     if status.reason == _NON_ZERO and (code := _exit_code(status)) is not None:
-        return ExitStatus(code, message=status.message)
-    return ExitStatus(None, status.reason or "Unknown", status.message)
+        return ExitStatus(code, message=status.message or "")
+    return ExitStatus(None, status.reason or "Unknown", status.message or "")
 
 
 def _exit_code(status: Status) -> int | None:
@@ -134,7 +134,7 @@ def _exit_code(status: Status) -> int | None:
     for cause in causes:
         if cause.reason == _EXIT_CODE:
             try:
-                return int(cause.message)
+                return int(cause.message or "")
             except ValueError:
                 return None
     return None

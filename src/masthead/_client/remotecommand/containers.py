@@ -22,8 +22,8 @@ def asks_for_container(error: StatusError) -> bool:
 
 def default_container(pod: Mapping[str, Any]) -> str:
     """The container that a pod's annotation names or, without one, its first; empty if it has none."""
-    annotations = pod.get("metadata", {}).get("annotations") or {}
-    named = str(annotations.get(_ANNOTATION, ""))
+    annotations: Mapping[str, str] = pod.get("metadata", {}).get("annotations") or {}
+    named = annotations.get(_ANNOTATION, "")
     if named and container_named(pod, named) is not None:
         return named
     containers: list[Mapping[str, Any]] = pod.get("spec", {}).get("containers") or []
@@ -32,5 +32,5 @@ def default_container(pod: Mapping[str, Any]) -> str:
 
 def container_named(pod: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """The description of one of a pod's containers, of whatever sort; None if there is none of that name."""
-    spec = pod.get("spec", {})
+    spec: Mapping[str, list[Mapping[str, Any]] | None] = pod.get("spec", {})
     return next((each for key in _LISTS for each in spec.get(key) or [] if each.get("name") == name), None)

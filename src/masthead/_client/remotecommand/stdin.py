@@ -43,8 +43,8 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
     elif isinstance(source, AsyncIterable):
         async for sent in source:
             yield _checked(sent)
-    elif isinstance(source, Iterable):
-        remaining: Iterator[object] = iter(source)
+    elif isinstance(cast("object", source), Iterable):
+        remaining: Iterator[object] = iter(cast("Iterable[object]", source))
         async with aclosing(_read_in_thread(lambda: next(remaining, _END))) as pieces:
             async for piece in pieces:
                 yield piece
@@ -72,4 +72,4 @@ def _checked(piece: object) -> bytes:
             f"stdin takes bytes, and was given a {type(piece).__name__}; open files in binary mode",
             value=piece,
         )
-    return bytes(piece)
+    return bytes(cast("bytes", piece))
