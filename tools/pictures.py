@@ -39,7 +39,7 @@ import masthead.server
 from masthead.meta import Patch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from masthead.server import Server
 
@@ -199,7 +199,7 @@ def _placed(found: re.Match[str]) -> str:
 
 
 @contextmanager
-def shop(*, tls: bool = False) -> Iterator[tuple[Server, masthead.Client, dict[str, str]]]:
+def shop(*, tls: bool = False) -> Generator[tuple[Server, masthead.Client, dict[str, str]]]:
     """A server with a website that owns a deployment, and the environment of commands for it."""
     with (
         tempfile.TemporaryDirectory() as folder,
