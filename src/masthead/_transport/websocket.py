@@ -34,6 +34,10 @@ _MAX_PONGS: Final = 2**16
 """How many bytes of pongs may wait for a peer that pings and does not read."""
 _CLOSE_SECONDS: Final = 2.0
 """How long to wait for the peer's answer to a close."""
+_SLICE: Final = 2**14
+"""How many bytes are parsed at a time: of frames of two bytes, these are eight thousand."""
+_MANY_FRAMES: Final = 256
+"""After a slice with more frames, other tasks have their turn."""
 _NORMAL: Final = frozenset({1000, 1001, 1005})
 """Close codes of a normal end: done, going away, none given."""
 _SILENT: Final = logging.Logger("masthead.websocket", logging.CRITICAL)  # noqa: LOG001 - on purpose
@@ -117,6 +121,8 @@ class WebSocket:
         self._upgraded = upgraded
         self._frames = Protocol(CLIENT, max_size=MAX_MESSAGE, logger=_SILENT)
         self._messages: deque[bytes] = deque()
+        self._unparsed = memoryview(b"")
+        self._has_many_frames = False
         self._fragments: bytearray | None = None
         self._unread_pongs = 0
         self._explain = explain
@@ -186,12 +192,12 @@ class WebSocket:
         self._upgraded.close()
 
     async def _read(self) -> None:
-        """Read what has arrived; at the end, the state is closed."""
+        """Read a slice of what has arrived; at the end, the state is closed."""
         if self._is_receiving:
             raise RuntimeError("a WebSocket has one receiver; another task waits for its messages already")
         self._is_receiving = True
         try:
-            data = await self._upgraded.receive()
+            data = await self._next_slice()
         except TransportError as error:
             self._stop()
             raise self._explain(error) from None
@@ -202,13 +208,24 @@ class WebSocket:
         else:
             self._frames.receive_eof()
         self._answer()
-        for event in self._frames.events_received():
+        events = self._frames.events_received()
+        self._has_many_frames = len(events) > _MANY_FRAMES
+        for event in events:
             if isinstance(event, Frame):
                 self._collect(event)
         if self._frames.close_rcvd is not None or self._frames.parser_exc is not None:
             # Nothing more is said: there is no need to wait until the server closes the connection.
             self._frames.receive_eof()
             self._stop()
+
+    async def _next_slice(self) -> bytes:
+        """The next bytes to parse, not too many of them; empty at their end."""
+        if not self._unparsed:
+            self._unparsed = memoryview(await self._upgraded.receive())
+        elif self._has_many_frames:
+            await asyncio.sleep(0)
+        data, self._unparsed = self._unparsed[:_SLICE], self._unparsed[_SLICE:]
+        return bytes(data)
 
     def _collect(self, frame: Frame) -> None:
         """Assemble messages from frames; those for control are answered by `websockets`."""

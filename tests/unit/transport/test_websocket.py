@@ -372,3 +372,21 @@ async def test_a_task_that_only_sends_notices_that_the_connection_is_lost(
         with pytest.raises(ProtocolError):
             await send_all(socket)
     assert not caplog.records  # asyncio would warn of each write behind the end
+
+
+async def test_a_flood_of_tiny_frames_lets_other_tasks_run() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    flood = frame(b"") * 100_000
+    async with websocket(sends(flood + CLOSE)) as socket, asyncio.TaskGroup() as tasks:
+        counting = tasks.create_task(count())
+        received = len(await all_of(socket))
+        counting.cancel()
+    assert received == 100_000
+    assert turns >= 5
