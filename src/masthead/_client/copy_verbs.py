@@ -1,4 +1,4 @@
-"""The verbs that copy files to and from containers."""
+"""The verbs that copy files to and from containers. What copies is imported by those who do."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import os
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
-from masthead._client.cp import download, upload
-from masthead._client.cp.container import Container
 from masthead._client.stream_verbs import MAX_OUTPUT, ExecVerbs
 from masthead._meta.object import Object
 from masthead.errors import CopyError, DeadlineError, ExecTimeoutError
@@ -16,6 +14,7 @@ from masthead.errors import CopyError, DeadlineError, ExecTimeoutError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
+    from masthead._client.cp.container import Container
     from masthead._client.cp.progress import ProgressCallback
     from masthead._client.remotecommand.process import RemoteProcess
     from masthead._client.remotecommand.stdin import InputSource
@@ -74,6 +73,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             InvalidValueError: If the target is not a path.
             Exception: Whatever `progress` raises, which ends the copy.
         """
+        from masthead._client.cp import upload
+
         inside = self._container(name, container)
         async with self._copying("copy_to", name, timeout):
             if not isinstance(source, str | os.PathLike):
@@ -138,6 +139,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             InvalidValueError: If the source is not a path.
             Exception: Whatever `progress` raises, which ends the copy.
         """
+        from masthead._client.cp import download
+
         inside = self._container(name, container)
         async with self._copying("copy_from", name, timeout):
             if not isinstance(target, str | os.PathLike):
@@ -179,6 +182,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             TransportError: If the connection fails or is lost.
             InvalidValueError: If it is not a path.
         """
+        from masthead._client.cp import download
+
         async with self._copying("read_file", name, timeout):
             return await download.read(self._container(name, container), path, max_bytes=max_bytes)
 
@@ -213,10 +218,14 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             InvalidValueError: If it is not a path, or the data are not bytes.
             Exception: Whatever reading the data, or `progress`, raises.
         """
+        from masthead._client.cp import upload
+
         async with self._copying("write_file", name, timeout):
             await upload.write(self._container(name, container), path, data, progress=progress)
 
     def _container(self, name: str, container: str | None) -> Container:
+        from masthead._client.cp.container import Container
+
         def start(command: Sequence[str], stdin: bool) -> RemoteProcess:
             return self.open_exec(name, command, container=container, stdin=stdin)
 
