@@ -96,7 +96,7 @@ class LiveView:
 
     def picture(self, nodes: Iterable[masthead.Object], figures: Figures) -> RenderableType:
         """The picture of this moment."""
-        height = max(16, min(self._console.height - 1, 32))
+        height = max(16, min(self._console.height - 1, 40))
         layout = Layout(size=height)
         layout.split_column(Layout(self._header(figures), size=3), Layout(name="body"))
         layout["body"].split_row(Layout(name="cluster", ratio=3), Layout(name="log", ratio=2))
