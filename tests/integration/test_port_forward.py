@@ -174,7 +174,9 @@ async def test_each_direction_ends_by_itself(pods: Any) -> None:
         writer.write(b"and you")
         writer.close()
         await writer.wait_closed()
-        assert await asyncio.to_thread(heard.get, timeout=10) == b"and you"
+        # Connections of other tests may have ended without a word.
+        while await asyncio.to_thread(heard.get, timeout=30) != b"and you":
+            pass
 
 
 async def test_many_connections_at_once_and_much_through_each(pods: Any) -> None:
