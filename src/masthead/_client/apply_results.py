@@ -46,6 +46,7 @@ class ApplyResult(Sequence[Unstructured]):
         pruned: Iterable[Unstructured] = (),
         *,
         is_dry_run: bool = False,
+        skipped: Iterable[str] = (),
     ) -> None:
         """Create a result.
 
@@ -53,10 +54,12 @@ class ApplyResult(Sequence[Unstructured]):
             applied: The objects, each with its outcome.
             pruned: The objects that were pruned.
             is_dry_run: Whether it was a dry run.
+            skipped: What a dry run had to skip.
         """
         self._applied = tuple(applied)
         self._pruned = tuple(pruned)
         self._is_dry_run = is_dry_run
+        self._skipped = tuple(skipped)
 
     @overload
     def __getitem__(self, index: int) -> Unstructured: ...
@@ -94,6 +97,11 @@ class ApplyResult(Sequence[Unstructured]):
     def pruned(self) -> Sequence[Unstructured]:
         """The members of the apply set that were deleted, as they were before; see `ApplySet`."""
         return list(self._pruned)
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """What a dry run had to skip, because its kind or namespace is created by the same manifests."""
+        return self._skipped
 
     @property
     def has_changes(self) -> bool:

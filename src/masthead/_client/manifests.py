@@ -205,10 +205,11 @@ class _ApplyRun:
         self._applied: list[Unstructured] = []
         self._outcomes: list[ApplyOutcome] = []
         self._pruned: list[Unstructured] = []
+        self._skipped: list[str] = []
 
     def result(self) -> ApplyResult:
         pairs = zip(self._applied, self._outcomes, strict=True)
-        return ApplyResult(pairs, self._pruned, is_dry_run=self._options.dry_run)
+        return ApplyResult(pairs, self._pruned, is_dry_run=self._options.dry_run, skipped=self._skipped)
 
     async def apply(self, manifests: Sequence[Manifest], *, wait_for_crds: bool) -> None:
         """Apply all manifests, the definitions first.
@@ -218,11 +219,10 @@ class _ApplyRun:
         """
         definitions = [each for each in manifests if is_definition(each.document.gvk)]
         others = [each for each in manifests if not is_definition(each.document.gvk)]
-        skipped: list[str] = []
 
         async def apply(manifest: Manifest) -> None:
             if not await self._apply_one(manifest):
-                skipped.append(manifest.document.label)
+                self._skipped.append(manifest.document.label)
 
         async def wait(manifest: Manifest) -> None:
             resource = manifest.at(self._client)
@@ -232,9 +232,10 @@ class _ApplyRun:
         if wait_for_crds and not self._options.dry_run:
             await _each("wait for", definitions, wait, _label_of, self._applied)
         await _each("apply", others, apply, _label_of, self._applied)
-        if skipped:
+        if self._skipped:
             _log.warning(
-                "dry run skipped objects whose kind or namespace does not exist yet: %s", ", ".join(skipped)
+                "dry run skipped objects whose kind or namespace does not exist yet: %s",
+                ", ".join(self._skipped),
             )
 
     async def wait(self, timeout: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead._config.address import without_userinfo
+from masthead._config.address import without_token, without_userinfo
 from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigContext, KubeconfigUser
 from masthead._config.model import Config, OidcConfig
 from masthead._config.overrides import override_cluster, override_user
@@ -70,9 +70,12 @@ def resolve_context(kubeconfig: Kubeconfig, overrides: Overrides) -> ResolvedCon
     )
     if not cluster_name and not overrides.get("server"):
         raise ConfigError(f"{origin}: it names no cluster; add one, or pass cluster=")
+    user = _find("user", user_name, kubeconfig.users, origin) if user_name else KubeconfigUser()
+    # Now, because another token may be given in its place, which must count.
+    server = Secret(without_token(cluster.server.reveal(), user.token.reveal()))
     return ResolvedContext(
-        cluster=cluster,
-        user=_find("user", user_name, kubeconfig.users, origin) if user_name else KubeconfigUser(),
+        cluster=replace(cluster, server=server),
+        user=user,
         user_name=user_name,
         namespace=context.namespace,
         origin=origin,

@@ -24,8 +24,9 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
 
     ::
 
-        with pods.open_exec("web", ["sh"], stdin=True) as process:
-            process.stdin.write(b"ls -l; exit 3\\n")
+        with pods.open_exec("web", ["cat"], stdin=True) as process:
+            process.stdin.write(b"hello")
+            process.stdin.close()
             for line in process.stdout.lines():
                 print(line)
             code = process.wait()

@@ -406,3 +406,10 @@ def test_any_bytes_give_a_config_error(content: bytes) -> None:
 )
 def test_a_token_at_the_end_of_the_address_is_not_kept_there(server: str, kept: str) -> None:
     assert Config(server=server, token="t/k").server == kept
+
+
+def test_a_token_that_is_given_counts_though_the_address_has_another() -> None:
+    text = server_kubeconfig("http://127.0.0.1:8001/~right", token="right")
+    assert from_kubeconfig(text).server == "http://127.0.0.1:8001"
+    given = from_kubeconfig(text, token="wrong")
+    assert (given.server, given.token.reveal()) == ("http://127.0.0.1:8001", "wrong")

@@ -157,4 +157,6 @@ def _apply(
             raise
         for each in done.pruned:
             work.line(f"{label_of(each)} pruned{suffix}")
+        for skipped in done.skipped:
+            work.line(f"{skipped} not checked: its kind or namespace does not exist yet{suffix}")
     return done

@@ -34,12 +34,13 @@ __all__ = ["RemoteProcess"]
 
 @set_module("masthead.aio")
 class RemoteProcess:
-    r"""A command in a container, or a container's main process, while it runs; to be used in ``async with``.
+    """A command in a container, or a container's main process, while it runs; to be used in ``async with``.
 
     ::
 
-        async with pods.open_exec("web", ["sh"], stdin=True) as process:
-            await process.stdin.write(b"ls -l; exit 3\n")
+        async with pods.open_exec("web", ["cat"], stdin=True) as process:
+            await process.stdin.write(b"hello")
+            await process.stdin.close()
             async for line in process.stdout.lines():
                 print(line)
             code = await process.wait()
