@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import time
+from array import array
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.harness.measure import resident_bytes
@@ -38,7 +39,7 @@ class Observation:
         self.calls = 0
         self._names: set[str] = set()
         self._serials: dict[str, int] = {}
-        self._delays: list[float] = []
+        self._delays = array("d")  # not a list: what is measured here must not be what grows
         self._started = time.perf_counter()
         self._cpu = time.process_time()
 
