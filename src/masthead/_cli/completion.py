@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["complete_contexts", "complete_namespaces", "complete_pods", "complete_references"]
 
 _TIMEOUT: Final = 2.0
-"""Seconds that a request may take while somebody waits at a prompt."""
+"""Seconds that a request may take while a user waits at a prompt."""
 _SHOWN: Final = 500
 
 

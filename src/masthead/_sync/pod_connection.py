@@ -50,7 +50,7 @@ class PodConnection(Facade[AsyncPodConnection]):
         """Read bytes: at most so many, or all until the port ends the connection; empty at its end.
 
         Raises:
-            PortForwardError: If the connection fails, such as for a port that nobody listens on.
+            PortForwardError: If the connection fails, such as for a port on which nothing listens.
             ClosedError: If the connection is not open.
         """
         return self._portal.call(self._async.read(size))

@@ -74,7 +74,7 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
         self._portal.call(self._async.open())
 
     def wait(self) -> int:
-        """Wait until the process has ended, and return its exit code. Somebody has to read its output meanwhile.
+        """Wait until the process has ended, and return its exit code. Read its output meanwhile.
 
         Raises:
             ExecError: If it could not be run.

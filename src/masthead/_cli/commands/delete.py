@@ -159,7 +159,7 @@ def _delete_named(
                 dry_run=is_dry,
             )
         except NotFoundError:
-            continue  # somebody else was faster, or it was not to matter
+            continue  # it is gone already
         work.line(_line(each, is_dry=is_dry))
         deleted.append(each)
     return deleted

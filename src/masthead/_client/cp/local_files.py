@@ -56,7 +56,7 @@ class FileWriter:
     Args:
         name: The path or, with `directory`, the name.
         directory: The descriptor of the directory that it is in.
-        is_private: Whether nobody else may read it until its permissions are known.
+        is_private: Whether only its owner may read it until its permissions are known.
 
     Raises:
         OSError: If it cannot be written.

@@ -51,7 +51,7 @@ class Reporter:
     """Calls a callback now and then.
 
     Args:
-        callback: The callback; None for nobody.
+        callback: The callback; None for no reports.
     """
 
     def __init__(self, callback: ProgressCallback | None) -> None:

@@ -33,7 +33,7 @@ async def in_thread(function: Callable[P, R], /, *args: P.args, **options: P.kwa
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        running.exception()  # or asyncio would complain that nobody has looked at it
+        running.exception()  # or asyncio would complain that it was never retrieved
         raise cancelled
     try:
         return running.result()

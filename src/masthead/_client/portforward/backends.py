@@ -218,7 +218,7 @@ def target_port(service: Backend, pod: PodState, port: int | str, title: str) ->
         )
     _refuse_udp({each.protocol for each in matching}, port, title)
     found = next(each for each in matching if each.protocol != "UDP")
-    # A headless service leads to the pod's own ports: nobody translates them.
+    # A headless service leads to the pod's own ports, untranslated.
     if service.spec.cluster_ip == "None":
         return found.port
     target: int | str = found.target_port or found.port

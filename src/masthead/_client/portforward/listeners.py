@@ -181,7 +181,7 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 def _remove_abandoned(file: Path) -> None:
-    """Remove the file of a Unix socket that nobody listens on any more."""
+    """Remove the file of a Unix socket on which nothing listens any more."""
     try:
         is_socket = stat.S_ISSOCK(file.stat().st_mode)
     except FileNotFoundError:

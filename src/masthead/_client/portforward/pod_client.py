@@ -95,7 +95,7 @@ def view_of(obj: Object, kind: type[_View]) -> _View:
     """What matters of an object.
 
     Raises:
-        PortForwardError: If it is none of that kind.
+        PortForwardError: If it is of another kind.
     """
     try:
         return typeinfo.converter(kind)(obj.to_dict())

@@ -85,7 +85,7 @@ def check_port(given: object, *, least: int) -> int:
     """A port number, from `least` on.
 
     Raises:
-        InvalidValueError: If it is none.
+        InvalidValueError: If it is not a port.
     """
     if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= _MAX_PORT:
         raise _invalid(given)

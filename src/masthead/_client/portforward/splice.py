@@ -80,7 +80,7 @@ class LocalEnd(Splice):
         self._tunnel.attach(self._port, Splice(cast("asyncio.Transport", transport)))
 
     def eof_received(self) -> bool:
-        """End the sending direction of the tunnel; both, if nobody can read what arrives."""
+        """End the sending direction of the tunnel; both, if what arrives cannot be read any more."""
         if self._transport is not None and _is_hung_up(self._transport.get_extra_info("socket")):
             self._tunnel.close()
         return super().eof_received()
@@ -122,7 +122,7 @@ async def forward_socket(tunnel: PodTunnel, port: int, local: socket.socket) -> 
 
 
 def _is_hung_up(local: socket.socket | None) -> bool:
-    """Whether the other end of a socket pair is closed in both directions; of TCP, nobody can tell."""
+    """Whether the other end of a socket pair is closed in both directions; of TCP, that is unknown."""
     if local is None or not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -246,7 +246,7 @@ class PodTunnel(asyncio.Transport):
             if event.error:
                 self._fail(event.error)
         elif self._is_closing:
-            pass  # nobody waits for it any more
+            pass  # nothing waits for it any more
         elif isinstance(event, Received):
             _deliver(self._protocol, event.data)
         elif isinstance(self._protocol, _STREAM_PROTOCOLS) and not self._protocol.eof_received():

@@ -107,7 +107,7 @@ class RemoteProcess:
             self._receiver = asyncio.get_running_loop().create_task(self._receive())
 
     async def wait(self) -> int:
-        """Wait until the process has ended, and return its exit code. Somebody has to read its output meanwhile.
+        """Wait until the process has ended, and return its exit code. Read its output meanwhile.
 
         Raises:
             ExecError: If it could not be run.

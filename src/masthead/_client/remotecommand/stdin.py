@@ -26,7 +26,7 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
     """The bytes of a source, in pieces. Files and plain iterables are read in a thread, because they may block.
 
     Raises:
-        InvalidValueError: If it is none of these, or a piece is not bytes.
+        InvalidValueError: If it is of another type, or a piece is not bytes.
         Exception: Whatever reading the source raises.
     """
     if isinstance(source, str):

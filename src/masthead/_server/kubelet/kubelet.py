@@ -136,7 +136,7 @@ class Kubelet:
 
         Raises:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
-            TypeError: If the target is none of these.
+            TypeError: If the target is of another type.
         """
         return self._runtime.ports.add(
             PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote
@@ -155,7 +155,7 @@ class Kubelet:
 
         Raises:
             ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
-            TypeError: If the target is none of these.
+            TypeError: If the target is of another type.
         """
         return self._runtime.ports.add(node, port, target, allow_remote=allow_remote)
 

@@ -115,7 +115,7 @@ class SpdyConnection:
                 await self.flush()
                 await self._wait_for_room()
         except (ConnectionError, SpdyError):
-            pass  # either way, there is nobody to tell
+            pass  # either way, there is no peer to notify
         finally:
             self.ended.set()
             for stream in self._streams.values():

@@ -53,7 +53,7 @@ class StdinPipe:
             self.reader.feed_data(data)
 
     def close(self) -> None:
-        """End the stdin, and hold nobody back any more."""
+        """End the stdin, and release writers that wait."""
         if not self._is_closed:
             self._is_closed = True
             self.reader.feed_eof()

@@ -131,7 +131,7 @@ async def run_session(
         try:
             await asyncio.wait((receiving, running, ending), return_when=asyncio.FIRST_COMPLETED)
             status = running.result() if running.done() else exit_status(KILLED) if ending.done() else None
-            running.cancel()  # before the client is told that it has ended
+            running.cancel()  # before the client is notified of its end
             if status is not None:
                 await _until_gone(streams.finish(status))
         finally:

@@ -245,7 +245,7 @@ async def run_command(words: list[str], io: CommandIO) -> int:
 
     Raises:
         ShellExit: If it exits the shell.
-        BrokenPipeError: If nobody reads what it prints any more.
+        BrokenPipeError: If the reader has gone.
     """
     name, *arguments = words
     if name == "exit":

@@ -43,7 +43,7 @@ class ShellOutput(Protocol):
         """Print.
 
         Raises:
-            BrokenPipeError: If nobody reads it any more.
+            BrokenPipeError: If the reader has gone.
             OSError: If the file system is full.
         """
         ...
@@ -132,7 +132,7 @@ async def copy(source: Input, target: ShellOutput) -> None:
     """Copy all of an input, piece by piece.
 
     Raises:
-        BrokenPipeError: If nobody reads it any more.
+        BrokenPipeError: If the reader has gone.
         OSError: If the file system is full.
     """
     while data := await source.read(PIECE):
