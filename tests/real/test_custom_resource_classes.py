@@ -157,8 +157,9 @@ def client(real_server: RealServer, warnings: list[str]) -> Iterator[masthead.Cl
 def installed(client: masthead.Client) -> masthead.Client:
     """The client, once the server serves websites."""
     client.install_crds(Website, WebsiteV1Beta1)
+    # The dynamic client finds kinds by discovery, which is behind the definitions.
     for kind in (Website, WebsiteV1Beta1):
-        client.wait_until_served(kind)  # discovery, by which the dynamic client finds it, is behind its definition
+        client.wait_until_served(kind)
     return client
 
 
