@@ -76,6 +76,17 @@ def test_a_failed_diff_is_no_difference(cli: Cli, tmp_path: Path) -> None:
     assert cli(f"diff -f {tmp_path / 'bad.yaml'}").code == 2
 
 
+def test_a_diff_without_a_connection_says_so_once(cli: Cli, tmp_path: Path) -> None:
+    texts = [f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n" for name in ("a", "b", "c")]
+    (tmp_path / "maps.yaml").write_text("---\n".join(texts), "utf-8")
+
+    ran = cli(f"diff -f {tmp_path / 'maps.yaml'} --server http://127.0.0.1:9")
+
+    assert ran.code == 3
+    assert ran.err.count("hint:") == 1
+    assert ran.err.count("\n") == 2
+
+
 def test_a_conflict_names_the_option_that_resolves_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: conflict}, data: {color: COLOR}}"
     for color, manager, options, code in (

@@ -73,7 +73,8 @@ def test_what_selects_pods_stands_for_them(cli: Cli, client: masthead.Client) ->
         ("logs web-1 -c nope -n shop", 1, "container nope is not valid"),
         ("logs -l a=( -n shop", 2, "selector"),
         ("exec web1 -n shop -- ls", 4, "did you mean web-"),
-        ("exec cm/settings -n shop -- ls", 2, "is not a pod"),
+        ("exec cm/settings -n shop -- ls", 2, "does not select pods"),
+        ("exec svc/wbe -n shop -- ls", 4, "not found"),
         ("exec web-1 -n shop", 2, "COMMAND"),
         ("exec web-1 -t -n shop -- sh", 2, "-t needs a terminal"),
         ("port-forward web1 80 -n shop", 4, "did you mean web-"),
@@ -125,6 +126,22 @@ def test_a_command_has_its_streams_and_its_exit_code(environ: dict[str, str]) ->
     assert (fed.returncode, fed.stdout) == (0, "a\nb\n")
 
 
+def test_a_command_runs_in_a_pod_of_a_service_or_workload(cli: Cli, client: masthead.Client) -> None:
+    made = Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
+    client.core_v1.services("shop").create(made)
+    idle = Service.new("idle", spec={"selector": {"app": "idle"}, "ports": [{"port": 80}]})
+    client.core_v1.services("shop").create(idle)
+    try:
+        ran = cli("exec svc/web -n shop -- hostname")
+        none = cli("exec svc/idle -n shop -- hostname")
+    finally:
+        client.core_v1.services("shop").delete("web")
+        client.core_v1.services("shop").delete("idle")
+
+    assert ran.out in {"web-1\n", "web-2\n"}
+    assert (none.code, none.err) == (1, "masthead exec: service/idle: it has no pods; wait until one does\n")
+
+
 def test_a_shell_runs_at_the_terminal(environ: dict[str, str]) -> None:
     with Terminal(["exec", "-it", "web-1", "-n", "shop", "--", "sh"], environ) as screen:
         screen.expect("# ")
@@ -153,14 +170,17 @@ def test_ports_are_forwarded_until_they_are_not(environ: dict[str, str], server:
     )
     try:
         assert process.stdout is not None
+        assert process.stderr is not None
         local, arrow, pod = process.stdout.readline().split()
         assert (arrow, pod) == ("->", "shop/web-1:80")
+        assert process.stderr.readline() == "forwarding; Ctrl-C ends\n"
         host, _, port = local.rpartition(":")
-        with socket.create_connection((host, int(port)), PATIENCE):
-            pass
+        with socket.create_connection((host, int(port)), PATIENCE) as connection:
+            connection.settimeout(PATIENCE)
+            assert connection.recv(1) == b""  # nothing listens on that port of the pod
+        assert "the connection is closed" in process.stderr.readline()
         server.kubelet.succeed("shop/web-1")
         assert process.wait(PATIENCE) == 1
-        assert process.stderr is not None
         assert "web-1" in process.stderr.read()
     finally:
         process.kill()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.references import Selected, missing, parse_references, resolve
 from masthead._printers.formats import format_labels, label_selector
 from masthead._printers.plain import part
-from masthead.errors import NotFoundError
+from masthead.errors import NotFoundError, PortForwardError
 
 if TYPE_CHECKING:
     import masthead
@@ -59,9 +59,14 @@ def find_pods(client: masthead.Client, state: State, reference: str) -> PodSourc
         MastheadError: As any call.
     """
     target = find_target(client, state, reference)
-    name = target.names[0]
     if _is_pod(target):
-        return PodSource(name=name)
+        return PodSource(name=target.names[0])
+    return PodSource(selector=_selected_pods(client, target))
+
+
+def _selected_pods(client: masthead.Client, target: Selected) -> str:
+    """The selector of the pods of a workload or a service."""
+    name = target.names[0]
     try:
         obj = client.dynamic(target.resource.gvr, namespace=target.namespace).get(name).to_dict()
     except NotFoundError:
@@ -69,20 +74,34 @@ def find_pods(client: masthead.Client, state: State, reference: str) -> PodSourc
     selector = selector_of(obj)
     if not selector:
         raise CommandError(f"{target.title}/{name} does not select pods", code=ExitCode.USAGE)
-    return PodSource(selector=selector)
+    return selector
 
 
 def one_pod(client: masthead.Client, state: State, reference: str) -> Selected:
-    """Find the pod that a reference names.
+    """Find the pod that a reference names, or one that runs of those that a workload or a service selects.
 
     Raises:
-        CommandError: If it names something else.
+        CommandError: If it does not exist, does not select pods, or none of them runs.
         MastheadError: As any call.
     """
     target = find_target(client, state, reference)
-    if not _is_pod(target):
-        raise CommandError(f"{reference!r} is not a pod", hint="name a pod", code=ExitCode.USAGE)
-    return target
+    if _is_pod(target):
+        return target
+    pods = find_target(client, state, "pods/any")
+    return replace(pods, names=(_running_pod(client, target, _selected_pods(client, target)),))
+
+
+def _running_pod(client: masthead.Client, target: Selected, selector: str) -> str:
+    """The pod that a command runs in: as for a port-forward, preferably ready, and the newest of several."""
+    from masthead._client.portforward.backends import PodState, choose_pod
+    from masthead._client.portforward.pod_client import view_of
+
+    title = f"{target.title}/{target.names[0]}"
+    found = client.core_v1.pods(target.namespace).list(label_selector=selector)
+    try:
+        return choose_pod([view_of(each, PodState) for each in found], title).metadata.name
+    except PortForwardError as error:
+        raise CommandError(str(error).removeprefix("port-forward ")) from None
 
 
 def refuse_missing(client: masthead.Client, target: Selected) -> None:

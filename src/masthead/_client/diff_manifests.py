@@ -20,7 +20,14 @@ from masthead._client.documents import refusal
 from masthead._client.manifest_calls import apply_one, read_one
 from masthead._client.manifest_resources import resolve_manifests
 from masthead._client.pruning import open_apply_set
-from masthead.errors import ApplyConflictError, MastheadError
+from masthead.errors import (
+    ApplyConflictError,
+    AuthError,
+    ClosedError,
+    MastheadError,
+    TransportError,
+    UnauthorizedError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +42,8 @@ __all__ = ["diff_manifests"]
 _log: Final = logging.getLogger("masthead.client")
 _AT_ONCE: Final = 8
 """How many objects are compared at once."""
+_CONNECTION: Final = (TransportError, AuthError, UnauthorizedError, ClosedError)
+"""What is wrong with the connection or the user, and not with a manifest."""
 _ATTEMPTS: Final = 4
 """How often an object that keeps changing is read."""
 
@@ -60,6 +69,7 @@ async def diff_manifests(
         ManifestError: If a manifest is invalid, or the server refuses some of them; it lists all.
         InvalidValueError: If the apply set is invalid, or another tool manages it.
         MastheadError: If the apply set's parent or members cannot be read.
+        TransportError: If there is no connection.
     """
     dry = replace(options, dry_run=True)
     manifests: Sequence[Manifest] = await resolve_manifests(client, source, namespace)
@@ -93,6 +103,8 @@ async def _diff_all(
     errors: dict[str, MastheadError] = {}
     for manifest, task in zip(manifests, tasks, strict=True):
         result = task.result()
+        if isinstance(result, _CONNECTION):
+            raise result  # it would be said of every manifest
         if isinstance(result, MastheadError):
             errors[manifest.document.label] = result
         else:

@@ -182,6 +182,7 @@ class ManifestVerbs(Clientset):
         Raises:
             ManifestError: If a manifest cannot be read, or the server refuses some of them; it lists all of these.
             InvalidValueError: If the apply set is invalid, or another tool manages it.
+            TransportError: If there is no connection.
             MastheadError: If the parent or the members of the apply set cannot be read.
         """
         return self._portal.call(

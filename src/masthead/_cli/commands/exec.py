@@ -25,7 +25,7 @@ _PIECE: Final = 65536
 
 
 @cluster_command("exec")
-@click.argument("pod", shell_complete=complete_pods)
+@click.argument("pod", metavar="POD | KIND/NAME", shell_complete=complete_pods)
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
 @click.option("-c", "--container", metavar="NAME", help="in this container")
 @click.option("-i", "--stdin", is_flag=True, help="pass the standard input on")
@@ -34,11 +34,11 @@ _PIECE: Final = 65536
 def command(
     state: State, pod: str, words: tuple[str, ...], container: str | None, stdin: bool, tty: bool
 ) -> int:
-    """Run a command in a container, and end with its exit code.
+    """Run a command in a container of a pod, or of a pod of a service or workload, and end with its exit code.
 
     \b
     masthead exec web -- ls -l /etc
-    masthead exec -it web -- sh
+    masthead exec -it deploy/web -- sh
     """
     from masthead._cli.pods import one_pod, refuse_missing
     from masthead.errors import NotFoundError

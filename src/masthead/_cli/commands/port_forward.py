@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import click
@@ -58,6 +59,18 @@ def command(
                     host = f"[{address}]" if ":" in address else address
                     write(f"{host}:{port.local} -> {forward.pod}:{port.remote}\n")
             say("forwarding; Ctrl-C ends")
+            _print_failures(state)
             forward.wait()
         finally:
             forward.close()
+
+
+def _print_failures(state: State) -> None:
+    """Print why a connection has failed; with ``--debug`` the logs say it."""
+    if not state.debug:
+        logging.getLogger("masthead.portforward.connections").addHandler(_Printer())
+
+
+class _Printer(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PortForward"]
 
 _log: Final = logging.getLogger("masthead.portforward")
+_connection_log: Final = logging.getLogger("masthead.portforward.connections")
+"""For what is lost with one connection; the rest goes on."""
 
 _ACCEPT_PAUSE: Final = 1.0
 """Seconds until a connection is accepted again, if that has failed."""
@@ -197,7 +199,7 @@ class PortForward(Generic[LocalT_co]):
         except ClosedError:
             pass  # with the client
         except (MastheadError, OSError) as error:
-            _log.warning("%s; the connection is closed", error)
+            _connection_log.warning("%s; the connection is closed", error)
         finally:
             connection.close()
             self._accepted.discard(connection)
