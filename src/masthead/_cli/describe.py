@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._cli.describe_pods import pod_sections, template_sections
 from masthead._cli.document import Line, Span, fields, heading, line, outline, table
 from masthead._cli.object_events import last_seen
+from masthead._cli.selected_pods import SelectedPods, selected_pods_section
 from masthead._cli.tables import status_style
 from masthead._printers.ages import age, human_duration, moment
 from masthead._printers.formats import label_selector
@@ -49,18 +50,20 @@ class Described:
         obj: The object.
         events: Its events, newest last.
         problem: Why the events are not known; empty if they are.
+        selected: The pods that it selects; None if it does not select pods.
     """
 
     obj: Plain
     events: Sequence[Plain] = field(default_factory=list["Plain"])
     problem: str = ""
+    selected: SelectedPods | None = None
 
 
 def describe(found: Described, now: datetime) -> list[Line]:
     """Return the lines that describe an object.
 
     Args:
-        found: The object, and its events.
+        found: The object, its events, and its pods.
         now: The time that ages refer to.
     """
     obj = found.obj
@@ -68,6 +71,7 @@ def describe(found: Described, now: datetime) -> list[Line]:
         [_title(obj, now)],
         [heading("Metadata"), *_metadata(obj, now)],
         *_body(obj, now),
+        selected_pods_section(obj, found.selected, now),
         _conditions(obj, now),
         _events(found, now),
     ]

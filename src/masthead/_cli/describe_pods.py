@@ -1,4 +1,4 @@
-"""What ``describe`` says about pods, and about the pods of a workload. Pure."""
+"""What ``describe`` says about pods, and about the pod template of a workload. Pure."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pod_sections(pod: Plain, now: datetime) -> list[list[Line]]:
 
 
 def template_sections(template: Plain) -> list[list[Line]]:
-    """The sections of a workload's pods.
+    """The sections of a workload's pod template.
 
     Args:
         template: The pod template.
@@ -84,7 +84,7 @@ def template_sections(template: Plain) -> list[list[Line]]:
     for names, _, kind in _KINDS:
         for each in entries(spec, names):
             lines += _container(each, kind, None, None)
-    return [[heading("Pods"), *facts, *lines], _volumes(spec)]
+    return [[heading("Pod template"), *facts, *lines], _volumes(spec)]
 
 
 def _node(spec: Plain, status: Plain) -> str:

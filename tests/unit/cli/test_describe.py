@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from masthead._cli.describe import Described, describe
 from masthead._cli.document import as_text, fields, outline, table
 from masthead._cli.object_events import about, last_seen
+from masthead._cli.selected_pods import SelectedPods, selector_in
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 METADATA = {"name": "web", "namespace": "shop", "creationTimestamp": "2026-03-01T11:55:00Z", "uid": "u-1"}
@@ -220,3 +221,78 @@ def test_an_event_is_as_old_as_its_last_occurrence() -> None:
     assert about("Pod", "web", "shop") == (
         "involvedObject.kind=Pod,involvedObject.name=web,involvedObject.namespace=shop"
     )
+
+
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": METADATA, "spec": {"selector": {"app": "web"}}}
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": METADATA,
+    "spec": {"selector": {"matchLabels": {"app": "web"}}},
+}
+
+
+def selected(name: str, *, is_ready: bool = True, **metadata: Any) -> dict[str, Any]:
+    running = {"name": "main", "ready": is_ready, "restartCount": 2, "state": {"running": {}}}
+    status = {
+        "conditions": [{"type": "Ready", "status": str(is_ready)}],
+        "containerStatuses": [running],
+    }
+    made = pod(**status)
+    return {**made, "metadata": {**METADATA, "name": name, **metadata}}
+
+
+def said_of(obj: dict[str, Any], found: SelectedPods | None) -> str:
+    return as_text(describe(Described(obj, selected=found), NOW), color=False)
+
+
+def test_a_workload_lists_its_pods_those_that_are_not_ready_first() -> None:
+    text = said_of(DEPLOYMENT, SelectedPods([selected("web-a"), selected("web-b", is_ready=False)]))
+
+    assert text.endswith(
+        "Pods\n"
+        "  NAME    READY   STATUS    RESTARTS   AGE   NODE\n"
+        "  web-b   0/1     Running   2          5m    node-1\n"
+        "  web-a   1/1     Running   2          5m    node-1\n"
+    )
+
+
+def test_of_many_pods_some_are_shown_and_the_others_counted() -> None:
+    many = [selected(f"web-{at:02}") for at in range(23)]
+
+    assert "web-19" in said_of(DEPLOYMENT, SelectedPods(many[:20]))
+    assert "more" not in said_of(DEPLOYMENT, SelectedPods(many[:20]))
+    text = said_of(DEPLOYMENT, SelectedPods(many))
+    assert "web-19" in text
+    assert "web-20" not in text
+    assert text.endswith("  ... and 3 more\n")
+    assert said_of(DEPLOYMENT, SelectedPods(many, has_more=True)).endswith("  ... and at least 4 more\n")
+
+
+def test_a_service_says_whether_a_ready_pod_is_behind_it() -> None:
+    ready, waiting = selected("a"), selected("b", is_ready=False)
+    going = selected("c", deletionTimestamp="2026-03-01T12:00:30Z")
+
+    assert "Pods\n  1 of 3 ready\n" in said_of(SERVICE, SelectedPods([ready, waiting, going]))
+    assert "Pods\n  none of them is ready, " in said_of(SERVICE, SelectedPods([waiting, going]))
+    assert said_of(SERVICE, SelectedPods()).endswith("Pods\n  none: no pod has the labels app=web\n")
+    assert said_of(DEPLOYMENT, SelectedPods()).endswith("Pods\n  none\n")
+
+
+def test_why_the_pods_are_not_known_is_said_in_a_line() -> None:
+    text = said_of(DEPLOYMENT, SelectedPods(problem="pods is forbidden"))
+
+    assert text.endswith("Pods\n  not known: pods is forbidden\n")
+
+
+def test_only_workloads_and_services_with_a_selector_select_pods() -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "spec": {"selector": {"matchLabels": {"disk": "fast"}}},
+    }
+
+    assert selector_in(DEPLOYMENT) == selector_in(SERVICE) == "app=web"
+    assert selector_in({**DEPLOYMENT, "apiVersion": "batch/v1", "kind": "Job"}) == "app=web"
+    assert selector_in(claim) == ""
+    assert selector_in({**SERVICE, "spec": {"type": "ExternalName"}}) == ""

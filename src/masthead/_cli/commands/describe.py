@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.describe import Described
     from masthead._cli.outputs import Plain
+    from masthead._cli.selected_pods import SelectedPods
     from masthead._cli.state import State
 
 __all__ = ["command"]
@@ -29,9 +30,9 @@ _EVENTS: Final = 20
 @click.option("--no-events", is_flag=True, help="without events")
 @click.pass_obj
 def command(state: State, references: tuple[str, ...], selector: str | None, no_events: bool) -> int:
-    """Tell all about objects: their state, conditions, owners and events.
+    """Tell all about objects: their state, conditions, owners, pods and events.
 
-    The values of Secrets are not shown.
+    Workloads and services have a list of the pods that they select. The values of Secrets are not shown.
 
     \b
     masthead describe pod web
@@ -53,7 +54,7 @@ def command(state: State, references: tuple[str, ...], selector: str | None, no_
         errors = [error for each in found for error in each.errors]
         objects = [obj for each in found for obj in each.objects]
         for at, obj in enumerate(objects):
-            described = _with_events(client, obj, is_wanted=not no_events)
+            described = _gather(client, obj, with_events=not no_events)
             text = as_text(describe(described, datetime.now(UTC)), color=color)
             write(f"\n{'-' * 40}\n\n{text}" if at else text)
     for error in errors[:-1]:
@@ -65,15 +66,26 @@ def command(state: State, references: tuple[str, ...], selector: str | None, no_
     return ExitCode.OK
 
 
-def _with_events(client: masthead.Client, obj: Plain, *, is_wanted: bool) -> Described:
-    """The object with its events; that they may not be read does not hide the object."""
+def _gather(client: masthead.Client, obj: Plain, *, with_events: bool) -> Described:
+    """The object with its pods and events; that they may not be read does not hide the object."""
     from masthead._cli.describe import Described
     from masthead._cli.object_events import events_of
     from masthead.errors import MastheadError
 
-    if not is_wanted or obj.get("kind") == "Event":
-        return Described(obj)
+    selected = _selected_pods(client, obj)
+    if not with_events or obj.get("kind") == "Event":
+        return Described(obj, selected=selected)
     try:
-        return Described(obj, events_of(client, obj, limit=_EVENTS))
+        return Described(obj, events_of(client, obj, limit=_EVENTS), selected=selected)
     except MastheadError as error:
-        return Described(obj, problem=explain(error).line)
+        return Described(obj, problem=explain(error).line, selected=selected)
+
+
+def _selected_pods(client: masthead.Client, obj: Plain) -> SelectedPods | None:
+    from masthead._cli.selected_pods import SelectedPods, fetch_selected_pods
+    from masthead.errors import MastheadError
+
+    try:
+        return fetch_selected_pods(client, obj)
+    except MastheadError as error:
+        return SelectedPods(problem=explain(error).line)
