@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.conftest import pod
 
 from masthead.api.core.v1 import ConfigMap
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Ran
 
     import masthead
+    from masthead.server import Server
 
     Cli = Callable[..., Ran]
 
@@ -168,3 +171,72 @@ def test_objects_are_deleted_by_name_and_by_label(cli: Cli, client: masthead.Cli
     assert cli("delete cm by-name -n shop --ignore-not-found").code == 0
     assert cli("delete cm -l which=by-label -n shop").out.count("deleted") == 2
     assert not [each for each in maps.list() if each.metadata.name.startswith("by-")]
+
+
+@pytest.mark.parametrize(
+    ("options", "sent"),
+    [
+        ("", None),
+        ("--grace-period=-1", None),
+        ("--grace-period=7", 7),
+        ("--grace-period=0", 1),
+        ("--now", 1),
+        ("--force", 0),
+        ("--grace-period=0 --force", 0),
+    ],
+)
+@pytest.mark.parametrize("how", ["-f", "pods"])
+def test_the_grace_period_is_that_of_kubectl(
+    options: str,
+    sent: int | None,
+    how: str,
+    cli: Cli,
+    client: masthead.Client,
+    server: Server,
+    tmp_path: Path,
+) -> None:
+    made = client.core_v1.pods("shop").create(pod("short-lived"))
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text("{apiVersion: v1, kind: Pod, metadata: {name: short-lived}}", "utf-8")
+    before = len(server.requests)
+
+    ran = cli(f"delete {f'-f {manifest}' if how == '-f' else 'pods short-lived'} -n shop {options}")
+
+    done = "force deleted" if sent == 0 else "deleted"
+    assert (ran.code, ran.out) == (0, f'pod "{made.metadata.name}" {done} from shop namespace\n'), ran.err
+    assert ran.err.startswith("warning: ") == (sent == 0)
+    [request] = [each for each in server.requests[before:] if each.method == "DELETE"]
+    assert json.loads(request.body).get("gracePeriodSeconds") == sent
+
+
+@pytest.mark.parametrize("options", ["--now --grace-period=3", "--force --grace-period=3", "--force --now"])
+def test_grace_periods_that_contradict_each_other_are_refused(options: str, cli: Cli) -> None:
+    ran = cli(f"delete pods --all -n shop {options}")
+
+    assert ran.code == 2
+    assert "exclude each other" in ran.err
+
+
+def test_what_a_controller_makes_anew_is_not_waited_for(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "account.yaml").write_text(
+        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: default}}", "utf-8"
+    )
+    ran = cli(f"delete -f {tmp_path / 'account.yaml'} -n shop --timeout 30s")
+
+    assert ran.code == 0
+    assert 'serviceaccount "default" deleted from shop namespace\n' in ran.out
+
+
+def test_messages_name_the_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("{apiVersion: v1, kind: Pood, metadata: {name: x}}"))
+    assert "Pood x (standard input, document 1)" in cli("apply -f -").err
+    monkeypatch.setattr("sys.stdin", io.StringIO("a: [\n"))
+    assert "standard input" in cli("wait -f -").err
+
+
+def test_an_unreadable_standard_input_is_said_in_a_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8"))
+    ran = cli("apply -f -")
+    assert (ran.code, ran.err) == (2, "masthead apply: the standard input is not text in UTF-8\n")
+    monkeypatch.setattr("sys.stdin", None)
+    assert cli("apply -f -").err == "masthead apply: the standard input is closed\n"

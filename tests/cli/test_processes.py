@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cli.conftest import pod
 
+from masthead.api.core.v1 import ConfigMap
 from masthead.meta import Patch
 
 termios = pytest.importorskip("termios")
@@ -20,6 +22,7 @@ from tests.cli.terminal import COMMAND, PATIENCE, Terminal, plain, run  # noqa: 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import masthead
     from masthead.server import Server
@@ -133,6 +136,23 @@ def test_a_bar_leaves_only_lines_behind(environ: dict[str, str]) -> None:
         assert screen.finish() == 0
         assert "namespace/shop condition met" in plain(screen.output)
         assert screen.is_as_before
+
+
+def test_deleting_manifests_shows_progress_and_leaves_only_lines_behind(
+    environ: dict[str, str], client: masthead.Client, tmp_path: Path
+) -> None:
+    names = ("gone-1", "gone-2")
+    maps = [ConfigMap.new(name, namespace="shop") for name in names]
+    client.apply_manifests(maps, field_manager="test")
+    manifests = "---\n".join(json.dumps(each.to_dict()) + "\n" for each in maps)
+    (tmp_path / "maps.yaml").write_text(manifests, "utf-8")
+    with Terminal(["delete", "-f", str(tmp_path / "maps.yaml")], environ) as screen:
+        assert screen.finish() == 0
+        assert screen.is_as_before
+    shown = plain(screen.output)
+    assert "deleting" in shown
+    for name in names:
+        assert f'configmap "{name}" deleted from shop namespace\n' in shown
 
 
 def test_a_wait_is_interrupted_at_once(environ: dict[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -12,10 +12,28 @@ from masthead._cli.failures import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TextIO
 
-__all__ = ["dry_run_option", "file_options", "is_dry_run", "read_sources"]
+__all__ = ["StandardInput", "dry_run_option", "file_options", "is_dry_run", "read_sources"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class StandardInput:
+    """What the standard input had: it can be read again, and messages name it.
+
+    Args:
+        text: The text.
+    """
+
+    name: Final = "standard input"
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read(self) -> str:
+        """All of it."""
+        return self._text
 
 
 def file_options(function: F) -> F:
@@ -61,8 +79,8 @@ def is_dry_run(value: str) -> bool:
     return value == "server"
 
 
-def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | str]:
-    """Return the manifests that options name: paths, and the text of the standard input.
+def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | StandardInput]:
+    """Return the manifests that options name: paths, and the standard input.
 
     Raises:
         CommandError: If there is none, or one that is not supported.
@@ -76,9 +94,9 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | str
     return [_source(each) for each in files]
 
 
-def _source(name: str) -> Path | str:
+def _source(name: str) -> Path | StandardInput:
     if name == "-":
-        return sys.stdin.read()
+        return _read_standard_input()
     if name.startswith(("http://", "https://")):
         raise CommandError(
             f"{name}: addresses are not supported",
@@ -89,3 +107,13 @@ def _source(name: str) -> Path | str:
     if not path.exists():
         raise CommandError(f"{name} does not exist", code=ExitCode.USAGE)
     return path
+
+
+def _read_standard_input() -> StandardInput:
+    stream: TextIO | None = sys.stdin
+    if stream is None:
+        raise CommandError("the standard input is closed", code=ExitCode.USAGE)
+    try:
+        return StandardInput(stream.read())
+    except UnicodeDecodeError:
+        raise CommandError("the standard input is not text in UTF-8", code=ExitCode.USAGE) from None

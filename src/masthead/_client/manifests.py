@@ -105,8 +105,10 @@ async def delete_manifests(
     source: Source,
     *,
     namespace: str | None = None,
+    grace_period_seconds: int | None = None,
     propagation_policy: DeletionPropagation | None = None,
     dry_run: bool = False,
+    on_deleted: Callable[[Unstructured], None] | None = None,
     timeout: float | None = None,
 ) -> list[Unstructured]:
     """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
@@ -119,12 +121,14 @@ async def delete_manifests(
         source: The manifests; see `Source`.
         namespace: The namespace of objects that name none; None for the client's default. An object that
             names another is a problem.
+        grace_period_seconds: The grace period of each object; None for its own.
         propagation_policy: How dependents are treated.
         dry_run: Run validation and admission without deleting anything.
+        on_deleted: Called with each object as soon as its deletion is accepted.
         timeout: Timeout of each call, in seconds.
 
     Returns:
-        The objects that existed, as in the manifests. Their deletion may still be in progress.
+        The objects that existed: as the server has them if their deletion is in progress, otherwise as in the manifests.
 
     Raises:
         ManifestError: If a manifest is invalid, or a call fails; see its attributes.
@@ -136,13 +140,19 @@ async def delete_manifests(
 
     async def delete(manifest: Manifest) -> None:
         try:
-            await manifest.at(client).delete(
-                manifest.name, propagation_policy=propagation_policy, dry_run=dry_run, timeout=timeout
+            remaining = await manifest.at(client).delete(
+                manifest.name,
+                grace_period_seconds=grace_period_seconds,
+                propagation_policy=propagation_policy,
+                dry_run=dry_run,
+                timeout=timeout,
             )
         except NotFoundError:
             # It is gone already, which is what was wanted.
             return
-        done.append(manifest.obj)
+        done.append(remaining or manifest.obj)
+        if on_deleted is not None:
+            on_deleted(done[-1])
 
     # In reverse, so that what others depend on, such as a namespace, goes last.
     await _each("delete", reversed(manifests), delete, _label_of, done)

@@ -203,8 +203,10 @@ class ManifestVerbs(Clientset):
         source: Source,
         *,
         namespace: str | None = None,
+        grace_period_seconds: int | None = None,
         propagation_policy: DeletionPropagation | None = None,
         dry_run: bool = False,
+        on_deleted: Callable[[Unstructured], None] | None = None,
         timeout: float | None = None,
     ) -> Sequence[Unstructured]:
         """Delete the objects of manifests in reverse install order; objects that do not exist are skipped.
@@ -214,12 +216,16 @@ class ManifestVerbs(Clientset):
         Args:
             source: As for `apply_manifests`.
             namespace: The namespace of objects that name none; None for the client's default.
+            grace_period_seconds: The grace period of each object, 0 to delete at once; None for its own.
             propagation_policy: How dependents are treated.
             dry_run: Run validation and admission without deleting anything.
+            on_deleted: Called with each object as soon as its deletion is accepted: for progress. It is called on the
+                client's event loop, and must neither block nor call the client.
             timeout: Timeout of each call, in seconds.
 
         Returns:
-            The objects that existed and were deleted.
+            The objects that existed: as the server has them if their deletion is in progress, otherwise as in the
+            manifests.
 
         Raises:
             ManifestError: If a manifest cannot be read, or its object cannot be deleted.
@@ -228,8 +234,10 @@ class ManifestVerbs(Clientset):
             self._async.delete_manifests(
                 source,
                 namespace=namespace,
+                grace_period_seconds=grace_period_seconds,
                 propagation_policy=propagation_policy,
                 dry_run=dry_run,
+                on_deleted=on_deleted,
                 timeout=timeout,
             )
         )

@@ -488,6 +488,21 @@ async def test_deletion_runs_in_reverse_order_and_skips_missing_objects() -> Non
     assert [path.rpartition("/")[2] for path in cluster.sent] == ["a", "w", "a", "widgets.example.com"]
 
 
+async def test_deletion_tells_of_each_object_and_passes_the_grace_period_on() -> None:
+    cluster = Cluster(FakeApi(missing={"/api/v1/namespaces/home/services/a"}))
+    told: list[str] = []
+    await cluster.delete_manifests(
+        [named("Pod"), named("Service"), named("ConfigMap")],
+        grace_period_seconds=7,
+        on_deleted=lambda obj: told.append(obj.kind),
+    )
+    assert told == ["Pod", "ConfigMap"]
+    bodies = [
+        cast("dict[str, object]", each.body) for each in cluster.network.sent if each.method == "DELETE"
+    ]
+    assert [each["gracePeriodSeconds"] for each in bodies] == [7, 7, 7]
+
+
 STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1", "freshness": "Stale"}]}
 
 

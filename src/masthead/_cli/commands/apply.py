@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import masthead
+    from masthead._cli.manifest_files import StandardInput
     from masthead._cli.state import State
     from masthead._client.options import FieldValidation
     from masthead._meta.unstructured import Unstructured
@@ -129,7 +130,7 @@ def _check(sources: Sequence[object], *, prune: bool, applyset: str | None, both
 
 
 def _apply(
-    client: masthead.Client, state: State, sources: Sequence[Path | str], how: _How
+    client: masthead.Client, state: State, sources: Sequence[Path | StandardInput], how: _How
 ) -> masthead.ApplyResult:
     """Apply manifests, with a line for each object.
 

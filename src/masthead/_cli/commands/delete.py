@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,15 +12,17 @@ from masthead._cli.completion import complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import dry_run_option, file_options, is_dry_run, read_sources
+from masthead._cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import masthead
+    from masthead._cli.manifest_files import StandardInput
     from masthead._cli.outputs import Plain
-    from masthead._cli.progress import Work
     from masthead._cli.state import State
+    from masthead._meta.unstructured import Unstructured
     from masthead._meta.v1 import DeletionPropagation
 
 __all__ = ["command"]
@@ -29,6 +32,9 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
     "foreground": "Foreground",
     "orphan": "Orphan",
 }
+_FORCED: Final = (
+    "nothing waits until containers have ended, and they may go on running if their node cannot be reached"
+)
 
 
 @cluster_command("delete", all_namespaces=True)
@@ -45,9 +51,14 @@ _CASCADES: Final[dict[str, DeletionPropagation]] = {
     help="what happens to dependents",
 )
 @click.option(
-    "--grace-period", type=click.IntRange(min=0), metavar="SECONDS", help="how long pods have to end"
+    "--grace-period",
+    type=click.IntRange(min=-1),
+    default=-1,
+    metavar="SECONDS",
+    help="how long pods have to end (-1: what they say); 0 needs --force, and is 1 without it",
 )
 @click.option("--now", is_flag=True, help="the same as --grace-period=1")
+@click.option("--force", is_flag=True, help="delete at once, though containers may still run")
 @dry_run_option
 @click.option("--wait/--no-wait", "waits", default=True, show_default=True, help="wait until they are gone")
 @click.option("--timeout", metavar="DURATION", callback=to_seconds, help="how long to wait (for ever)")
@@ -61,8 +72,9 @@ def command(
     is_all: bool,
     ignore_not_found: bool,
     cascade: str,
-    grace_period: int | None,
+    grace_period: int,
     now: bool,
+    force: bool,
     dry_run: str,
     waits: bool,
     timeout: float | None,
@@ -76,28 +88,50 @@ def command(
     masthead delete pod/web svc/web
     masthead delete pods -l app=web --no-wait
     """
-    from masthead._cli.progress import Work
-
     sources = read_sources(files, kustomize)
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
-    is_dry = is_dry_run(dry_run)
+    how = _How(_CASCADES[cascade], _grace(grace_period, now=now, force=force), is_dry_run(dry_run))
+    if how.grace == 0:
+        say(f"warning: {_FORCED}")
     with state.connect() as client:
-        with Work("deleting", no_color=state.no_color) as work:
-            if sources:
-                deleted = _delete_manifests(client, state, sources, work, cascade=cascade, is_dry=is_dry)
-            else:
-                deleted = _delete_named(
-                    client,
-                    _targets(client, state, references, selector, is_all=is_all, ignores=ignore_not_found),
-                    work,
-                    cascade=cascade,
-                    grace=1 if now else grace_period,
-                    is_dry=is_dry,
-                )
-        if waits and not is_dry and deleted:
-            _wait_until_gone(client, state, deleted, timeout)
+        if sources:
+            deleted = _delete_manifests(client, state, sources, how)
+        else:
+            targets = _targets(client, state, references, selector, is_all=is_all, ignores=ignore_not_found)
+            deleted = _delete_named(client, state, targets, how)
+        remaining = [each for each in deleted if each["metadata"].get("uid")]
+        if waits and not how.is_dry and remaining:
+            _wait_until_gone(client, state, remaining, timeout)
     return ExitCode.OK
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How objects are deleted.
+
+    Attributes:
+        propagation: What happens to dependents.
+        grace: The grace period in seconds; None for what the objects say.
+        is_dry: Whether nothing is deleted.
+    """
+
+    propagation: DeletionPropagation
+    grace: int | None
+    is_dry: bool
+
+
+def _grace(seconds: int, *, now: bool, force: bool) -> int | None:
+    """The grace period that the options mean, as for kubectl: at once only if it is forced."""
+    if now and seconds >= 0:
+        raise CommandError("--now and --grace-period exclude each other", code=ExitCode.USAGE)
+    if force and (now or seconds > 0):
+        raise CommandError("--force and a grace period above 0 exclude each other", code=ExitCode.USAGE)
+    if force:
+        return 0
+    if now or seconds == 0:
+        return 1
+    return seconds if seconds > 0 else None
 
 
 def _targets(
@@ -115,62 +149,66 @@ def _targets(
 
 
 def _delete_manifests(
-    client: masthead.Client,
-    state: State,
-    sources: Sequence[Path | str],
-    work: Work,
-    *,
-    cascade: str,
-    is_dry: bool,
+    client: masthead.Client, state: State, sources: Sequence[Path | StandardInput], how: _How
 ) -> list[Plain]:
-    done = client.delete_manifests(
-        sources, namespace=state.namespace, propagation_policy=_CASCADES[cascade], dry_run=is_dry
-    )
-    objects = [each.to_dict() for each in done]
-    for each in objects:
-        work.line(_line(each, is_dry=is_dry))
-    if not objects:
-        work.line("nothing of it exists")
-    return objects
+    from masthead._cli.progress import Work
+    from masthead._cli.waiting import label_of
+
+    with Work("deleting", no_color=state.no_color) as work:
+
+        def tell(obj: Unstructured) -> None:
+            work.line(_line(obj.to_dict(), how))
+            work.advance(label_of(obj))
+
+        done = client.delete_manifests(
+            sources,
+            namespace=state.namespace,
+            grace_period_seconds=how.grace,
+            propagation_policy=how.propagation,
+            dry_run=how.is_dry,
+            on_deleted=tell,
+        )
+        if not done:
+            work.line("nothing of it exists")
+    return [each.to_dict() for each in done]
 
 
-def _delete_named(
-    client: masthead.Client,
-    targets: Sequence[Plain],
-    work: Work,
-    *,
-    cascade: str,
-    grace: int | None,
-    is_dry: bool,
-) -> list[Plain]:
+def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain], how: _How) -> list[Plain]:
+    from masthead._cli.progress import Work
     from masthead.errors import NotFoundError
 
     deleted: list[Plain] = []
-    for each in targets:
-        metadata = each["metadata"]
-        resource = client.dynamic(each["apiVersion"], each["kind"], namespace=metadata.get("namespace"))
-        work.advance(metadata["name"])
-        try:
-            resource.delete(
-                metadata["name"],
-                grace_period_seconds=grace,
-                propagation_policy=_CASCADES[cascade],
-                uid=metadata.get("uid"),
-                dry_run=is_dry,
-            )
-        except NotFoundError:
-            continue  # it is gone already
-        work.line(_line(each, is_dry=is_dry))
-        deleted.append(each)
+    with Work("deleting", no_color=state.no_color, total=len(targets)) as work:
+        for each in targets:
+            metadata = each["metadata"]
+            resource = client.dynamic(each["apiVersion"], each["kind"], namespace=metadata.get("namespace"))
+            work.detail(metadata["name"])
+            try:
+                remaining = resource.delete(
+                    metadata["name"],
+                    grace_period_seconds=how.grace,
+                    propagation_policy=how.propagation,
+                    uid=metadata.get("uid"),
+                    dry_run=how.is_dry,
+                )
+            except NotFoundError:
+                continue  # it is gone already
+            finally:
+                work.advance()
+            work.line(_line(each, how))
+            deleted.append(remaining.to_dict() if remaining is not None else each)
     return deleted
 
 
-def _line(obj: Plain, *, is_dry: bool) -> str:
+def _line(obj: Plain, how: _How) -> str:
     group = obj["apiVersion"].rpartition("/")[0]
     kind = f"{obj['kind']}.{group}" if group else obj["kind"]
     namespace = obj["metadata"].get("namespace")
+    done = "force deleted" if how.grace == 0 else "deleted"
     place = f" from {namespace} namespace" if namespace else ""
-    return f'{kind.lower()} "{obj["metadata"]["name"]}" deleted{place}{" (server dry run)" if is_dry else ""}'
+    return (
+        f'{kind.lower()} "{obj["metadata"]["name"]}" {done}{place}{" (server dry run)" if how.is_dry else ""}'
+    )
 
 
 def _wait_until_gone(
@@ -179,10 +217,10 @@ def _wait_until_gone(
     from masthead._cli.waiting import seconds_to_wait, wait_for
     from masthead._client.conditions import WaitCondition
 
-    uids = {each["metadata"].get("uid") for each in deleted} - {None}
+    uids = {each["metadata"]["uid"] for each in deleted}
     # A controller may have made another of that name at once.
     gone: WaitCondition[masthead.Object] = WaitCondition(
-        lambda obj: obj is None or bool(uids and obj.metadata.uid not in uids), "it is gone"
+        lambda obj: obj is None or obj.metadata.uid not in uids, "it is gone"
     )
     wait_for(
         client,
