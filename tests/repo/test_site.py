@@ -42,6 +42,12 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
     assert pages - left_out <= in_navigation(CONFIG["nav"]) <= pages
 
 
+def test_a_page_named_readme_is_listed_in_its_section() -> None:
+    # With this feature, such a page is reached by the title of its section alone.
+    assert "navigation.indexes" not in CONFIG["theme"]["features"]
+    assert {"decisions/README.md", "examples/README.md"} <= in_navigation(CONFIG["nav"])
+
+
 def test_every_link_of_a_page_leads_to_a_page() -> None:
     for path, text in PAGES().items():
         if isinstance(text, str):
@@ -58,6 +64,28 @@ def test_every_public_name_is_in_the_reference() -> None:
             text = PAGES().get(f"reference/{module}.md")
             if isinstance(text, str):
                 assert f"### {found[1]} {{: #{found[1]} }}" in text, line
+
+
+def test_special_methods_have_headings_that_markdown_does_not_take_for_emphasis() -> None:
+    for path, text in PAGES().items():
+        if isinstance(text, str) and path.startswith("reference/"):
+            assert not re.search(r"^#+ .*__", text, re.MULTILINE), path
+
+
+def test_the_reference_has_no_docstring_of_a_builtin_type() -> None:
+    docstrings = {str(each.__doc__).partition("\n")[0] for each in (object.__init__, dict)}
+    for path, text in PAGES().items():
+        if isinstance(text, str) and path.startswith("reference/"):
+            assert docstrings.isdisjoint(text.splitlines()), path
+
+
+def test_a_link_named_after_a_file_gets_the_title_of_its_page() -> None:
+    page = PAGES()["project/changelog.md"]
+
+    assert isinstance(page, str)
+    assert "[Operators](../operators.md)" in page
+    for path, text in PAGES().items():
+        assert not isinstance(text, str) or not re.search(r"\[[\w./-]+\.md\]\(", text), path
 
 
 def test_pages_that_have_not_changed_are_not_written_again(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ _DOCUMENTS: Final = {
 }
 """The pages of documents outside of docs/. The front page of the site is docs/index.md, not the README."""
 _LINK: Final = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?(\))")
+_FILE_NAME: Final = re.compile(r"\[[\w./-]+\.md\](?=\((?!https?:)([^)#\s]+\.md)[#)])")
 _CODE: Final = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 _LANGUAGES: Final = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml", ".sh": "sh"}
 
@@ -46,7 +47,10 @@ def links(text: str) -> Iterator[tuple[str, str]]:
 
 def collect() -> dict[str, str | Path]:
     """The pages by their paths within the site: their text, or a file to copy."""
-    found: dict[str, str | Path] = dict(reference.pages())
+    found: dict[str, str | Path] = {
+        **reference.pages(),
+        "assets/site.css": Path(__file__).with_name("site.css"),
+    }
     pending = [*(ROOT / "docs").rglob("*"), *(ROOT / each for each in _DOCUMENTS if each != "README.md")]
     seen: set[Path] = set()
     while pending:
@@ -136,8 +140,19 @@ def _with_links_to_pages(text: str, path: Path) -> str:
         target = _place(_normal(path.parent / found[2]))
         return f"{found[1]}{posixpath.relpath(target, here)}{found[3] or ''}{found[4]}"
 
+    def title(found: re.Match[str]) -> str:
+        return f"[{_title(_normal(path.parent / found[1]))}]"
+
     parts = _CODE.split(text)
-    return "".join(_code(part) if index % 2 else _LINK.sub(place, part) for index, part in enumerate(parts))
+    return "".join(
+        _code(part) if index % 2 else _LINK.sub(place, _FILE_NAME.sub(title, part))
+        for index, part in enumerate(parts)
+    )
+
+
+def _title(path: Path) -> str:
+    """What the site calls a document, where the repository names its file."""
+    return path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def _code(text: str) -> str:

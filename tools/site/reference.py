@@ -11,7 +11,7 @@ import inspect
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import masthead.testing
 from tools.public_api import describe, public_modules, signature
@@ -33,6 +33,9 @@ _NOT_LISTED: Final = frozenset(
 _NAME: Final = re.compile(r"(?:class |async def |def |property |classmethod def |staticmethod def )?(\w+)")
 _GROUPS: Final = ("Classes", "Functions", "Errors", "Other names", "Also here")
 _WIDTH: Final = 96
+_BUILTINS: Final = (object, type, int, str, bytes, dict, list, tuple, frozenset, NamedTuple("_Plain", []))
+_OF_PYTHON: Final = {inspect.getdoc(each) for kind in _BUILTINS for each in (kind, *vars(kind).values())}
+"""Docstrings of Python's own types, which a class inherits: they say nothing about it."""
 _API: Final = """\
 # masthead.api
 
@@ -115,8 +118,18 @@ def _homes(listed: Mapping[str, Sequence[_Entry]]) -> dict[str, str]:
             found[f"{module}.{entry.name}"] = f"{module}.md#{entry.name}"
             for member in filter(_has_heading, entry.members):
                 full = f"{entry.name}.{_name(member)}"
-                found[f"{module}.{full}"] = f"{module}.md#{full}"
+                found[f"{module}.{full}"] = f"{module}.md#{_anchor(full)}"
     return found
+
+
+def _anchor(name: str) -> str:
+    """The anchor of a member: two underscores would be taken for Markdown."""
+    return name.replace("__", "-")
+
+
+def _docstring(value: object) -> str:
+    found = inspect.getdoc(value) or ""
+    return "" if found in _OF_PYTHON else found
 
 
 def _page(module: str, entries: Sequence[_Entry], homes: Mapping[str, str]) -> str:
@@ -146,9 +159,9 @@ def _described(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> I
     made = [each for each in entry.members if each.startswith("def __init__")]
     yield from _signature(_constructed(entry, value, made))
     if isinstance(value, type) or inspect.isroutine(value):
-        yield to_markdown(inspect.getdoc(value) or "", link)
+        yield to_markdown(_docstring(value), link)
     if made:
-        yield to_markdown(inspect.getdoc(inspect.getattr_static(value, "__init__")) or "", link)
+        yield to_markdown(_docstring(inspect.getattr_static(value, "__init__")), link)
     yield from _members(value, [each for each in entry.members if each not in made], entry.name, link)
 
 
@@ -171,13 +184,24 @@ def _members(
         yield "**Fields**\n"
         yield from (f"- `{each}`" for each in plain)
         yield ""
-    for line in members:
-        if line in plain:
-            continue
-        member = _name(line)
-        yield f"#### {member} {{: #{name}.{member} }}\n"
-        yield from _signature(line)
-        yield to_markdown(inspect.getdoc(inspect.getattr_static(value, member)) or "", link)
+    described = {
+        each: _docstring(inspect.getattr_static(value, _name(each))) for each in members if each not in plain
+    }
+    special = [
+        each for each, docstring in described.items() if _name(each).startswith("__") and not docstring
+    ]
+    if special:
+        yield f"**Special methods**: {', '.join(f'`{_name(each)}`' for each in special)}\n"
+    for line, docstring in described.items():
+        if line not in special:
+            yield _heading(name, _name(line))
+            yield from _signature(line)
+            yield to_markdown(docstring, link)
+
+
+def _heading(owner: str, member: str) -> str:
+    title = member.replace("__", "\\_\\_")
+    return f"#### {title} {{: #{_anchor(f'{owner}.{member}')} }}\n"
 
 
 def _linker(module: str, owner: str, homes: Mapping[str, str]) -> Callable[[str], str | None]:
