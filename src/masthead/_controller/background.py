@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["SourceSpec", "TimerSpec", "run_source", "run_timer"]
 
 _log: Final = logging.getLogger("masthead.controller")
+_BURST: Final = 64
+"""How many items of a source are enqueued before everything else has a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +99,17 @@ def _arguments(function: Callable[..., object], client: Client) -> tuple[object,
 async def run_source(source: SourceSpec, services: ControllerServices, loop: ReconcileLoop) -> None:
     """Enqueue what a source yields, until it ends or the task is cancelled; after an error, start it again."""
     backoff = Backoff()
+    count = 0
     while True:
         try:
             async for found in source.function(*_arguments(source.function, services.client)):
                 for request in requests_of(found):
                     loop.enqueue(request, None, f"source {source.name}", 0)
                 backoff.reset()
+                count += 1
                 # A generator that never waits itself must not keep the event loop from everything else.
-                await asyncio.sleep(0)
+                if count % _BURST == 0:
+                    await asyncio.sleep(0)
         except BaseException as error:
             if ends_caller(error):
                 raise
