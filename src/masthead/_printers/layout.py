@@ -1,7 +1,8 @@
-"""Text of a table, as kubectl lays it out: columns as wide as their widest cell, and three blanks."""
+"""Text of a table, as kubectl lays it out: columns as wide as their widest cell, and three blanks. And its HTML."""
 
 from __future__ import annotations
 
+import html
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from masthead._printers.printer import Cell
 
-__all__ = ["cell_text", "lay_out"]
+__all__ = ["as_html", "cell_text", "lay_out"]
 
 _PADDING: Final = 3
 _NARROWEST: Final = 6
@@ -62,3 +63,20 @@ def lay_out(lines: Iterable[Sequence[str]]) -> str:
 
 def _line(row: list[str], widths: list[int]) -> str:
     return "".join(map(str.ljust, row, widths)) + row[-1]
+
+
+def as_html(header: Sequence[str], lines: Iterable[Sequence[str]], caption: str) -> str:
+    """Return a table as HTML, in which every text is escaped.
+
+    Args:
+        header: The names of the columns.
+        lines: The cells of each row.
+        caption: What stands below it; nothing if it is empty.
+    """
+    rows = [_html_row("th", header), *(_html_row("td", line) for line in lines)]
+    below = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{below}{''.join(rows)}</table>"
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(each)}</{tag}>' for each in cells)}</tr>"

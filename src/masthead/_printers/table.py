@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._printers.formats import format_labels
 from masthead._printers.kinds import printer_for
-from masthead._printers.layout import cell_text, lay_out
+from masthead._printers.layout import as_html, cell_text, lay_out
 from masthead._printers.plain import entries, labels, part, text
 from masthead.errors import InvalidValueError
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Printable: TypeAlias = Object | Mapping[str, object]
 
 __all__ = ["PrintedRow", "PrintedTable", "table"]
+
+_MOST_IN_HTML: Final = 200
+"""How many rows a notebook shows; ``print`` shows all."""
 
 
 @set_module("masthead.printers")
@@ -113,18 +116,40 @@ class PrintedTable:
         """
         if not self.rows:
             return ""
-        is_wide = self.wide if wide is None else wide
-        shown = [index for index, column in enumerate(self.columns) if is_wide or column.priority == 0]
-        has_namespaces = self.namespaces if namespaces is None else namespaces
-        lines = [self._header(shown, has_namespaces=has_namespaces, has_labels=labels)] if headers else []
-        for row in self.rows:
+        return lay_out(
+            self._lines(
+                self.rows,
+                wide=self.wide if wide is None else wide,
+                namespaces=self.namespaces if namespaces is None else namespaces,
+                labels=labels,
+                headers=headers,
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it: at most 200 rows."""
+        shown = self.rows[:_MOST_IN_HTML]
+        header, *lines = self._lines(
+            shown, wide=self.wide, namespaces=self.namespaces, labels=False, headers=True
+        )
+        rest = len(self.rows) - len(shown)
+        caption = f"{rest} more rows" if rest else "" if shown else "no rows"
+        return as_html(header, lines, caption)
+
+    def _lines(
+        self, rows: Sequence[PrintedRow], *, wide: bool, namespaces: bool, labels: bool, headers: bool
+    ) -> list[list[str]]:
+        """The texts of the cells, line by line."""
+        shown = [index for index, column in enumerate(self.columns) if wide or column.priority == 0]
+        lines = [self._header(shown, has_namespaces=namespaces, has_labels=labels)] if headers else []
+        for row in rows:
             line = [cell_text(row.cells[index]) for index in shown if index < len(row.cells)]
-            if has_namespaces:
+            if namespaces:
                 line.insert(0, cell_text(row.namespace))
             if labels:
                 line.append(cell_text(format_labels(row.labels)))
             lines.append(line)
-        return lay_out(lines)
+        return lines
 
     def _header(self, shown: Sequence[int], *, has_namespaces: bool, has_labels: bool) -> list[str]:
         names = [self.columns[index].name.upper() for index in shown]

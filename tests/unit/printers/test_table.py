@@ -167,3 +167,25 @@ def test_an_event_of_the_new_api_is_printed_as_one_of_the_old() -> None:
     )
     cells = printers.table([event], now=NOW).rows[0].cells
     assert cells == ("2m", "Normal", "Started", "pod/web", "", "kubelet, node-1", "hello", "2m", 1, "e")
+
+
+def test_a_notebook_shows_rows_and_columns_and_no_markup_of_objects() -> None:
+    odd = {**POD, "metadata": {**POD["metadata"], "name": "<b>web</b>"}}
+    shown = printers.table([odd], now=NOW, namespaces=True)._repr_html_()
+
+    assert shown == (
+        "<table><tr><th>NAMESPACE</th><th>NAME</th><th>READY</th><th>STATUS</th><th>RESTARTS</th><th>AGE</th></tr>"
+        "<tr><td>shop</td><td>&lt;b&gt;web&lt;/b&gt;</td><td>1/1</td><td>Running</td><td>2 (5m ago)</td><td>3h2m</td></tr>"
+        "</table>"
+    )
+
+
+def test_a_notebook_shows_the_first_rows_of_a_long_table() -> None:
+    shown = printers.table([POD] * 203, now=NOW)._repr_html_()
+
+    assert shown.count("<tr>") == 201
+    assert "<caption>3 more rows</caption>" in shown
+
+
+def test_a_notebook_shows_that_a_table_is_empty() -> None:
+    assert "no rows" in printers.table([])._repr_html_()
