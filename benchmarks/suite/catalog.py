@@ -148,6 +148,7 @@ CATALOG: Final = (
                 ),
             ),
         ),
+        full_options=("--repeat", "3"),
     ),
     Benchmark(
         "watch",
@@ -162,6 +163,7 @@ CATALOG: Final = (
                 ),
             ),
         ),
+        full_options=("--repeat", "3"),
     ),
     Benchmark(
         "lookup",
