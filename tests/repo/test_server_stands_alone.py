@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2] / "src" / "masthead"
 MAY_IMPORT = (
     "masthead.api",
+    "masthead._arguments",
     "masthead._errors",
     "masthead.errors",
     "masthead._lazy",

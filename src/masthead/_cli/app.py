@@ -15,7 +15,7 @@ from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, exp
 from masthead._cli.framework import merge_shared, shared_options
 from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.state import State
-from masthead._cli.terminal import say
+from masthead._cli.terminal import report
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -67,8 +67,20 @@ def _program(name: str, module: str, summary: str) -> click.Command:
 
 def _handed_on(state: State) -> list[str]:
     """The shared options before a program's name, for the program to understand or to refuse."""
-    given = {"--kubeconfig": state.kubeconfig, "--context": state.context, "--namespace": state.namespace}
-    return [word for name, value in given.items() if value for word in (name, value)]
+    given = {
+        "--kubeconfig": state.kubeconfig,
+        "--context": state.context,
+        "--namespace": state.namespace,
+        "--server": state.server,
+        "--token": state.token,
+        "--as": state.impersonate,
+        "--request-timeout": state.request_timeout,
+    }
+    flags = {"--all-namespaces": state.all_namespaces, "--insecure-skip-tls-verify": state.insecure}
+    return [
+        *(word for name, value in given.items() if value for word in (name, str(value))),
+        *(name for name, value in flags.items() if value),
+    ]
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -111,13 +123,13 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # not an error of the command
         raise
     except click.ClickException as error:
-        _report(_explain_usage(error), _command_of(error))
+        report(_command_of(error), _explain_usage(error))
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - everything becomes a line and a code
         if state.debug and not isinstance(error, CommandError):
             traceback.print_exception(error)
         failure = explain(error)
-        _report(failure, _command_in(arguments))
+        report(_command_in(arguments), failure)
         return failure.code
     return code if isinstance(code, int) else ExitCode.OK
 
@@ -152,12 +164,3 @@ def _command_of(error: click.ClickException) -> str:
 def _command_in(arguments: Sequence[str]) -> str:
     named = next((each for each in arguments if each in CATALOG), "")
     return f"masthead {named}".strip()
-
-
-def _report(failure: ExplainedFailure, command: str) -> None:
-    try:
-        say(f"{command}: {failure.line}")
-        if failure.hint:
-            say(f"hint: {failure.hint}")
-    except BrokenPipeError:
-        pass

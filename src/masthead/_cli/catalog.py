@@ -23,8 +23,8 @@ class Entry:
         name: Its name.
         summary: What it does, in a few words.
         section: The heading below which help lists it.
-        program: The module whose ``main(arguments, name=...)`` is the whole command, without click; empty for a command of
-            the framework, ``command`` in ``masthead._cli.commands.NAME``.
+        program: The module whose ``main(arguments, name=...)`` is the whole command, without click, and returns the exit
+            code or raises; empty for a command of the framework, ``command`` in ``masthead._cli.commands.NAME``.
     """
 
     name: str
@@ -70,9 +70,7 @@ CATALOG: Final[dict[str, Entry]] = {
             _BUILD,
             "masthead._cli.manifests",
         ),
-        Entry(
-            "generate", "generate types for a cluster's API or for CRDs", _BUILD, "masthead._codegen.command"
-        ),
+        Entry("generate", "generate types for a cluster's API or for CRDs", _BUILD, "masthead._cli.generate"),
     )
 }
 

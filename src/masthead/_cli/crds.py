@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from masthead._arguments import ArgumentParser
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.targets import BrokenTargetError, Target, TargetError, load_module, parse_target
 from masthead._customresource.rendering import render_definition
 from masthead._customresource.resource import CustomResource
 from masthead._customresource.sources import crds
-from masthead.errors import CustomResourceError, MastheadError
+from masthead.errors import CustomResourceError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
     from types import ModuleType
 
@@ -21,32 +23,29 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_FAILED: Final = 1
-_BAD_ARGUMENTS: Final = 2
-
 
 def main(arguments: Sequence[str], *, name: str = "masthead crds") -> int:
-    """Print, write or install definitions; return the exit code.
-
-    0 if all went well, 1 if the server refuses them or files are out of date, 2 if an argument or a class is invalid.
+    """Print, write or install definitions; return the exit code: 0, or 1 if ``--check`` finds files that are out of date.
 
     Args:
         arguments: The arguments after ``crds``.
         name: The name of the command in messages.
+
+    Raises:
+        CommandError: If an argument or a class is invalid.
+        MastheadError: If they cannot be installed.
+        OSError: If a file cannot be written.
     """
     chosen = _parser(name).parse_args(arguments)
     try:
         sources = [source for each in chosen.target for source in _sources(parse_target(each))]
-        return _act(crds(*sources), sources, chosen)
+        made = crds(*sources)
     except (TargetError, BrokenTargetError, CustomResourceError) as error:
         problem: BaseException = error
         if isinstance(error, BrokenTargetError) and isinstance(error.__cause__, CustomResourceError):
             problem = error.__cause__
-        sys.stderr.write(f"{name}: {_one_line(problem)}\n")
-        return _BAD_ARGUMENTS
-    except (MastheadError, OSError) as error:
-        sys.stderr.write(f"{name}: {_one_line(error)}\n")
-        return _FAILED
+        raise CommandError(" ".join(str(problem).split()), code=ExitCode.USAGE) from None
+    return _act(made, sources, chosen)
 
 
 def _act(
@@ -93,7 +92,7 @@ def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
     ]
     for path in stale:
         sys.stderr.write(f"{path} is out of date; write it with --out {folder}\n")
-    return _FAILED if stale else 0
+    return ExitCode.FAILED if stale else ExitCode.OK
 
 
 def _read(path: Path) -> str:
@@ -110,12 +109,8 @@ def _install(sources: list[ModuleType | type[CustomResource]], chosen: argparse.
     sys.stdout.write(result.text())
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(name: str) -> ArgumentParser:
+    parser = ArgumentParser(
         prog=name,
         description="Print the CustomResourceDefinitions of the custom resources in modules, or install them.",
         allow_abbrev=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,7 @@ from masthead.errors import (
     DeadlineError,
     DecodeError,
     ForbiddenError,
+    GenerateError,
     InvalidError,
     InvalidValueError,
     ManifestError,
@@ -89,6 +91,8 @@ _NO_CLUSTER: Final = (
     "name a kubeconfig with --kubeconfig or KUBECONFIG; without a cluster, start one: "
     "masthead serve --kubeconfig-out FILE"
 )
+_NUMBERED: Final = re.compile(r" \(manifest \d+\)$")
+"""Where an object comes from that was not in a file."""
 _BUG: Final = "this is a bug; --debug shows where"
 
 
@@ -122,7 +126,7 @@ def _explain_manifests(error: ManifestError) -> ExplainedFailure:
         return ExplainedFailure(_text(error), "", ExitCode.FAILED)
     inner = explain(cause)
     # Its own message ends with advice for programs, and with what was done, which has been printed.
-    which, _, _ = _text(error).partition(": ")
+    which = _NUMBERED.sub("", _text(error).partition(": ")[0])
     return ExplainedFailure(f"{which}: {inner.line}", inner.hint, inner.code)
 
 
@@ -178,6 +182,14 @@ def _explain_unknown_kind(error: BaseException) -> ExplainedFailure:
     return ExplainedFailure(line, hint, ExitCode.NOT_FOUND)
 
 
+def _explain_generate(error: BaseException) -> ExplainedFailure:
+    """What is wrong is the source that was named, unless a server has not answered as it should."""
+    if not isinstance(error.__cause__, MastheadError):
+        return ExplainedFailure(_text(error), "", ExitCode.USAGE)
+    inner = explain(error.__cause__)
+    return ExplainedFailure(_text(error).partition("; ")[0], inner.hint, inner.code)
+
+
 def _ends_with(code: ExitCode) -> Callable[[BaseException], ExplainedFailure]:
     return lambda error: ExplainedFailure(_text(error), "", code)
 
@@ -189,6 +201,7 @@ _CLIENT_SIDE: Final[tuple[tuple[type[MastheadError], Callable[[BaseException], E
     (ConfigError, _explain_config),
     (AuthError, _no_connection("log in again, or check the user of the kubeconfig's context")),
     (UnknownKindError, _explain_unknown_kind),
+    (GenerateError, _explain_generate),
     (DecodeError, _ends_with(ExitCode.FAILED)),
     (InvalidValueError, _ends_with(ExitCode.USAGE)),
     (MastheadError, _ends_with(ExitCode.FAILED)),

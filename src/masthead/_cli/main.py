@@ -67,15 +67,31 @@ def _dispatch(given: Sequence[str]) -> int:
 
 
 def run_program(module: str, arguments: Sequence[str], command: str) -> int:
-    """Run a command that is a program by itself.
+    """Run a command that is a program by itself; its errors are said, and end it, as those of all other commands.
 
     Args:
         module: Its module.
         arguments: The arguments after the command's name.
         command: The command's name.
+
+    Raises:
+        KeyboardInterrupt: If the process is interrupted.
+        BrokenPipeError: If the reader of the output has gone.
     """
+    from masthead._cli.failures import CommandError, explain
+    from masthead._cli.terminal import report
+    from masthead.errors import MastheadError
+
     program = cast("Callable[..., int]", import_module(module).main)
-    return program(arguments, name=f"masthead {command}")
+    name = f"masthead {command}"
+    try:
+        return program(arguments, name=name)
+    except BrokenPipeError:  # not an error of the command
+        raise
+    except (CommandError, MastheadError, OSError) as error:
+        failure = explain(error)
+        report(name, failure)
+        return failure.code
 
 
 def _run_framework(arguments: Sequence[str]) -> int:

@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from masthead._arguments import ArgumentParser
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.targets import BrokenTargetError, TargetError, load_manager, parse_target
 from masthead._controller.options import parse_namespaces
 from masthead._scaffold.image import DOCKERFILE
@@ -23,37 +25,36 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_FAILED: Final = 1
-_BAD_ARGUMENTS: Final = 2
 _DOCKERFILE: Final = "Dockerfile"
 
 
 def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
     """Write the manifests of an operator; return the exit code of the process.
 
-    0 if they are written, or up to date; 1 if a file would change, and ``--check`` is given, or if the program cannot be
-    imported; 2 if an argument is invalid.
+    0 if they are written, or up to date; 1 if a file would change, and ``--check`` is given.
 
     Args:
         arguments: The arguments after ``manifests``.
         name: The name of the command in messages.
+
+    Raises:
+        CommandError: If an argument is invalid, or the program cannot be imported.
+        OSError: If a file cannot be written.
     """
     chosen = _parser(name).parse_args(arguments)
     try:
         target = parse_target(chosen.target)
         files = _files(load_manager(target), target, chosen)
-        if chosen.out is None:
-            sys.stdout.write("".join(files.values()) if chosen.dockerfile else "---\n".join(files.values()))
-            return 0
-        return _write(files, chosen.out, is_check=chosen.check)
     except BrokenTargetError as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        sys.stderr.write(f"{name}: {error}\n")
-        return _FAILED
-    except (TargetError, MastheadError, OSError) as error:
-        sys.stderr.write(f"{name}: {error}\n")
-        return _BAD_ARGUMENTS
+        raise CommandError(str(error)) from None
+    except (TargetError, MastheadError) as error:
+        raise CommandError(str(error), code=ExitCode.USAGE) from None
+    if chosen.out is None:
+        sys.stdout.write("".join(files.values()) if chosen.dockerfile else "---\n".join(files.values()))
+        return ExitCode.OK
+    return _write(files, chosen.out, is_check=chosen.check)
 
 
 def _files(manager: Manager, target: Target, chosen: argparse.Namespace) -> dict[str, str]:
@@ -85,15 +86,15 @@ def _write(files: Mapping[str, str], folder: Path, *, is_check: bool) -> int:
         if not is_check:
             (folder / name).write_text(files[name], encoding="utf-8")
         sys.stdout.write(f"{'would write' if is_check else 'wrote'} {folder / name}\n")
-    return _FAILED if is_check and changed else 0
+    return ExitCode.FAILED if is_check and changed else ExitCode.OK
 
 
 def _read(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(name: str) -> ArgumentParser:
+    parser = ArgumentParser(
         prog=name,
         description="Write the manifests of an operator from what its controllers declare: definitions of its custom "
         "resources, a service account with the permissions that it needs and no others, and a Deployment.",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from masthead._arguments import ArgumentParser
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._scaffold.project import Project
 from masthead.errors import ConfigError
 
@@ -15,15 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_BAD_ARGUMENTS: Final = 2
-
 
 def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
-    """Write a project into a new folder; return the exit code: 0, or 2 if an argument is invalid.
+    """Write a project into a new folder; return the exit code.
 
     Args:
         arguments: The arguments after ``new``.
         name: The name of the command in messages.
+
+    Raises:
+        CommandError: If an argument is invalid.
+        OSError: If a file cannot be written.
     """
     chosen = _parser(name).parse_args(arguments)
     try:
@@ -31,15 +34,14 @@ def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
         folder = chosen.dir or Path(project.name)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ConfigError(f"{folder} exists already; name another folder with --dir")
-        _write(project, folder)
-    except (ConfigError, OSError) as error:
-        sys.stderr.write(f"{name}: {error}\n")
-        return _BAD_ARGUMENTS
+    except ConfigError as error:
+        raise CommandError(str(error), code=ExitCode.USAGE) from None
+    _write(project, folder)
     sys.stdout.write(
         f"wrote {folder}: an operator for {project.kind} objects of {project.group}\n"
         f"next: cd {folder} && make install test; README.md says more\n"
     )
-    return 0
+    return ExitCode.OK
 
 
 def _write(project: Project, folder: Path) -> None:
@@ -49,8 +51,8 @@ def _write(project: Project, folder: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(name: str) -> ArgumentParser:
+    parser = ArgumentParser(
         prog=name,
         description="Write a small operator to begin with: typed, with tests that pass, manifests and an image.",
         allow_abbrev=False,

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from masthead._arguments import ArgumentParser
+from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.targets import (
     BrokenTargetError,
     TargetError,
@@ -16,6 +18,7 @@ from masthead._cli.targets import (
     parse_target,
     source_folders,
 )
+from masthead._config.loader import load
 from masthead._controller.logs import setup_logging
 from masthead._controller.options import ENVIRONMENT, RunOptions, parse_namespaces
 from masthead.errors import ConfigError, InvalidValueError, ManagerStateError, MastheadError
@@ -24,25 +27,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from masthead._cli.targets import Target
+    from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
 
 __all__ = ["main"]
 
 _log: Final = logging.getLogger("masthead.run")
-_FAILED: Final = 1
-_BAD_ARGUMENTS: Final = 2
-_INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
-    """Run a manager; return the exit code of the process.
-
-    0 after a graceful stop, 1 if the program or the manager fails, 2 if an argument, an environment variable or the
-    configuration is invalid.
+    """Run a manager; return the exit code of the process: 0 after a graceful stop, 1 if the program or the manager fails.
 
     Args:
         arguments: The arguments after ``run``.
         name: The name of the command in messages.
+
+    Raises:
+        CommandError: If an argument or an environment variable is invalid, or a port is taken.
+        MastheadError: If there is no cluster, or the manager cannot be started.
     """
     chosen = _parser(name).parse_args(arguments)
     try:
@@ -50,32 +52,38 @@ def main(arguments: Sequence[str], *, name: str = "masthead run") -> int:
         target = parse_target(chosen.target)
         if chosen.reload:
             return _reload(arguments, target, chosen.reload_dir)
-        return _run(target, overrides)
-    except (TargetError, ConfigError, InvalidValueError, ManagerStateError) as error:
-        sys.stderr.write(f"{name}: {error}\n")
-        return _BAD_ARGUMENTS
-    except MastheadError as error:
-        sys.stderr.write(f"{name}: {error}\n")
-        return _FAILED
+        manager = _load(target, overrides)
+    except (TargetError, ConfigError, InvalidValueError) as error:
+        raise CommandError(str(error), code=ExitCode.USAGE) from None
     except BrokenTargetError as error:
         _log.critical("%s", error, exc_info=error.__cause__)
-        return _FAILED
-    except KeyboardInterrupt:  # before the manager handles signals
-        return _INTERRUPTED
-    except Exception:  # noqa: BLE001 - logged as everything else
-        _log.critical("the manager failed", exc_info=True)
-        return _FAILED
+        return ExitCode.FAILED
+    return _run(manager, overrides)
 
 
-def _run(target: Target, overrides: RunOverrides) -> int:
+def _load(target: Target, overrides: RunOverrides) -> Manager:
     # Before the import, so that what the program logs meanwhile is formatted too.
     given = RunOptions.from_environment(os.environ).overridden(**overrides)
     setup_logging(given.log_format, given.log_level or "INFO")
     logging.captureWarnings(capture=True)
-    manager = load_manager(target)
-    # It sets up logging anew, if its own options say more about that.
-    manager.run(**overrides)
-    return 0
+    return load_manager(target)
+
+
+def _run(manager: Manager, overrides: RunOverrides) -> int:
+    options = RunOptions.from_environment(os.environ, manager.options).overridden(**overrides)
+    config = load(options.kubeconfig or None, context=options.context or None)
+    try:
+        # It sets up logging anew, if its own options say more about that.
+        manager.run(config, **overrides)
+    except (ManagerStateError, ConfigError) as error:  # it has nothing to run, or a port is taken
+        line, _, advice = str(error).partition("; ")
+        raise CommandError(line, hint=advice, code=ExitCode.USAGE) from None
+    except MastheadError:
+        raise
+    except Exception:  # noqa: BLE001 - logged as everything else
+        _log.critical("the manager failed", exc_info=True)
+        return ExitCode.FAILED
+    return ExitCode.OK
 
 
 def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -> int:
@@ -113,8 +121,8 @@ def _overrides(chosen: argparse.Namespace) -> RunOverrides:
     return overrides
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(name: str) -> ArgumentParser:
+    parser = ArgumentParser(
         prog=name,
         description="Run the manager of an operator until SIGTERM or SIGINT.",
         epilog="Options can also be set by environment variables, such as MASTHEAD_METRICS_BIND; arguments take precedence, "
@@ -129,7 +137,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_development(parser: argparse.ArgumentParser) -> None:
+def _add_development(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("logging and development")
     group.add_argument(
         "--log-format",
@@ -149,7 +157,7 @@ def _add_development(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
+def _add_cluster(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("cluster")
     group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig (found as kubectl does)")
     group.add_argument("--context", help="the context of the kubeconfig (its current one)")
@@ -163,7 +171,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-A", "--all-namespaces", action="store_true", help="watch all namespaces")
 
 
-def _add_servers(parser: argparse.ArgumentParser) -> None:
+def _add_servers(parser: ArgumentParser) -> None:
     group = parser.add_argument_group(
         "HTTP endpoints", "addresses such as :8080 or 127.0.0.1:8080; 0 for off"
     )
@@ -172,7 +180,7 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--debug-bind", metavar="ADDRESS", help="the address of /debug (0)")
 
 
-def _add_replicas(parser: argparse.ArgumentParser) -> None:
+def _add_replicas(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("replicas")
     flag = argparse.BooleanOptionalAction
     group.add_argument(

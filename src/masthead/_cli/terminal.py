@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["after_interrupt", "console", "discard_output", "has_color", "is_live", "say", "write", "style"]
+    from masthead._cli.failures import ExplainedFailure
+
+__all__ = [
+    "after_interrupt",
+    "console",
+    "discard_output",
+    "has_color",
+    "is_live",
+    "report",
+    "say",
+    "write",
+    "style",
+]
 
 _RESET: Final = "\x1b[0m"
 _SHOW_CURSOR: Final = "\x1b[?25h"
@@ -69,6 +81,19 @@ def say(text: str) -> None:
     """Write a line to the error output: what is not the result itself."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def report(command: str, failure: ExplainedFailure) -> None:
+    """Say why a command has failed, on the error output; where nobody reads that any more, nothing is said.
+
+    Args:
+        command: The command, such as ``masthead get``.
+        failure: What to say about it.
+    """
+    with suppress(BrokenPipeError):
+        say(f"{command}: {failure.line}")
+        if failure.hint:
+            say(f"hint: {failure.hint}")
 
 
 def console(*, no_color: bool, stderr: bool = False) -> Console:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from masthead._arguments import ArgumentParser
 from masthead._codegen import generate, sources
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from masthead._codegen.spec import Spec
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "python -m masthead.codegen"
 
 
-def parser(name: str = _PROGRAM) -> argparse.ArgumentParser:
+def parser(name: str = _PROGRAM) -> ArgumentParser:
     """The command's options."""
-    made = argparse.ArgumentParser(
+    made = ArgumentParser(
         prog=name,
         description="Generate typed modules, one per group and version, for a cluster's API or for your CRDs.",
     )
@@ -72,23 +73,37 @@ def parser(name: str = _PROGRAM) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, *, name: str = _PROGRAM) -> int:
-    """Run the command; returns its exit status.
+    """Run the command; returns its exit status: 2 for every error.
 
     Args:
         arguments: The command's arguments; those of the process by default.
         name: The name of the command, for its messages.
     """
-    options = _options(arguments, name)
-    package = options.package or _package_at(options.out.resolve())
     try:
-        files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
-        # Before anything is written, because the files are compared with those in the folder.
-        changed = generate.changes(files, options.out)
-        if not options.check:
-            generate.write(files, options.out)
+        return run(arguments, name=name)
     except (MastheadError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
+
+
+def run(arguments: Sequence[str] | None, *, name: str) -> int:
+    """Run the command; returns 0, or 1 if it only checks, and a file would change.
+
+    Args:
+        arguments: The command's arguments; those of the process by default.
+        name: The name of the command, for its messages.
+
+    Raises:
+        MastheadError: If the types cannot be read or generated.
+        OSError: If a file cannot be written.
+    """
+    options = _options(arguments, name)
+    package = options.package or _package_at(options.out.resolve())
+    files = generate.files_for(_spec(options), package, groups=options.group, docs=options.docs)
+    # Before anything is written, because the files are compared with those in the folder.
+    changed = generate.changes(files, options.out)
+    if not options.check:
+        generate.write(files, options.out)
     for path in changed:
         done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
         print(f"{undone if options.check else done} {path}")

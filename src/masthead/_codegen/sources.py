@@ -132,7 +132,7 @@ class _Server:
         try:
             return self._client.rest.get(path, accept=accept).body
         except (StatusError, TransportError, InvalidValueError) as error:
-            raise GenerateError(self._error_message(path, error)) from None
+            raise GenerateError(self._error_message(path, error)) from error
 
     def _error_message(self, path: str, error: Exception) -> str:
         is_without = path == _INDEX and isinstance(error, NotFoundError)

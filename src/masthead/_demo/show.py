@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import logging
+import math
 import sys
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import masthead
+from masthead._arguments import ArgumentParser
 from masthead._demo.cluster import FailingCluster, create_nodes
 from masthead._demo.comparison import differences
 from masthead._demo.controllers import is_ready, manager_for, wanted_budget
@@ -239,12 +241,22 @@ def _compare(mirrored: MirroredResource[T], listed: Iterable[T]) -> list[str]:
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="masthead demo", description="Informers and controllers at work, under faults."
     )
     parser.add_argument(
-        "--seconds", type=float, default=20.0, help="how long the cluster lives (default: 20)"
+        "--seconds", type=_duration, default=20.0, help="how long the cluster lives (default: 20)"
     )
     parser.add_argument("--seed", type=int, default=1, help="decides what happens (default: 1)")
     parser.add_argument("--plain", action="store_true", help="print lines, also in a terminal")
     return parser.parse_args(arguments)
+
+
+def _duration(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import shlex
@@ -12,9 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from masthead._arguments import ArgumentParser
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Sequence
 
     from masthead._server.server import Server
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masth
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog=name,
         description="Run a Kubernetes API server for tests, demos and work without a cluster.",
     )
@@ -96,7 +97,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def _add_limits(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)"
     )

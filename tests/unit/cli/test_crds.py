@@ -114,8 +114,38 @@ def test_it_installs_them(module: Path, tmp_path: Path, capsys: pytest.CaptureFi
             "customresourcedefinition.apiextensions.k8s.io/kettles.kitchen.example.com created",
             "customresourcedefinition.apiextensions.k8s.io/spoons.kitchen.example.com created",
         ]
-        assert main(["crds", module.name, "--install", "--kubeconfig", str(config), "--context", "no"]) == 1
-        assert capsys.readouterr().err.startswith("masthead crds: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["--context", "no"], 3, "masthead crds: CONFIG: there is no context 'no'"),
+        (["--kubeconfig", "/no/such/file"], 3, "masthead crds: /no/such/file: does not exist\nhint: "),
+        (
+            ["--kubeconfig", "dead"],
+            3,
+            "masthead crds: apply CustomResourceDefinition kettles.kitchen.example.com: ",
+        ),
+        ([], 5, "masthead crds: apply CustomResourceDefinition kettles.kitchen.example.com: "),
+    ],
+)
+def test_it_ends_as_all_commands_do_that_talk_to_a_cluster(
+    arguments: list[str],
+    code: int,
+    line: str,
+    module: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with masthead.server.run() as server:
+        server.faults.fail(403, resource="customresourcedefinitions", times=None)
+        config = server.write_kubeconfig(tmp_path / "config")
+        (tmp_path / "dead").write_text(
+            config.read_text("utf-8").replace(server.url, "http://127.0.0.1:9"), "utf-8"
+        )
+        given = ["--kubeconfig", str(config), *arguments]
+        assert main(["crds", module.name, "--install", *given]) == code
+    assert capsys.readouterr().err.startswith(line.replace("CONFIG", str(config)))
 
 
 @pytest.mark.parametrize(

@@ -84,3 +84,37 @@ def test_every_command_of_the_catalog_is_there() -> None:
     for name in app.list_commands(context):
         assert app.get_command(context, name).name == name
         assert name in usage()
+
+
+@pytest.mark.parametrize("command", [name for name, entry in CATALOG.items() if entry.program])
+def test_wrong_arguments_of_programs_are_said_as_those_of_commands(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--no-such-option", "x"])
+
+    assert ended.value.code == 2
+    line, hint = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"masthead {command}: ")
+    assert hint == f"hint: masthead {command} --help shows what there is"
+
+
+@pytest.mark.parametrize(
+    "option", [["--server", "http://127.0.0.1:9"], ["--token", "t"], ["--as", "me"], ["-A"]]
+)
+def test_an_option_before_a_program_that_it_does_not_have_is_refused(
+    option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*option, "crds", "kinds", "--install"])
+
+    assert "unrecognized arguments: --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["x", "nan", "inf", "-1", "0"])
+def test_a_demo_lasts_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", f"--seconds={seconds}"])
+
+    assert ended.value.code == 2
+    assert f"'{seconds}' is not a number of seconds" in capsys.readouterr().err

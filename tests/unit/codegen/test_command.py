@@ -218,7 +218,7 @@ def test_options_that_do_not_go_together_are_refused(
         main(arguments)
 
     assert stopped.value.code == 2
-    assert "usage: python -m masthead.codegen" in capsys.readouterr().err
+    assert "hint: python -m masthead.codegen --help" in capsys.readouterr().err
 
 
 def test_groups_can_be_chosen(tmp_path: Path) -> None:
