@@ -139,7 +139,10 @@ def test_a_command_runs_in_a_pod_of_a_service_or_workload(cli: Cli, client: mast
         client.core_v1.services("shop").delete("idle")
 
     assert ran.out in {"web-1\n", "web-2\n"}
-    assert (none.code, none.err) == (1, "masthead exec: service/idle: it has no pods; wait until one does\n")
+    assert (none.code, none.err) == (
+        1,
+        "masthead exec: service/idle: it has no pods\nhint: wait until one runs\n",
+    )
 
 
 def test_a_shell_runs_at_the_terminal(environ: dict[str, str]) -> None:

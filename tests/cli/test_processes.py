@@ -75,15 +75,15 @@ def test_a_narrow_and_low_terminal_shows_what_fits(environ: dict[str, str]) -> N
 
 
 @contextmanager
-def following(environ: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A command at pipes that goes on until it is interrupted."""
+def following(environ: dict[str, str], *arguments: str, code: int = 130) -> Iterator[subprocess.Popen[str]]:
+    """A command at pipes that goes on until it is interrupted, and ends with a code then."""
     process = subprocess.Popen(
         [*COMMAND, *arguments], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         yield process
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+        assert process.wait(PATIENCE) == code
     finally:
         process.kill()
         process.communicate()

@@ -316,7 +316,7 @@ async def test_a_workload_leads_to_one_of_its_pods(client: Any, server: Server) 
         {"metadata": {"name": "shop"}, "spec": {"replicas": 0, "selector": selector, "template": template}}
     )
     with pytest.raises(
-        PortForwardError, match=r"replicasets.apps default/shop: it has no pods; wait until one does"
+        PortForwardError, match=r"replicasets.apps default/shop: it has no pods; wait until one runs"
     ):
         await sets.port_forward("shop", ECHO).open()
     await client.core_v1.pods("default").create(pod("shop-1", app="shop"))
@@ -347,7 +347,7 @@ async def test_what_makes_all_connections_fail_is_raised_at_once(client: Any, po
         await services.port_forward("web", ECHO).open()
     with pytest.raises(PortForwardError, match="services default/bare: it has no selector"):
         await services.port_forward("bare", 80).open()
-    with pytest.raises(PortForwardError, match=r"services default/idle: none of its 1 pods runs \(Pending\)"):
+    with pytest.raises(PortForwardError, match=r"services default/idle: its pod does not run \(Pending\)"):
         await services.port_forward("idle", 80).open()
 
 

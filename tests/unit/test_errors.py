@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 from masthead import errors
+from masthead._errors.base import counted
 from masthead._meta.v1 import Status, StatusReason
 from masthead.errors import (
     BY_REASON,
@@ -48,6 +49,10 @@ def test_every_reason_of_the_api_has_a_class_of_its_own() -> None:
 
     assert set(BY_REASON) == reasons
     assert len(set(BY_REASON.values())) == len(reasons)
+
+
+def test_things_are_counted_in_words() -> None:
+    assert [counted(count, "pod") for count in (0, 1, 2)] == ["0 pods", "1 pod", "2 pods"]
 
 
 def test_every_status_error_has_advice() -> None:

@@ -53,6 +53,8 @@ def _program(name: str, module: str, summary: str) -> click.Command:
 
     def call(arguments: tuple[str, ...]) -> int:
         state = click.get_current_context().ensure_object(State)
+        if state.no_color:
+            os.environ["NO_COLOR"] = "1"
         return run_program(module, [*_handed_on(state), *arguments], name)
 
     return click.Command(

@@ -101,7 +101,7 @@ def _synced_lines(synced: Synced) -> list[str]:
     )
     rate = f", {synced.objects / synced.wall:,.0f} objects a second" if synced.objects and synced.wall else ""
     return [
-        f"An informer, {synced.hold}: {synced.objects:,} objects",
+        f"An informer, {synced.hold}: {synced.objects:,} {'object' if synced.objects == 1 else 'objects'}",
         f"  from start to synced   {synced.wall:,.2f} s{rate}",
         f"  CPU                    {synced.cpu:,.2f} s{_each(synced.cpu * 1e6, synced.objects, 'µs')}",
         f"  memory grown           {memory}",

@@ -12,6 +12,7 @@ from masthead._cli.document import Line, Span, fields, heading, line, outline, t
 from masthead._cli.object_events import last_seen
 from masthead._cli.selected_pods import SelectedPods, selected_pods_section
 from masthead._cli.tables import status_style
+from masthead._errors.base import counted
 from masthead._printers.ages import age, human_duration, moment
 from masthead._printers.formats import label_selector
 from masthead._printers.kinds import printer_for
@@ -169,7 +170,7 @@ def _rest_of_status(obj: Plain) -> list[Line]:
 def _secret(obj: Plain) -> list[Line]:
     """The keys of a Secret, and how long their values are, but never the values."""
     encoded = {**part(obj, "data")}
-    sizes = [(key, f"{len(str(value).rstrip('=')) * 3 // 4} bytes") for key, value in encoded.items()]
+    sizes = [(key, counted(len(str(value).rstrip("=")) * 3 // 4, "byte")) for key, value in encoded.items()]
     return [heading("Data"), *fields([("type", text(obj, "type"))]), *fields(sizes)]
 
 

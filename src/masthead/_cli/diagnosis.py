@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from masthead._errors.base import counted
 from masthead._printers.ages import human_duration
 
 if TYPE_CHECKING:
@@ -159,10 +160,16 @@ def judge_throttling(refusals: int, requests: int, flow_schemas: int) -> Diagnos
     facts = {"refused": refusals, "requests": requests, "priorityAndFairness": flow_schemas > 0}
     if refusals:
         hint = "others use the server a lot: look at its flow schemas and priority levels, and at who sends so much"
-        return Diagnosis("throttling", "warn", f"{refusals} of {requests} requests got a 429", hint, facts)
+        return Diagnosis(
+            "throttling", "warn", f"{refusals} of {counted(requests, 'request')} got a 429", hint, facts
+        )
     how = "with" if flow_schemas else "without"
     return Diagnosis(
-        "throttling", "ok", f"no 429 in {requests} requests ({how} priority and fairness)", "", facts
+        "throttling",
+        "ok",
+        f"no 429 in {counted(requests, 'request')} ({how} priority and fairness)",
+        "",
+        facts,
     )
 
 

@@ -17,6 +17,7 @@ from masthead._cli.doctor_credentials import check_credentials
 from masthead._cli.doctor_network import check_dns, check_tcp, check_tls
 from masthead._cli.failures import explain
 from masthead._config.address import split_address
+from masthead._errors.base import counted
 from masthead.errors import ForbiddenError, MastheadError, NotFoundError, UnauthorizedError
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class _Visit:
         found = await self._client.discovery.resources()
         facts = {"resources": len(found), "groups": len(found.groups)}
         if not found.failures:
-            line = f"{len(found)} resources in {len(found.groups)} groups"
+            line = f"{counted(len(found), 'resource')} in {counted(len(found.groups), 'group')}"
             return Diagnosis("discovery", "ok", line, "", facts)
         broken = ", ".join(sorted(map(str, found.failures)))
         hint = "the backends of aggregated APIs are down: masthead get apiservices shows them"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from masthead._cli.terminal import style
-from masthead._errors.base import printable
+from masthead._errors.base import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +105,10 @@ def outline(value: object, *, indent: int = 1, limit: int = 300) -> list[Line]:
     lines = _outline(value, indent, _DEEPEST)
     if len(lines) <= limit:
         return lines
-    return [*lines[:limit], line((f"... and {len(lines) - limit} more lines", "dim"), indent=indent)]
+    return [
+        *lines[:limit],
+        line((f"... and {counted(len(lines) - limit, 'more line')}", "dim"), indent=indent),
+    ]
 
 
 def _outline(value: object, indent: int, deepest: int) -> list[Line]:
@@ -157,7 +160,10 @@ def _text_lines(text: str, indent: int) -> list[Line]:
     every = text.rstrip("\n").split("\n")
     shown = [line(each, indent=indent) for each in every[:_TEXT_LINES]]
     hidden = len(every) - len(shown)
-    return [*shown, *([line((f"... and {hidden} more lines", "dim"), indent=indent)] if hidden else [])]
+    return [
+        *shown,
+        *([line((f"... and {counted(hidden, 'more line')}", "dim"), indent=indent)] if hidden else []),
+    ]
 
 
 def _scalar(value: object) -> str:

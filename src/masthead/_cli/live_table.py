@@ -11,6 +11,7 @@ from rich.text import Text
 
 from masthead._cli.live_rows import columns_that_fit
 from masthead._cli.tables import COLORED, status_style
+from masthead._errors.base import counted
 from masthead._printers.formats import format_labels
 from masthead._printers.layout import cell_text
 
@@ -115,14 +116,15 @@ def status_line(what: str, objects: int, changes: int, health: masthead.Health, 
         health: How the informer is doing.
         width: The terminal's width.
     """
-    counted = f"{objects} {'object' if objects == 1 else 'objects'}, {changes} {'change' if changes == 1 else 'changes'}"
+    counts = f"{counted(objects, 'object')}, {counted(changes, 'change')}"
     line = Text(no_wrap=True, overflow="ellipsis")
     if health.failures:
         line.append("reconnecting", style="yellow")
-        line.append(f" {what} ({counted}): {' '.join(health.last_error.split())}", style="dim")
+        line.append(f" {what} ({counts}): {' '.join(health.last_error.split())}", style="dim")
     else:
         line.append("watching", style="green")
-        again = f", connected again {health.reconnects + health.relists} times" if health.relists else ""
-        line.append(f" {what} ({counted}{again}); Ctrl-C ends", style="dim")
+        times = counted(health.reconnects + health.relists, "time")
+        again = f", connected again {times}" if health.relists else ""
+        line.append(f" {what} ({counts}{again}); Ctrl-C ends", style="dim")
     line.truncate(width, overflow="ellipsis")
     return line

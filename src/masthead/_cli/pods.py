@@ -101,7 +101,8 @@ def _running_pod(client: masthead.Client, target: Selected, selector: str) -> st
     try:
         return choose_pod([view_of(each, PodState) for each in found], title).metadata.name
     except PortForwardError as error:
-        raise CommandError(str(error).removeprefix("port-forward ")) from None
+        line, _, hint = str(error).removeprefix("port-forward ").partition("; ")
+        raise CommandError(line, hint=hint) from None
 
 
 def refuse_missing(client: masthead.Client, target: Selected) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._controller.signals import stop_on_signals
+from masthead._errors.base import counted
 
 if TYPE_CHECKING:
     import signal
@@ -92,7 +93,7 @@ class _Reloader:
         # Noted before the start: a file that changes while it is imported counts.
         files = scan(self._folders)
         with stop_on_signals(lambda _: self._stop.set(), kill=self._kill):
-            _say(f"watching {len(files)} files in {', '.join(map(str, self._folders))}")
+            _say(f"watching {counted(len(files), 'file')} in {', '.join(map(str, self._folders))}")
             while True:
                 self._child = await self._start()
                 try:

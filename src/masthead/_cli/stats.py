@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._cli.document import line, table
 from masthead._cli.sizes import human_size
+from masthead._errors.base import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -85,7 +86,7 @@ def stats_lines(
     shown = kinds[:most]
     rows = [_row(each, seconds) for each in shown]
     total = KindStats(
-        f"{len(kinds)} kinds",
+        counted(len(kinds), "kind"),
         sum(each.objects for each in kinds),
         sum(each.size for each in kinds),
         sum(each.changes for each in kinds),
@@ -94,7 +95,7 @@ def stats_lines(
     rows.append([(cell, "bold") if isinstance(cell, str) else cell for cell in _row(total, seconds)])
     lines = table(*_right_aligned(rows), indent=0)
     hidden = len(kinds) - len(shown)
-    return [*lines, line((f"... and {hidden} more kinds", "dim"))] if hidden else lines
+    return [*lines, line((f"... and {counted(hidden, 'more kind')}", "dim"))] if hidden else lines
 
 
 def _row(found: KindStats, seconds: float) -> list[str | Span]:

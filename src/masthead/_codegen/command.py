@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._arguments import ArgumentParser
 from masthead._codegen import generate, sources
+from masthead._errors.base import counted
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def run(arguments: Sequence[str] | None, *, name: str) -> int:
     for path in changed:
         done, undone = ("wrote", "would write") if path in files else ("removed", "would remove")
         print(f"{undone if options.check else done} {path}")
-    print(f"{len(files)} files, {len(changed)} changed", file=sys.stderr)
+    print(f"{counted(len(files), 'file')}, {len(changed)} changed", file=sys.stderr)
     return 1 if options.check and changed else 0
 
 

@@ -139,6 +139,11 @@ class ReconcileLogger(logging.LoggerAdapter[logging.Logger]):
         return msg, kwargs
 
 
+def _may_color() -> bool:
+    """Whether a terminal has colours, and the user wants them."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
+
+
 class _MastheadHandler(logging.StreamHandler["TextIO"]):
     """The handler of `setup_logging`, so that another call finds it."""
 
@@ -175,7 +180,7 @@ def setup_logging(
     if format == "json" or (not format and not is_terminal):
         handler.setFormatter(JsonFormatter())
     else:
-        handler.setFormatter(TextFormatter(color=is_terminal and not os.environ.get("NO_COLOR")))
+        handler.setFormatter(TextFormatter(color=is_terminal and _may_color()))
     root = logging.getLogger()
     try:
         root.setLevel(level.upper() if isinstance(level, str) else level)

@@ -19,6 +19,7 @@ from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
 from masthead._controller.user_errors import describe_error
+from masthead._errors.base import counted
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
 from masthead._sansio.own_writes import is_echo
@@ -138,10 +139,10 @@ class ReconcileLoop:
             self._start_worker(f"masthead controller {self.controller.name} worker {number}")
         self._is_started = True
         self._log.info(
-            "controller %s started with %d workers, %d objects",
+            "controller %s started with %s, %s",
             self.controller.name,
-            self.controller.workers,
-            len(self._informers[0].indexer),
+            counted(self.controller.workers, "worker"),
+            counted(len(self._informers[0].indexer), "object"),
         )
 
     @property
@@ -227,7 +228,9 @@ class ReconcileLoop:
         found = [f"controller {name}: {self._described(each)}" for each in self.flights.values()]
         stats = self.queue.stats()
         if stats.oldest is not None:
-            found.append(f"controller {name}: {len(self.queue)} keys are enqueued, {stats.oldest[0]} first")
+            found.append(
+                f"controller {name}: {counted(len(self.queue), 'key')} in the queue, {stats.oldest[0]} first"
+            )
         found += [
             f"controller {name}: {request} is due in {delay:g} s"
             for request, delay in self.queue.delays().items()
@@ -236,7 +239,7 @@ class ReconcileLoop:
         if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")
         found += [
-            f"controller {name}: {each.pending} events of {each.name} are not handled yet"
+            f"controller {name}: {counted(each.pending, 'event')} of {each.name} not handled yet"
             for each in self._registrations
             if each.pending or not each.has_synced
         ]

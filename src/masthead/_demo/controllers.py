@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import masthead
+from masthead._errors.base import counted
 from masthead.api.apps.v1 import Deployment
 from masthead.api.core.v1 import Node, Pod
 from masthead.api.policy.v1 import PodDisruptionBudget
@@ -42,7 +43,7 @@ def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead
         for pod in pods:
             ctx.client.core_v1.pods("default").delete(pod.metadata.name or "", grace_period_seconds=0)
         if pods:
-            log(f"the controller evicts {len(pods)} pods from {node.metadata.name}")
+            log(f"the controller evicts {counted(len(pods), 'pod')} from {node.metadata.name}")
 
     @app.controller(Deployment, name="budgets", owns=[PodDisruptionBudget])
     def budget(ctx: masthead.Context[Deployment], deployment: Deployment) -> None:

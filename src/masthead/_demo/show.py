@@ -27,6 +27,7 @@ from masthead._demo.event_log import EventLog, write_line
 from masthead._demo.lag import LagMeter
 from masthead._demo.life import ClusterLife
 from masthead._demo.mirror import ClusterMirror, MirroredResource
+from masthead._errors.base import counted
 from masthead.config import from_kubeconfig
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ class Show:
             write_line(f"differs: {each}")
         verdict = "NOT in sync" if wrong else "in sync"
         write_line(
-            f"{verdict}: {mirror.objects} objects, {mirror.events} events, {len(survived)} faults survived"
+            f"{verdict}: {counted(mirror.objects, 'object')}, {counted(mirror.events, 'event')}, "
+            f"{counted(len(survived), 'fault')} survived"
         )
         return 1 if wrong else 0
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from masthead import printers
+from masthead._errors.base import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,11 +110,11 @@ class LiveView:
         state = ("reconnecting", "bold red") if figures.is_failing else ("watching", "bold green")
         parts = [
             f"{self._rate():.0f} events/s",
-            f"{self._mirror.objects} objects cached",
+            f"{counted(self._mirror.objects, 'object')} cached",
             "no lag yet" if lag is None else f"lag {1000 * lag:.0f} ms",
             f"queue {figures.queue_depth}",
-            f"{figures.reconciles} reconciles",
-            f"{figures.survived} faults survived",
+            counted(figures.reconciles, "reconcile"),
+            f"{counted(figures.survived, 'fault')} survived",
         ]
         line = Text("  ·  ").join([Text(*state), *map(Text, parts)])
         return Panel(line, title=f"masthead demo  {self._log.seconds:.0f} s", border_style="blue")

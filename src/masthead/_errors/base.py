@@ -25,6 +25,16 @@ def printable(text: str) -> str:
     return "\n  ".join("".join([each if each.isprintable() else " " for each in line]) for line in lines)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things in words: ``1 object``, ``2 objects``.
+
+    Args:
+        count: How many there are.
+        noun: What they are, in the singular; its plural ends in an s.
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 class MastheadError(Exception):
     """The base class of every error that masthead raises."""
 

@@ -296,3 +296,10 @@ def test_only_workloads_and_services_with_a_selector_select_pods() -> None:
     assert selector_in({**DEPLOYMENT, "apiVersion": "batch/v1", "kind": "Job"}) == "app=web"
     assert selector_in(claim) == ""
     assert selector_in({**SERVICE, "spec": {"type": "ExternalName"}}) == ""
+
+
+def test_one_thing_is_no_plural() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": METADATA, "data": {"x": "eA=="}}
+
+    assert "x: 1 byte\n" in said(secret)
+    assert as_text(outline(["a", "b"] * 150 + [{}]), color=False).endswith("... and 1 more line\n")

@@ -37,6 +37,7 @@ def test_kinds_are_sorted_and_cut() -> None:
     assert [line.split()[0] for line in shown(order="objects")[1:3]] == ["configmaps", "pods"]
     assert [line.split()[0] for line in shown(order="name")[1:4]] == ["configmaps", "pods", "secrets"]
     assert shown(most=1)[-1] == "... and 2 more kinds"
+    assert shown(most=2)[-1] == "... and 1 more kind"
     assert "110" in shown(most=1)[2]
 
 

@@ -14,6 +14,7 @@ from masthead._cli.completion import complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
 from masthead._cli.terminal import console, has_color, is_live, say, write
+from masthead._errors.base import counted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -164,11 +165,16 @@ class _Tree:
         from masthead._cli.document import as_rich, line
 
         members = sum(1 for _ in search.family.leaves())
-        counted = f"{members} objects, {search.changes} changes, {search.watches} kinds"
+        counts = (
+            counted(members, "object"),
+            counted(search.changes, "change"),
+            counted(search.watches, "kind"),
+        )
+        shown = ", ".join(counts)
         if trouble := search.trouble:
-            status = line(("reconnecting", "yellow"), (f" ({counted}): {trouble}", "dim"))
+            status = line(("reconnecting", "yellow"), (f" ({shown}): {trouble}", "dim"))
         else:
-            status = line(("watching", "green"), (f" the tree ({counted}); Ctrl-C ends", "dim"))
+            status = line(("watching", "green"), (f" the tree ({shown}); Ctrl-C ends", "dim"))
         lines = self._lines(search, max(1, screen.height - _BELOW))
         return Group(*as_rich([*lines, status]))
 

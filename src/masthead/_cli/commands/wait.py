@@ -51,8 +51,10 @@ def command(
 ) -> int:
     """Wait until objects are ready, gone, or as a condition says.
 
-    "ready" is what each kind means by it: rolled out, complete, bound, established, or its condition Ready. The exit code is 124
-    if that takes too long, and 1 if an object has failed.
+    "ready" is what each kind means by it: rolled out, complete, bound, established, or its condition Ready. An object of another
+    kind, without that condition, is ready as soon as it exists and its controller has observed its last change: say with
+    --for=condition=NAME or --for=jsonpath={PATH}=VALUE what you wait for. The exit code is 124 if it takes too long, and 1 if an
+    object has failed.
 
     \b
     masthead wait deploy/web --timeout=2m

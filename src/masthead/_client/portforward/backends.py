@@ -170,10 +170,19 @@ def choose_pod(pods: Sequence[PodState], title: str) -> PodState:
     """
     running = [each for each in pods if each.is_running]
     if not running:
-        phases = ", ".join(sorted({each.status.phase or "Unknown" for each in pods}))
-        found = f"none of its {len(pods)} pods runs ({phases})" if pods else "it has no pods"
-        raise PortForwardError(f"port-forward {title}: {found}; wait until one does")
+        raise PortForwardError(f"port-forward {title}: {_why_none_runs(pods)}; wait until one runs")
     return max(running, key=_preference)
+
+
+def _why_none_runs(pods: Sequence[PodState]) -> str:
+    phases = ", ".join(sorted({each.status.phase or "Unknown" for each in pods}))
+    match len(pods):
+        case 0:
+            return "it has no pods"
+        case 1:
+            return f"its pod does not run ({phases})"
+        case count:
+            return f"none of its {count} pods runs ({phases})"
 
 
 def _preference(pod: PodState) -> tuple[bool, bool, str, str]:

@@ -66,7 +66,7 @@ def test_a_pod_that_is_ready_and_stays_is_chosen_and_the_newest_of_those() -> No
 
 
 def test_without_a_running_pod_there_is_nothing_to_forward_to() -> None:
-    with pytest.raises(PortForwardError, match=r"services shop/web: it has no pods; wait until one does"):
+    with pytest.raises(PortForwardError, match=r"services shop/web: it has no pods; wait until one runs"):
         choose_pod([], "services shop/web")
     with pytest.raises(PortForwardError, match=r"none of its 2 pods runs \(Failed, Pending\)"):
         choose_pod([pod("a", phase="Pending"), pod("b", phase="Failed")], "services shop/web")
