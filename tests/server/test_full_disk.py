@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from masthead._server.storage import Record
 
 NAMESPACES = "/api/v1/namespaces"
+EVENTS = "/api/v1/namespaces/default/events"
 MISSING = {"name": "never", "uid": "00000000-0000-0000-0000-000000000000"}
 
 
@@ -129,3 +130,33 @@ def test_writes_to_a_full_disk_back_off_until_a_success(cluster: QuietCluster, d
     advance(cluster, 1)
 
     assert cluster.meta("second") is None
+
+
+def test_an_event_expires_once_the_disk_has_space_again(cluster: QuietCluster, disk: Disk) -> None:
+    reference = {"kind": "ConfigMap", "namespace": "default", "name": "a"}
+    cluster.call("POST", EVENTS, {"metadata": {"name": "once"}, "involvedObject": reference})
+    disk.space = 0
+    advance(cluster, 3600)
+    assert cluster.is_there(f"{EVENTS}/once")
+
+    disk.space = float("inf")
+    advance(cluster, 1)
+
+    assert not cluster.is_there(f"{EVENTS}/once")
+
+
+def test_an_event_that_could_not_be_stored_is_dropped(cluster: QuietCluster, disk: Disk) -> None:
+    cluster.call("POST", PODS, pod("a"))
+    disk.space = 1
+
+    cluster.server.kubelet.start("a")
+
+    assert cluster.call("GET", f"{PODS}/a")["status"]["phase"] == "Running"
+    assert cluster.call("GET", EVENTS)["items"] == []
+    disk.space = float("inf")
+    cluster.server.kubelet.restart("a")
+    assert {each["reason"] for each in cluster.call("GET", EVENTS)["items"]} == {
+        "Pulled",
+        "Created",
+        "Started",
+    }

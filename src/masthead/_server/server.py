@@ -196,6 +196,8 @@ class Server:
 
     def _add_first_objects(self, ip: str, port: int) -> None:
         self._cluster.add_first_namespaces()
+        if self._settings.kubelet:
+            self._lifecycle.register_node()
         if self._settings.bootstrap:
             from masthead._server.controllers.bootstrap import BootstrapController
 

@@ -110,6 +110,17 @@ async def test_a_restart_counts_and_remembers_the_last_state(remote: Remote) -> 
     assert [each["restartCount"] for each in (await remote.get())["status"]["containerStatuses"]] == [2, 1]
 
 
+async def test_a_restart_has_a_reason(remote: Remote) -> None:
+    await remote.create(pod())
+
+    remote.server.kubelet.restart("web", exit_code=137, reason="OOMKilled")
+    ended = container(await remote.get())["lastState"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (137, "OOMKilled")
+
+    remote.server.kubelet.restart("web")
+    assert container(await remote.get())["lastState"]["terminated"]["reason"] == "Error"
+
+
 async def test_a_crash_loop_waits_until_it_is_restarted(remote: Remote) -> None:
     await remote.create(pod())
     remote.server.kubelet.crash_loop("web")
@@ -181,6 +192,25 @@ async def test_every_new_pod_is_started_and_a_deleted_one_ends_at_once(automatic
     await automatic.server.quiesce()
     async with automatic.http.get(f"{PODS}/web") as response:
         assert response.status == 404
+
+
+async def test_the_node_is_there_from_the_start_is_ready_and_takes_pods(automatic: Remote) -> None:
+    async with automatic.http.get("/api/v1/nodes") as response:
+        [node] = (await response.json())["items"]
+
+    assert node["metadata"]["name"] == "masthead-node"
+    assert condition(node, "Ready") == ("True", "KubeletReady")
+    assert "taints" not in node["spec"]
+    async with automatic.http.get("/api/v1/events") as response:
+        events = (await response.json())["items"]
+    assert [(each["metadata"]["namespace"], each["reason"], each["message"]) for each in events] == [
+        ("default", "NodeReady", "Node masthead-node status is now: NodeReady"),
+        (
+            "default",
+            "RegisteredNode",
+            "Node masthead-node event: Registered Node masthead-node in Controller",
+        ),
+    ]
 
 
 async def test_pods_with_gates_or_another_scheduler_stay_pending(automatic: Remote) -> None:
@@ -278,3 +308,5 @@ async def test_pods_of_a_file_still_run_after_a_restart_of_the_server(tmp_path: 
                 await remote.create(pod(), start=False)
             await server.quiesce()
             assert (await remote.get())["status"]["phase"] == phase
+            async with remote.http.get("/api/v1/nodes") as response:
+                assert len((await response.json())["items"]) == (phase == "Running")

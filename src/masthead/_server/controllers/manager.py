@@ -13,6 +13,7 @@ from masthead._server.controllers.aggregation import ClusterRoleAggregationContr
 from masthead._server.controllers.base import ObservedWrite
 from masthead._server.controllers.definitions import DefinitionController
 from masthead._server.controllers.deletions import DeletionController
+from masthead._server.controllers.event_expiry import EventExpiryController
 from masthead._server.controllers.garbage import GarbageCollector
 from masthead._server.controllers.namespace_contents import RootCAController, ServiceAccountController
 from masthead._server.controllers.namespaces import NamespaceController
@@ -77,9 +78,10 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
 }
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
-    "definitions": DefinitionController
+    "definitions": DefinitionController,
+    "event-expiry": EventExpiryController,
 }
-"""The controllers that kube-apiserver runs itself, and that cannot be switched off."""
+"""What kube-apiserver does itself, and what cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset(
     {"replicasets", "replicationcontrollers", "deployments", "statefulsets"}
 )

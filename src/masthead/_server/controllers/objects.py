@@ -45,7 +45,7 @@ class ObjectClient:
 
     def __init__(self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER) -> None:
         self.cluster = cluster
-        self._manager = manager
+        self.manager = manager
 
     def served(self, table: str) -> ServedResource | None:
         """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
@@ -90,8 +90,8 @@ class ObjectClient:
         storage = self.cluster.storage
         return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
 
-    def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> None:
-        """Create an object in a namespace; nothing happens if that is refused, because it exists or its namespace is gone.
+    def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
+        """Create an object in a namespace; returns it, or None if that is refused, because it exists or its namespace is gone.
 
         Args:
             table: Its table.
@@ -103,20 +103,20 @@ class ObjectClient:
             JournalError: The object could not be stored.
         """
         served = self.served(table)
-        if served is not None:
-            manager = self._manager if is_tracked else None
-            if is_tracked:
-                # Field managers see the structs that Go writes even if they are empty.
-                content, _ = served.codec.decode(content)
-            try:
-                write.create(
-                    WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager),
-                    content,
-                )
-            except JournalError:
-                raise
-            except StatusFailure:
-                return
+        if served is None:
+            return None
+        manager = self.manager if is_tracked else None
+        if is_tracked:
+            # Field managers see the structs that Go writes even if they are empty.
+            content, _ = served.codec.decode(content)
+        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager)
+        try:
+            written = write.create(context, content)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return None
+        return served.codec.load(written.value)
 
     def update(
         self,
@@ -125,8 +125,8 @@ class ObjectClient:
         *,
         subresource: str = "",
         is_tracked: bool = True,
-    ) -> None:
-        """Update an object with `change`; nothing happens if it is gone, or if the update is refused.
+    ) -> bool:
+        """Update an object with `change`; returns False if it is gone, or if the update is refused.
 
         Args:
             ref: The object.
@@ -143,45 +143,47 @@ class ObjectClient:
             return found
 
         served = self.served(ref.table)
-        if served is not None:
-            namespace, name = _split(served, ref)
-            try:
-                write.update(
-                    WriteContext(
-                        self.cluster,
-                        served,
-                        namespace,
-                        name,
-                        WriteOptions(),
-                        subresource=subresource,
-                        # Controllers write only the metadata of custom resources, in whatever version it is stored.
-                        manager=self._manager if is_tracked and served.group in scheme.VERSIONS else None,
-                    ),
-                    changed,
-                )
-            except JournalError:
-                raise
-            except StatusFailure:
-                return  # removed or changed meanwhile; that write is observed as well
+        if served is None:
+            return False
+        namespace, name = _split(served, ref)
+        context = WriteContext(
+            self.cluster,
+            served,
+            namespace,
+            name,
+            WriteOptions(),
+            subresource=subresource,
+            # Controllers write only the metadata of custom resources, in whatever version it is stored.
+            manager=self.manager if is_tracked and served.group in scheme.VERSIONS else None,
+        )
+        try:
+            write.update(context, changed)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return False  # removed or changed meanwhile; that write is observed as well
+        return True
 
     def delete(
         self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
-    ) -> None:
-        """Delete the object of this uid, or mark it for deletion; nothing happens if it is gone.
+    ) -> bool:
+        """Delete the object of this uid, or mark it for deletion; returns False if it is gone.
 
         Raises:
             JournalError: The deletion could not be stored, or only its mark.
         """
         served = self.served(ref.table)
-        if served is not None:
-            namespace, name = _split(served, ref)
-            options = DeletionOptions(policy=policy, grace=grace, uid=uid)
-            try:
-                delete.delete(self.cluster, served, namespace, name, options)
-            except JournalError:
-                raise
-            except StatusFailure:
-                return  # gone already, and perhaps replaced by another of its name
+        if served is None:
+            return False
+        namespace, name = _split(served, ref)
+        options = DeletionOptions(policy=policy, grace=grace, uid=uid)
+        try:
+            delete.delete(self.cluster, served, namespace, name, options)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return False  # gone already, and perhaps replaced by another of its name
+        return True
 
     def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
         """Remove a finalizer from an object, which may complete its deletion.

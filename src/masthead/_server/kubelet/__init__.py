@@ -38,6 +38,7 @@ From the bottom up:
 `remotecommand`          ``pods/exec`` and ``pods/attach``
 `phases`                 the status of a pod in each phase
 `nodes`                  the node that pods are scheduled to
+`events`                 the Events of pods and of the node
 `mains`                  what containers do from their start to their end
 `lifecycle`              moves pods through their phases
 `controller`             does so for every pod, if the server is to have a kubelet

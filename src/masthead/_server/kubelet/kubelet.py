@@ -225,19 +225,23 @@ class Kubelet:
             raise InvalidValueError("exit code 0 is success: call succeed instead", value=exit_code)
         self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
 
-    def restart(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
+    def restart(
+        self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = ""
+    ) -> None:
         """Restart a container: its commands and streams end, and its log begins anew, with the old one as ``previous``.
 
         Args:
             pod: The pod.
             container: The container; None for all.
             exit_code: The exit code with which it has ended.
+            reason: The reason for that in its status, such as ``OOMKilled``; empty for ``Error``, or ``Completed`` with
+                exit code 0. A container that was not running keeps the exit code and the reason of its last end.
 
         Raises:
             NotFoundError: If there is no such pod.
             InvalidValueError: If the pod is an object without a name or namespace.
         """
-        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.restart(ref, exit_code))
+        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.restart(ref, exit_code, reason))
 
     def crash_loop(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
         """End a container, which then waits to be started again: ``CrashLoopBackOff``. `restart` starts it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from masthead._server.controllers.objects import ObjectClient, ObjectRef
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Timer
     from masthead._server.kubelet.containers import ContainerRef
+    from masthead._server.kubelet.events import PodEvents
     from masthead._server.kubelet.runtime import PodRuntime
     from masthead._server.wire.plain import Plain
 
@@ -49,6 +50,22 @@ class PodLifecycle:
         self._restarts: set[Timer] = set()
         self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
 
+    @cached_property
+    def _events(self) -> PodEvents:
+        from masthead._server.kubelet.events import PodEvents  # which servers without pods do not need
+
+        return PodEvents(self._runtime.cluster, self._client)
+
+    def register_node(self) -> None:
+        """Register the node that pods are scheduled to, unless it exists.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        registered = register_node(self._client)
+        if registered is not None:
+            self._events.node_registered(registered)
+
     def start(self, ref: ContainerRef) -> None:
         """Schedule a pod, if it has no node, and start all its containers.
 
@@ -57,10 +74,12 @@ class PodLifecycle:
         """
         pod = self._runtime.find(ref.namespace, ref.pod)
         if not text(part(pod, "spec"), "nodeName"):
-            self._bind(ref)
+            self._bind(ref, pod)
         change = self._transition()
         self._update(ref, lambda pod: phases.start(pod, change))
         pod = self._runtime.find(ref.namespace, ref.pod)
+        # Init containers, too, which have completed already.
+        self._events.started(pod, container_names(pod))
         for name in container_names(pod):
             if is_running(pod, name):
                 self._start_container(pod, name)
@@ -74,6 +93,7 @@ class PodLifecycle:
         change, started = self._transition(), list[str]()
         self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
         pod = self._runtime.find(ref.namespace, ref.pod)
+        self._events.started(pod, started)
         for name in started:
             self._start_container(pod, name)
 
@@ -83,8 +103,17 @@ class PodLifecycle:
             container.restart()
         self._mains.start(pod, name)
 
-    def end(self, ref: ContainerRef) -> None:
-        """End the containers of a pod that is deleted."""
+    def kill(self, pod: Plain, ref: ContainerRef) -> None:
+        """End the containers of a pod that is deleted or evicted."""
+        self._events.killing(pod, self._running(pod))
+        self._end(ref)
+
+    def _running(self, pod: Plain) -> list[str]:
+        """The containers of a pod that have not ended, whatever is written of it."""
+        running = [name for name in container_names(pod) if is_running(pod, name)]
+        return [name for name in running if not self._runtime.container(pod, name).ended.is_set()]
+
+    def _end(self, ref: ContainerRef) -> None:
         for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
             container.end()
 
@@ -103,7 +132,7 @@ class PodLifecycle:
         self._runtime.find(ref.namespace, ref.pod)
         change = self._transition()
         self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
-        self.end(ref)
+        self._end(ref)
 
     def evict(self, ref: ContainerRef, message: str) -> None:
         """Fail a pod because its node is short of resources.
@@ -111,20 +140,22 @@ class PodLifecycle:
         Raises:
             StatusFailure: If it does not exist.
         """
-        self._runtime.find(ref.namespace, ref.pod)
-        change = self._transition()
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        self._events.evicted(pod, message)
         self._update(ref, lambda pod: phases.evict(pod, change, message))
-        self.end(ref)
+        self.kill(pod, ref)
 
-    def restart(self, ref: ContainerRef, code: int) -> None:
-        """Restart a container, or all.
+    def restart(self, ref: ContainerRef, code: int, reason: str = "") -> None:
+        """Restart a container, or all, which end with an exit code and a reason.
 
         Raises:
             StatusFailure: If the pod does not exist.
         """
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
-            self._update(ref, partial(phases.restart_container, name=name, change=change, code=code))
+            restart = partial(phases.restart_container, name=name, change=change, code=code, reason=reason)
+            self._update(ref, restart)
+            self._events.started(pod, [name])
             self._runtime.container(pod, name).restart()
             self._mains.start(pod, name)
 
@@ -137,6 +168,7 @@ class PodLifecycle:
         pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
         for name in self._chosen(pod, ref):
             self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
+            self._events.backing_off(pod, name)
             self._runtime.container(pod, name).end()
 
     def _chosen(self, pod: Plain, ref: ContainerRef) -> list[str]:
@@ -176,8 +208,8 @@ class PodLifecycle:
         timer = self._runtime.cluster.clock.call_later(seconds, restart)
         self._restarts.add(timer)
 
-    def _bind(self, ref: ContainerRef) -> None:
-        register_node(self._client)
+    def _bind(self, ref: ContainerRef, found: Plain) -> None:
+        self.register_node()
         now = self._runtime.cluster.now()
 
         def bind(pod: Plain) -> None:
@@ -192,7 +224,8 @@ class PodLifecycle:
             others = [each for each in items(status, "conditions") if each.get("type") != "PodScheduled"]
             status["conditions"] = [*others, scheduled]
 
-        self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False)
+        if self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
+            self._events.scheduled(found)
 
     def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
         self._client.update(self._ref(ref), change, subresource="status")

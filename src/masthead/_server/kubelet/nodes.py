@@ -1,19 +1,20 @@
-"""The kubelet's node, which is registered when the first pod is scheduled to it."""
+"""The kubelet's node: it is registered when the server starts with a kubelet, or when the first pod is scheduled to it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.objects import ObjectRef
+from masthead._server.controllers.objects import ObjectClient, ObjectRef, set_or_drop
 from masthead._server.kubelet.phases import HOST_IP
+from masthead._server.wire.plain import items, part, text
 
 if TYPE_CHECKING:
-    from masthead._server.controllers.objects import ObjectClient
     from masthead._server.wire.plain import Plain
 
 __all__ = ["NODE_NAME", "register_node"]
 
 NODE_NAME: Final = "masthead-node"
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
 _CAPACITY: Final = {"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
 _PRESSURES: Final = (
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -22,23 +23,37 @@ _PRESSURES: Final = (
 )
 
 
-def register_node(client: ObjectClient) -> None:
-    """Create the node, unless it exists; it is ready.
+def register_node(client: ObjectClient) -> Plain | None:
+    """Register the node, unless it exists; it is ready, and takes pods.
+
+    Args:
+        client: Writes as the kubelet.
+
+    Returns:
+        The node, if it was registered now.
 
     Raises:
         JournalError: It could not be stored.
     """
-    ref = ObjectRef("nodes", NODE_NAME)
-    if client.load(ref) is not None:
-        return
+    cluster, ref = client.cluster, ObjectRef("nodes", NODE_NAME)
+    if cluster.storage.table(ref.table).get(ref.key) is not None:
+        return None
     labels = {
         "kubernetes.io/hostname": NODE_NAME,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
     }
-    client.create("nodes", "", {"metadata": {"name": NODE_NAME, "labels": labels}, "spec": {}})
-    now = client.cluster.now()
-    client.update(ref, lambda node: node.update(status=_status(now)), subresource="status")
+    node = client.create("nodes", "", {"metadata": {"name": NODE_NAME, "labels": labels}, "spec": {}})
+    now = cluster.now()
+    client.update(ref, lambda found: found.update(status=_status(now)), subresource="status")
+    # Admission taints new nodes; when they are ready, the node lifecycle controller removes that.
+    ObjectClient(cluster).update(ref, _remove_taint)
+    return node
+
+
+def _remove_taint(node: Plain) -> None:
+    spec = part(node, "spec")
+    set_or_drop(spec, "taints", [each for each in items(spec, "taints") if text(each, "key") != _NOT_READY])
 
 
 def _status(now: str) -> Plain:

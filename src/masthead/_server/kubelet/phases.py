@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.kubelet.pods import pod_label
 from masthead._server.wire.plain import items, metadata, part, text
 
 if TYPE_CHECKING:
@@ -112,12 +113,12 @@ def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
         _set_unready(status, change.now)
 
 
-def restart_container(pod: Plain, name: str, change: Transition, code: int) -> None:
-    """Start a container again, which has ended with an exit code, or ends now."""
+def restart_container(pod: Plain, name: str, change: Transition, code: int, reason: str = "") -> None:
+    """Start a container again, which has ended, or ends now with an exit code and a reason."""
     status = pod.setdefault("status", {})
     for each in _statuses(status, name):
         if "running" in part(each, "state"):
-            _terminate(each, change.now, code, "")
+            _terminate(each, change.now, code, reason)
         last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
         each |= {
             "state": {"running": {"startedAt": change.now}},
@@ -141,9 +142,7 @@ def crash_loop(pod: Plain, name: str, change: Transition, code: int) -> None:
         if "running" in part(each, "state"):
             _terminate(each, change.now, code, "")
         last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
-        meta = metadata(pod)
-        where = f"{text(meta, 'name')}_{text(meta, 'namespace')}({text(meta, 'uid')})"
-        message = f"{_CRASH_DELAY}={name} pod={where}"
+        message = f"{_CRASH_DELAY}={name} pod={pod_label(pod)}"
         each |= {
             "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
             "lastState": {"terminated": last} if last else {},

@@ -22,6 +22,7 @@ __all__ = [
     "first_container",
     "is_running",
     "log_problem",
+    "pod_label",
     "restarts",
     "status_of",
 ]
@@ -71,6 +72,12 @@ def check_assigned(pod: Plain) -> None:
     """
     if not text(part(pod, "spec"), "nodeName"):
         raise bad_request(f"pod {text(metadata(pod), 'name')} does not have a host assigned")
+
+
+def pod_label(pod: Plain) -> str:
+    """Return what identifies a pod in the kubelet's messages."""
+    meta = metadata(pod)
+    return f"{text(meta, 'name')}_{text(meta, 'namespace')}({text(meta, 'uid')})"
 
 
 def container_names(pod: Plain) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from masthead._server.controllers.events import EventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads import rollout as decisions
 from masthead._server.controllers.workloads.dependents import DependentIndex
@@ -46,6 +47,7 @@ class DeploymentController:
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
+        self._events = EventRecorder(client, "deployment-controller")
         self._replica_sets = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
 
@@ -92,18 +94,18 @@ class DeploymentController:
         if part(deployment, "spec").get("paused") or _was_scaled(rollout, new, old):
             present = part(deployment, "status").get("replicas", 0)
             sizes = decisions.scaled_sizes(rollout, new, old, before=present)
-            self._resize(rollout, [*old, new] if new else old, sizes, ref.namespace)
+            self._resize(deployment, [*old, new] if new else old, sizes, ref.namespace)
             return
-        if not rollout.is_rolling and self._await_old_pods(rollout, old, ref.namespace):
+        if not rollout.is_rolling and self._await_old_pods(deployment, old, ref.namespace):
             return
         new = self._update_new(deployment, new, old, ref) if new else self._create_new(deployment, old, ref)
         if new is None:
             return
         wanted = decisions.next_new_size(rollout, new, old)
         if wanted != new.replicas:
-            self._resize(rollout, [new], {new.name: wanted}, ref.namespace)
+            self._resize(deployment, [new], {new.name: wanted}, ref.namespace)
             return
-        self._resize(rollout, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
+        self._resize(deployment, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
 
     def _views(self, deployment: Plain) -> tuple[ReplicaSetView | None, list[ReplicaSetView]]:
         """The ReplicaSet of the present template, and the others, oldest first."""
@@ -114,9 +116,9 @@ class DeploymentController:
         new = next((each for each in found if _template(each.content) == template), None)
         return new, [each for each in found if each is not new]
 
-    def _await_old_pods(self, rollout: Rollout, old: Sequence[ReplicaSetView], namespace: str) -> bool:
+    def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
         """Scale the old ReplicaSets down; returns whether their pods are still there."""
-        self._resize(rollout, old, {each.name: 0 for each in old}, namespace)
+        self._resize(deployment, old, {each.name: 0 for each in old}, namespace)
         return any(each.replicas or each.count("replicas") for each in old)
 
     def _create_new(
@@ -128,8 +130,10 @@ class DeploymentController:
             deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1
         )
         name = text(metadata(content), "name")
-        self._client.create(_REPLICA_SETS, ref.namespace, content)
-        stored = self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{name}"))
+        created = self._client.create(_REPLICA_SETS, ref.namespace, content)
+        if created is not None:
+            self._record_scaling(deployment, name, 0, ReplicaSetView(created).replicas)
+        stored = created or self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{name}"))
         if stored is None:
             return None
         if _template(stored) != part(part(deployment, "spec"), "template"):
@@ -189,11 +193,12 @@ class DeploymentController:
 
     def _resize(
         self,
-        rollout: Rollout,
+        deployment: Plain,
         found: Iterable[ReplicaSetView],
         sizes: Mapping[str, int],
         namespace: str,
     ) -> None:
+        rollout = Rollout.of(deployment)
         limits = {DESIRED: str(rollout.replicas), MAX: str(rollout.most)}
         for each in found:
             size = sizes.get(each.name, each.replicas)
@@ -207,7 +212,14 @@ class DeploymentController:
                 part(stored, "spec")["replicas"] = size
                 metadata(stored).setdefault("annotations", {}).update(limits)
 
-            self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), change)
+            if self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), change):
+                self._record_scaling(deployment, each.name, each.replicas, size)
+
+    def _record_scaling(self, deployment: Plain, name: str, before: int, after: int) -> None:
+        if before != after:
+            direction = "up" if before < after else "down"
+            message = f"Scaled {direction} replica set {name} from {before} to {after}"
+            self._events.record(reference_to(deployment, *_KIND), "ScalingReplicaSet", message)
 
     def _write_status(self, ref: ObjectRef) -> float | None:
         deployment = self._client.load(ref)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.controllers.events import EventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.dependents import DependentIndex
 from masthead._server.controllers.workloads.ownership import (
@@ -38,10 +39,12 @@ class ReplicaController:
         client: Reads and writes objects.
         table: The table of the workload.
         kind: Its apiVersion and kind.
+        component: The controller's name in Events.
     """
 
-    def __init__(self, client: ObjectClient, table: str, kind: tuple[str, str]) -> None:
+    def __init__(self, client: ObjectClient, table: str, kind: tuple[str, str], component: str) -> None:
         self._client = client
+        self._events = EventRecorder(client, component)
         self._table = table
         self._kind = kind
         self._pods = DependentIndex()
@@ -88,14 +91,19 @@ class ReplicaController:
     def _scale(self, workload: Plain, namespace: str) -> None:
         pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
         wanted = part(workload, "spec").get("replicas", 1)
+        involved = reference_to(workload, *self._kind)
         for _ in range(min(_BURST, wanted - len(pods))):
-            self._client.create(_PODS, namespace, self._pod_of(workload))
+            created = self._client.create(_PODS, namespace, self._pod_of(workload))
+            if created is not None:
+                message = f"Created pod: {text(metadata(created), 'name')}"
+                self._events.record(involved, "SuccessfulCreate", message)
         surplus = len(pods) - wanted
         if surplus > 0:
             for ref, _ in sorted(pods.items(), key=_worth)[: min(_BURST, surplus)]:
                 pod = self._client.load(ref)
-                if pod is not None:
-                    self._client.delete(ref, uid_of(pod))
+                if pod is not None and self._client.delete(ref, uid_of(pod)):
+                    message = f"Deleted pod: {text(metadata(pod), 'name')}"
+                    self._events.record(involved, "SuccessfulDelete", message)
 
     def _pod_of(self, workload: Plain) -> Plain:
         template = part(part(workload, "spec"), "template")
@@ -145,7 +153,15 @@ def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, s
     return (bool(pod.spec.node_name), is_running, pod.ready_since is not None, is_older, ref.key)
 
 
-replica_set_controller = partial(ReplicaController, table="apps/replicasets", kind=("apps/v1", "ReplicaSet"))
+replica_set_controller = partial(
+    ReplicaController,
+    table="apps/replicasets",
+    kind=("apps/v1", "ReplicaSet"),
+    component="replicaset-controller",
+)
 replication_controller = partial(
-    ReplicaController, table="replicationcontrollers", kind=("v1", "ReplicationController")
+    ReplicaController,
+    table="replicationcontrollers",
+    kind=("v1", "ReplicationController"),
+    component="replication-controller",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from masthead._server.controllers.events import EventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.dependents import DependentIndex
 from masthead._server.controllers.workloads.ownership import adopt, controller_reference, selector_of
@@ -38,6 +39,7 @@ class StatefulSetController:
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
+        self._events = EventRecorder(client, "statefulset-controller")
         self._pods = DependentIndex()
         self._revisions = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
@@ -96,13 +98,13 @@ class StatefulSetController:
                 revision = current if ordinal < wanted.start + _partition(spec) else update
                 self._create(workload, namespace, ordinal, revision)
             elif not pod.is_terminating and not pod.is_active:
-                self._delete(namespace, name)
+                self._delete(workload, namespace, name)
             if not is_parallel and not (pod is not None and _is_healthy(pod)):
                 return  # those behind it wait until it is ready
         surplus = sorted((each for each in own if each not in wanted), reverse=True)
         for ordinal in surplus if is_parallel else surplus[:1]:
             if not own[ordinal].is_terminating:
-                self._delete(namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
         if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
             self._replace_next(workload, namespace, own, update)
 
@@ -117,7 +119,7 @@ class StatefulSetController:
             if pod is None or pod.is_terminating:
                 return
             if _revision_of(pod) != update.name:
-                self._delete(namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
                 return
             if not _is_healthy(pod):
                 return
@@ -137,7 +139,7 @@ class StatefulSetController:
         spec, template = part(workload, "spec"), revision.template
         claims = items(spec, "volumeClaimTemplates")
         for claim in claims:
-            self._create_claim(claim, name, namespace, part(spec, "selector"))
+            self._create_claim(workload, claim, name, namespace)
         volumes = [_volume(claim, name) for claim in claims]
         claimed = {each["name"] for each in volumes}
         pod_spec = dict(part(template, "spec"))
@@ -161,19 +163,27 @@ class StatefulSetController:
             },
             "ownerReferences": [controller_reference(workload, *_KIND)],
         }
-        self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec})
+        if self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec}) is not None:
+            self._record(workload, "Create", f"Pod {name}", "successful")
 
-    def _create_claim(self, claim: Plain, pod: str, namespace: str, selector: Plain) -> None:
+    def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
         meta = dict(metadata(claim))
         meta["name"] = f"{meta['name']}-{pod}"
+        selector = part(part(workload, "spec"), "selector")
         meta["labels"] = {**part(meta, "labels"), **part(selector, "matchLabels")}
-        self._client.create(_CLAIMS, namespace, {"metadata": meta, "spec": dict(part(claim, "spec"))})
+        content: Plain = {"metadata": meta, "spec": dict(part(claim, "spec"))}
+        if self._client.create(_CLAIMS, namespace, content) is not None:
+            self._record(workload, "Create", f"Claim {meta['name']} Pod {pod}", "success")
 
-    def _delete(self, namespace: str, name: str) -> None:
+    def _delete(self, workload: Plain, namespace: str, name: str) -> None:
         ref = ObjectRef(_PODS, f"{namespace}/{name}")
         pod = self._client.load(ref)
-        if pod is not None:
-            self._client.delete(ref, uid_of(pod))
+        if pod is not None and self._client.delete(ref, uid_of(pod)):
+            self._record(workload, "Delete", f"Pod {name}", "successful")
+
+    def _record(self, workload: Plain, verb: str, subject: str, outcome: str) -> None:
+        message = f"{verb} {subject} in StatefulSet {text(metadata(workload), 'name')} {outcome}"
+        self._events.record(reference_to(workload, *_KIND), f"Successful{verb}", message)
 
     def _write_status(self, workload: Plain, ref: ObjectRef, current: Revision, update: Revision) -> None:
         own = [pod for pod in self._own(workload).values() if pod.is_active]

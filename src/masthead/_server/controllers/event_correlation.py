@@ -1,0 +1,179 @@
+"""Event correlation, as client-go's recorders do it: repeats are counted, similar events combined, floods dropped.
+
+Pure decisions: nothing here knows the clock or the storage.
+
+===========  ==================================================================================================
+repeats      an event with the object, reason and message of one before raises the count of that one
+similar      from the tenth message on that one object has for one reason within ten minutes, all are combined
+floods       an object has 25 events of a type at once, and then one more every five minutes; a component has 1,000,
+             and then 50 more every second
+===========  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["EventCorrelator", "Observation", "Occurrence", "TokenBucket", "component_bucket"]
+
+_MOST_OBJECTS: Final = 4096
+_MOST_OBSERVATIONS: Final = 64
+"""How many objects are remembered, and how many Events of each."""
+_MOST_MESSAGES: Final = 10
+_SIMILAR_WITHIN: Final = 600.0
+_OBJECT_BURST: Final = 25
+_OBJECT_RATE: Final = 1 / 300
+_COMPONENT_BURST: Final = 1000
+_COMPONENT_RATE: Final = 50.0
+"""The capacity of a recorder's queue, and how fast a kubelet empties that."""
+_COMBINED: Final = "(combined from similar events): "
+
+
+class Occurrence(NamedTuple):
+    """What a component reports about an object.
+
+    Attributes:
+        type: ``Normal`` or ``Warning``.
+        reason: The reason.
+        message: The message.
+        field_path: The part of the object that it is about; empty for all of it.
+    """
+
+    type: str
+    reason: str
+    message: str
+    field_path: str = ""
+
+
+@dataclass(slots=True)
+class Observation:
+    """An Event to be written.
+
+    Attributes:
+        message: Its message, which says if it stands for several.
+        first: The time of its first occurrence.
+        is_combined: Whether it stands for several messages.
+        name: Its name; empty until the writer sets it.
+        count: How often it has occurred.
+    """
+
+    message: str
+    first: datetime
+    is_combined: bool
+    name: str = ""
+    count: int = 0
+
+
+class EventCorrelator:
+    """Decides which Event an occurrence becomes; what it remembers is bounded."""
+
+    def __init__(self) -> None:
+        self._objects: OrderedDict[tuple[str, ...], _ObservedObject] = OrderedDict()
+
+    def observe(self, involved: tuple[str, ...], occurrence: Occurrence, now: datetime) -> Observation | None:
+        """Count an occurrence.
+
+        Args:
+            involved: What identifies the object: its kind, namespace, name, uid and apiVersion.
+            occurrence: What was reported.
+            now: The time.
+
+        Returns:
+            The Event to write, which is a new one if it has no name; the writer sets that. None if the object has
+            had too many.
+        """
+        found = self._objects.get(involved)
+        if found is None:
+            found = self._objects[involved] = _ObservedObject()
+            if len(self._objects) > _MOST_OBJECTS:
+                self._objects.popitem(last=False)
+        else:
+            self._objects.move_to_end(involved)
+        return found.observe(occurrence, now)
+
+
+class _ObservedObject:
+    """What one object has had."""
+
+    __slots__ = ("_buckets", "_observations", "_similar")
+
+    def __init__(self) -> None:
+        self._observations: dict[tuple[str, ...], Observation] = {}
+        self._similar: dict[tuple[str, ...], _Similar] = {}
+        self._buckets: dict[str, TokenBucket] = {}
+
+    def observe(self, occurrence: Occurrence, now: datetime) -> Observation | None:
+        is_combined = self._is_one_of_many(occurrence, now)
+        key = occurrence[:2] if is_combined else occurrence
+        seen = self._observations.pop(key, None) or Observation(occurrence.message, now, is_combined)
+        seen.count += 1
+        if is_combined:
+            seen.message = f"{_COMBINED}{occurrence.message}"
+        self._observations[key] = seen
+        if len(self._observations) > _MOST_OBSERVATIONS:
+            del self._observations[next(iter(self._observations))]
+        bucket = self._buckets.get(occurrence.type)
+        if bucket is None:
+            bucket = self._buckets[occurrence.type] = TokenBucket(_OBJECT_BURST, _OBJECT_RATE, now)
+        return seen if bucket.take(now) else None
+
+    def _is_one_of_many(self, occurrence: Occurrence, now: datetime) -> bool:
+        """Whether there are many messages of the same type and reason."""
+        similar = self._similar.get(occurrence[:2])
+        if similar is None:
+            similar = self._similar[occurrence[:2]] = _Similar(now)
+        elif (now - similar.last).total_seconds() > _SIMILAR_WITHIN:
+            similar.messages.clear()
+        similar.last = now
+        similar.messages.add(occurrence.message)
+        if len(similar.messages) < _MOST_MESSAGES:
+            return False
+        similar.messages.discard(occurrence.message)  # so that they do not grow
+        return True
+
+
+@dataclass(slots=True)
+class _Similar:
+    """The messages of one type and reason."""
+
+    last: datetime
+    messages: set[str] = field(default_factory=set[str])
+
+
+class TokenBucket:
+    """How many more events there may be.
+
+    Args:
+        burst: How many there may be at once.
+        rate: How many more there may be each second.
+        now: The time.
+    """
+
+    __slots__ = ("_burst", "_rate", "_refilled", "_tokens")
+
+    def __init__(self, burst: int, rate: float, now: datetime) -> None:
+        self._burst = burst
+        self._rate = rate
+        self._refilled = now
+        self._tokens = float(burst)
+
+    def take(self, now: datetime) -> bool:
+        """Take a token; returns False if there is none."""
+        passed = (now - self._refilled).total_seconds()
+        if passed > 0:
+            self._tokens = min(self._burst, self._tokens + passed * self._rate)
+            self._refilled = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+def component_bucket(now: datetime) -> TokenBucket:
+    """Return how many Events a component may write."""
+    return TokenBucket(_COMPONENT_BURST, _COMPONENT_RATE, now)

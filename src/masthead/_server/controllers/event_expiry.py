@@ -1,0 +1,70 @@
+"""The expiry of Events: an hour after their last write, as kube-apiserver's ``--event-ttl`` has it by default."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from masthead._server.controllers.objects import ObjectRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from masthead._server.controllers.base import ObservedWrite
+    from masthead._server.controllers.objects import ObjectClient
+
+__all__ = ["EventExpiryController"]
+
+_EVENTS: Final = "events"
+_TTL: Final = timedelta(hours=1)
+_OLDEST: Final = ObjectRef(_EVENTS, "")
+"""What is reconciled: the Events that expire next."""
+_BATCH: Final = 200
+"""How many are removed before requests have their turn again."""
+
+
+class EventExpiryController:
+    """Removes expired Events, finalizers or not, as etcd does with what has a lease.
+
+    All live equally long, so that they expire in the order of their last writes, and one timer is enough. Those that
+    are stored when the server starts have another hour from then.
+    """
+
+    observes = frozenset({_EVENTS})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
+        self._expiries: dict[ObjectRef, datetime] = {}
+        """When each Event expires, in order."""
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Take note of an Event; a timer runs if there was one before."""
+        is_first = not self._expiries
+        self._expiries.pop(write.ref, None)
+        if write.record.is_deleted:
+            return ()
+        self._expiries[write.ref] = self._client.cluster.clock.now() + _TTL
+        return (_OLDEST,) if is_first else ()
+
+    def reconcile(self, ref: ObjectRef) -> float | None:
+        """Remove the Events that have expired; returns the seconds until the next one does.
+
+        Raises:
+            JournalError: A removal could not be stored.
+        """
+        del ref
+        now = self._client.cluster.clock.now()
+        for each, expiry in list(islice(self._expiries.items(), _BATCH)):
+            if expiry > now:
+                return (expiry - now).total_seconds()
+            self._remove(each)
+        return 0.0 if self._expiries else None
+
+    def _remove(self, ref: ObjectRef) -> None:
+        cluster = self._client.cluster
+        record, served = cluster.storage.table(_EVENTS).get(ref.key), self._client.served(_EVENTS)
+        if record is not None and served is not None:
+            cluster.remove(served, ref.key, served.load(record))
+        self._expiries.pop(ref, None)
