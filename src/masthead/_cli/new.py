@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from masthead._arguments import ArgumentParser
 from masthead._cli.failures import CommandError, ExitCode
@@ -39,9 +44,36 @@ def main(arguments: Sequence[str], *, name: str = "masthead new") -> int:
     _write(project, folder)
     sys.stdout.write(
         f"wrote {folder}: an operator for {project.kind} objects of {project.group}\n"
-        f"next: cd {folder} && make install test; README.md says more\n"
+        "\n"
+        "Masthead has no release yet, and the package of that name on PyPI is another one. So put its wheel into the project:\n"
+        f"  {_command_for_wheel(folder / 'wheels')}\n"
+        "then install everything, and run the tests:\n"
+        f"  cd {shlex.quote(str(folder))} && make install test\n"
+        "README.md says more.\n"
     )
     return ExitCode.OK
+
+
+def _command_for_wheel(folder: Path) -> str:
+    """What puts the wheel of this package into a folder, by where it was installed from."""
+    origin = _origin()
+    into = shlex.quote(str(folder))
+    if origin is not None and origin.suffix == ".whl":
+        return f"mkdir -p {into} && cp {shlex.quote(str(origin))} {into}"
+    if origin is not None:
+        return f"pip wheel {shlex.quote(str(origin))} --no-deps -w {into}"
+    return f"pip wheel . --no-deps -w {shlex.quote(str(folder.absolute()))}   # in a checkout of Masthead"
+
+
+def _origin() -> Path | None:
+    """The checkout or the wheel that this package was installed from, as pip notes it; None if it is not there."""
+    try:
+        text = metadata.distribution("masthead").read_text("direct_url.json")
+        url = urlsplit(json.loads(text or "{}").get("url", ""))
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    path = Path(url2pathname(url.path))
+    return path if url.scheme == "file" and path.exists() else None
 
 
 def _write(project: Project, folder: Path) -> None:

@@ -9,9 +9,9 @@ __all__ = ["DOCKERFILE"]
 DOCKERFILE: Final = """\
 FROM python:3.13-slim AS build
 COPY . /src
-# wheels/ is for what is not on an index.
+# Masthead has no release yet, and the package of that name on PyPI is another one: without its wheel in wheels/, this fails.
 RUN python -m venv /venv && \\
-    /venv/bin/pip install --no-cache-dir $(find /src -path '/src/wheels/*.whl') /src
+    /venv/bin/pip install --no-cache-dir /src/wheels/*.whl /src
 
 FROM python:3.13-slim
 COPY --from=build /venv /venv

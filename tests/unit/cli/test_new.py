@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -49,6 +50,14 @@ def test_it_is_formatted_and_linted(project: Path) -> None:
     run(project, "ruff", "check", "--no-cache", ".")
 
 
+def test_functions_without_docstrings_pass_its_lint(tmp_path: Path) -> None:
+    assert main(["new", "bakery-operator", "--dir", str(tmp_path / "bakery")]) == 0
+    added = tmp_path / "bakery" / "src" / "bakery_operator" / "added.py"
+    added.write_text("def double(number: int) -> int:\n    return 2 * number\n", "utf-8")
+
+    run(tmp_path / "bakery", "ruff", "check", "--no-cache", ".")
+
+
 @pytest.mark.parametrize(
     "command", [["mypy"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"]
 )
@@ -89,6 +98,62 @@ def test_all_that_a_project_needs_is_there(project: Path) -> None:
     assert (
         tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]["name"] == "bakery-operator"
     )
+
+
+def test_its_environment_has_the_commands_of_its_readme(project: Path) -> None:
+    declared = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert "masthead[cli]" in declared["optional-dependencies"]["dev"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_no_other_package_is_installed_in_place_of_masthead(project: Path) -> None:
+    done = subprocess.run(["make", "install"], cwd=project, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert done.stderr.startswith("make install: there is no masthead: put its wheel into wheels/")
+    assert f"  pip wheel . --no-deps -w {project}/wheels\n" in done.stderr
+    assert not (project / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        ("", "pip wheel . --no-deps -w {folder}/wheels   # in a checkout of Masthead"),
+        ('{{"url": "https://example.com/masthead.whl"}}', "pip wheel . --no-deps -w {folder}/wheels   # in"),
+        ('{{"url": "file:///no/such/file.whl"}}', "pip wheel . --no-deps -w {folder}/wheels   # in"),
+        (
+            '{{"url": "file://{here}/check%20out"}}',
+            "pip wheel '{here}/check out' --no-deps -w {folder}/wheels",
+        ),
+        (
+            '{{"url": "file://{here}/masthead-0.1.0.whl"}}',
+            "mkdir -p {folder}/wheels && cp {here}/masthead-0.1.0.whl {folder}/wheels",
+        ),
+    ],
+)
+def test_the_next_steps_say_where_masthead_comes_from(
+    origin: str,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "check out").mkdir()
+    (tmp_path / "masthead-0.1.0.whl").touch()
+    installed = tmp_path / "masthead-0.1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Name: masthead\nVersion: 0.1.0\n", "utf-8")
+    if origin:
+        (installed / "direct_url.json").write_text(origin.format(here=tmp_path), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "new"
+
+    assert main(["new", "bakery-operator", "--dir", str(folder)]) == 0
+
+    said = capsys.readouterr().out
+    assert f"\n  {command.format(here=tmp_path, folder=folder)}" in said
+    assert f"\n  cd {folder} && make install test\n" in said
 
 
 def test_nothing_is_left_to_fill_in() -> None:
