@@ -19,6 +19,7 @@ from tests.real.website_life import NAMESPACE, ForbiddenCalls, Life
 import masthead
 import masthead.aio
 import masthead.server
+from masthead.api.core.v1 import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 KOPF = (ROOT / "docs/coming-from-kopf.md").read_text("utf-8")
 EXAMPLE = (ROOT / "examples/website/website.py").read_text("utf-8")
-OURS, THEIRS = re.findall(r"```py\n(.*?)```", KOPF, re.DOTALL)
+SMALL, OURS, THEIRS = re.findall(r"```py\n(.*?)```", KOPF, re.DOTALL)
 (DEFINITION,) = re.findall(r"```yaml\n(.*?)```", KOPF, re.DOTALL)
 PYTHON = os.environ.get("MASTHEAD_KOPF_PYTHON", "")
 
@@ -43,7 +44,19 @@ def test_our_side_is_the_example() -> None:
 def test_lines_are_counted_correctly() -> None:
     row = f"| {count(THEIRS)}, and {count(DEFINITION)} of YAML | {count(EXAMPLE)}, the definition included |"
     assert row in KOPF
-    assert f"`examples/website/website.py`: {len(EXAMPLE.splitlines())} lines" in KOPF
+
+
+def test_every_document_says_how_long_the_example_is_in_the_same_way() -> None:
+    lines = len(EXAMPLE.splitlines())
+    said = {
+        "README.md": f"an operator of {lines} lines",
+        "docs/coming-from-controller-runtime.md": f"`examples/website` has {lines} lines",
+        "docs/coming-from-kopf.md": f"`examples/website/website.py`: {lines} lines",
+        "docs/operators.md": f"a complete operator in {lines} lines",
+    }
+
+    for document, sentence in said.items():
+        assert sentence in (ROOT / document).read_text("utf-8")
 
 
 async def changes_of_others_stay(client: masthead.aio.Client, name: str) -> bool:
@@ -56,12 +69,12 @@ async def changes_of_others_stay(client: masthead.aio.Client, name: str) -> bool
     return scaled.spec.replicas == 7 and name not in {each.metadata.name for each in await services.list()}
 
 
-@pytest.fixture
-def operated_server(tmp_path: Path) -> Iterator[masthead.server.Server]:
-    """A server with the operator for kopf."""
+@pytest.fixture(params=[THEIRS], ids=["websites"])
+def operated_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[masthead.server.Server]:
+    """A server with an operator for kopf."""
     if not PYTHON:
         pytest.skip("MASTHEAD_KOPF_PYTHON names no Python with kopf")
-    (tmp_path / "operator_for_kopf.py").write_text(THEIRS, "utf-8")
+    (tmp_path / "operator_for_kopf.py").write_text(request.param, "utf-8")
     with masthead.server.run(tls=True) as server:
         server.write_kubeconfig(tmp_path / "config")
         with masthead.Client(kubeconfig=server.kubeconfig()) as client:
@@ -88,3 +101,21 @@ async def test_the_operator_for_kopf_does_the_same_but_repairs_nothing(
         services = client.core_v1.services(NAMESPACE)
         await services.wait_for("blog", masthead.conditions.exists(), timeout=20)
         assert await changes_of_others_stay(client, "blog")
+
+
+@pytest.mark.parametrize("operated_server", [SMALL], ids=["small"], indirect=True)
+async def test_the_small_operator_for_kopf_repairs_nothing_and_copies_secrets(
+    operated_server: masthead.server.Server,
+) -> None:
+    async with masthead.aio.Client(kubeconfig=operated_server.kubeconfig()) as client:
+        secrets, maps = client.core_v1.secrets("default"), client.core_v1.config_maps("default")
+        await secrets.create(Secret.new("door", labels={"mirror": "keys"}, string_data={"b": "2", "a": "1"}))
+        made = await maps.wait_for("door", masthead.conditions.exists(), timeout=30)
+        assert made is not None
+        assert made.data == {"keys": "a,b"}
+
+        await maps.delete("door")
+        await asyncio.sleep(3)
+        assert "door" not in {each.metadata.name for each in await maps.list()}
+        (copied,) = (await secrets.get("door")).metadata.annotations.values()
+        assert '"a":"MQ=="' in copied
