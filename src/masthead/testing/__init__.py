@@ -1,6 +1,6 @@
 """Support for tests: environments in which managers run, virtual time, and pytest fixtures.
 
-`Environment` runs managers against an embedded server; `in_virtual_time` lets hours pass in milliseconds. The fixtures are
+`Environment` runs managers against an embedded server; `in_virtual_time` lets hours pass in no time. The fixtures are
 in `masthead.testing.plugin`, which pytest loads by itself.
 
 The names below can be imported from here; each is imported when it is first used.

@@ -81,7 +81,8 @@ class Environment:
                 assert env.writes == []
 
     In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer
-    runs at its time. On any other event loop time passes as usual.
+    runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any
+    other event loop time passes as usual.
 
     Args:
         managers: What runs; more replicas come with `start`.

@@ -14,7 +14,14 @@ from tests.unit.cache.recording_handler import RecordingHandler
 from masthead._cache.informer.informer import SharedInformer
 from masthead._client.watch_event import WatchEvent
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.errors import ClosedError, DeadlineError, InternalError, InvalidValueError
+from masthead.errors import (
+    ClosedError,
+    DeadlineError,
+    InternalError,
+    InvalidValueError,
+    NotFoundError,
+    ServiceUnavailableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -51,7 +58,7 @@ async def test_an_undecodable_object_in_the_initial_list_is_skipped_and_added_on
         assert informer.health.broken == {}
         assert state_of(informer) == recorder.state == {"a": "1", "c": "1", "bad": "2"}
     assert [each.levelname for each in caplog.records] == ["WARNING"]
-    assert caplog.messages[0].startswith("configmaps: 'shop/bad' is not in the copy: ")
+    assert caplog.messages[0].startswith("configmaps: 'shop/bad' is not in the store: ")
 
 
 @both
@@ -470,6 +477,18 @@ async def test_an_empty_or_older_bookmark_does_not_move_the_cache_back(
         assert informer.last_sync_resource_version == str(source.version)
 
 
+async def test_log_lines_have_advice_only_where_a_person_is_needed(
+    source: FakeListWatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    source.errors.append(NotFoundError("404 page not found", verb="watch", resource="shelves.shop", code=404))
+    source.errors.append(ServiceUnavailableError("later", verb="list", resource="shelves.shop", code=503))
+    async with following(source, name="shelves") as informer:
+        await informer.wait_synced(30)
+    missing, late = caplog.messages
+    assert "if it is custom, install its definition" in missing
+    assert late.endswith("list shelves.shop: later (503 ServiceUnavailable)")
+
+
 async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest.LogCaptureFixture) -> None:
     source.errors.append(InternalError("no etcd", verb="watch", resource="configmaps", code=500))
     async with following(source, name="shelves") as informer:
@@ -481,4 +500,4 @@ async def test_log_lines_name_the_informer(source: FakeListWatch, caplog: pytest
         r"shelves: trying again in 0\.0 s, after this failed: watch configmaps: no etcd \(500 InternalError\)",
         first,
     )
-    assert second.startswith("shelves: 'shop/bad' is not in the copy: ")
+    assert second.startswith("shelves: 'shop/bad' is not in the store: ")

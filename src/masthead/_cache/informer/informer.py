@@ -379,7 +379,7 @@ class SharedInformer(Generic[T]):
     async def select_shards(self, shards: ShardSet | ShardRanges) -> None:
         """Keep the objects of these shards from now on, in the place of those that were selected before.
 
-        Objects of other shards leave the copy without a notification: they still exist. Those that come are delivered as
+        Objects of other shards leave the store without a notification: they still exist. Those that come are delivered as
         adds with ``is_initial=True``. Of a server that does not select shards, all objects are received, and those of
         other shards are dropped before they are kept. Before the start, nothing is waited for.
 
@@ -409,7 +409,7 @@ class SharedInformer(Generic[T]):
     # Life cycle.
 
     async def run(self) -> None:
-        """Keep the copy until `stop` is called, the task is cancelled, or the client is closed.
+        """Keep the store current until `stop` is called, the task is cancelled, or the client is closed.
 
         Raises:
             InformerStateError: If it was started before, or stopped: an informer runs once.
@@ -424,7 +424,7 @@ class SharedInformer(Generic[T]):
             raise
 
     async def start(self) -> None:
-        """Begin to keep the copy, and return at once.
+        """Begin to keep the store current, and return at once.
 
         Raises:
             InformerStateError: If it was started before, or stopped: an informer runs once.
@@ -432,7 +432,7 @@ class SharedInformer(Generic[T]):
         self.start_nowait()
 
     def start_nowait(self) -> None:
-        """Begin to keep the copy, and wait for nothing; on the loop that it shall belong to.
+        """Begin to keep the store current, and wait for nothing; on the loop that it shall belong to.
 
         Raises:
             InformerStateError: If it was started before, or stopped: an informer runs once.
@@ -537,7 +537,7 @@ class SharedInformer(Generic[T]):
         return True
 
     async def wait_for(self, version: str | int | Object, timeout: float | None = None) -> None:
-        """Wait until the copy is at least as new as a version: read your own writes.
+        """Wait until the store is at least as new as a version: read your own writes.
 
         ::
 
@@ -569,7 +569,7 @@ class SharedInformer(Generic[T]):
         await self._reach(is_reached, timeout, f"has not reached version {wanted}", where)
 
     async def wait_until(self, condition: Callable[[Indexer[T]], bool], timeout: float | None = None) -> None:
-        """Wait until something is true of the copy. It is looked at once it has synced, and then after each change.
+        """Wait until something is true of the store. It is looked at once it has synced, and then after each change.
 
         ::
 

@@ -40,10 +40,13 @@ from masthead.errors import (
     ClosedError,
     DeadlineError,
     DecodeError,
+    ForbiddenError,
     MastheadError,
+    NotFoundError,
     ProtocolError,
     StatusError,
     TransportError,
+    UnauthorizedError,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +72,8 @@ _AT_ONCE: Final = 250
 """How many objects are taken before others get their turn."""
 _PUNCTUAL: Final = 0.1
 """A timer that goes off later than this says that our own loop stood still."""
+_NEEDS_A_PERSON: Final = (UnauthorizedError, ForbiddenError, NotFoundError)
+"""What a retry alone does not repair."""
 _TOO_LONG: Final = frozenset({414, 431})
 """The codes of a URL, or of headers, that somebody on the way finds too long."""
 _DELTA_TYPES: Final = {
@@ -236,7 +241,7 @@ class Reflector(Generic[T]):
         if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
             # The server does not seem to know of initial events. It is listed, and nothing is wrong.
             self._is_refused = True
-            _log.debug("%s: %s", self._label, _without_advice(error))
+            _log.debug("%s: %s", self._label, _logged(error))
             return step
         # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
         is_in_order = was is Phase.FOLLOWING and failure.is_expired
@@ -249,7 +254,7 @@ class Reflector(Generic[T]):
         if self._on_error is not None:
             self._report_error(self._on_error, error, step.after)
         elif is_in_order:
-            _log.debug("%s: %s", self._label, _without_advice(error))
+            _log.debug("%s: %s", self._label, _logged(error))
         else:
             # A watch that breaks off is everyday, and goes on; one that does not is not.
             is_dropped = was is Phase.FOLLOWING and isinstance(error, TransportError) and status.failures <= 1
@@ -281,9 +286,7 @@ class Reflector(Generic[T]):
     def _log_error(self, error: Exception, after: float, level: int) -> None:
         when = f"in {after:.1f} s" if after else "at once"
         if isinstance(error, MastheadError):
-            _log.log(
-                level, "%s: trying again %s, after this failed: %s", self._label, when, _without_advice(error)
-            )
+            _log.log(level, "%s: trying again %s, after this failed: %s", self._label, when, _logged(error))
         else:
             # Not an error that is expected, so its traceback is needed.
             _log.error("%s: trying again %s, after this failed", self._label, when, exc_info=error)
@@ -575,7 +578,7 @@ class Reflector(Generic[T]):
             self._builder.broken[key] = str(event.error)
 
     def _put_aside(self, kind: EventType | None, key: str, version: str, problem: str) -> None:
-        """A change that cannot be used: what the copy has of the object stays, unless it is gone."""
+        """A change that cannot be used: what the store has of the object stays, unless it is gone."""
         if kind == "DELETED" and key:
             self._undecodable.discard(key)
             # A deletion needs no more than the key, so it is valid even if the object is not.
@@ -589,7 +592,7 @@ class Reflector(Generic[T]):
             is_same = self._known is None or await is_same_server(
                 self._source, self._known.samples(self._scope), step.version
             )
-        # That it is there says nothing about what has changed: neither is the copy any fresher, nor all well again.
+        # That it is there says nothing about what has changed: neither is the store any fresher, nor all well again.
         if not is_same:
             _log.info("%s: cannot verify that this is the same server; relisting", self._label)
         elif self._is_seeded and self._known is not None:
@@ -608,7 +611,9 @@ def _no_clock() -> float:
     return 0.0
 
 
-def _without_advice(error: Exception) -> str:
-    """An error's message without the advice for callers: the request is retried anyway."""
+def _logged(error: Exception) -> str:
+    """An error's message, without advice where a retry is all that is needed."""
     text = str(error)
-    return text.removesuffix(error.next_step).rstrip(" .") if isinstance(error, StatusError) else text
+    if not isinstance(error, StatusError) or isinstance(error, _NEEDS_A_PERSON):
+        return text
+    return text.removesuffix(error.next_step).rstrip(" .")

@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Object)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An object of the copy, by which a server can be recognised."""
+    """An object of the store, by which a server can be recognised."""
 
     key: str
     uid: str

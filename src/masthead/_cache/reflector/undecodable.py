@@ -69,4 +69,4 @@ class UndecodableObjects:
     def _fate(self, key: str) -> str:
         if self._is_known is None:
             return "is put aside"
-        return "is left as it was" if self._is_known(key) else "is not in the copy"
+        return "is left as it was" if self._is_known(key) else "is not in the store"
