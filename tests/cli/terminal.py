@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -37,6 +38,7 @@ class Terminal:
         self._arguments = arguments
         self._environ = {**environ, "TERM": environ.get("TERM", "xterm-256color")}
         self._size = struct.pack("HHHH", rows, columns, 0, 0)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.output = ""
 
     def __enter__(self) -> Self:
@@ -96,7 +98,9 @@ class Terminal:
     def _read(self, timeout: float) -> bool:
         if not select.select([self._master], [], [], timeout)[0]:
             return False
-        self.output += os.read(self._master, 65536).decode(errors="replace").replace("\r\n", "\n")
+        # A read may end in the middle of a character, or of a line's end.
+        text = self._decoder.decode(os.read(self._master, 65536))
+        self.output = f"{self.output}{text}".replace("\r\n", "\n")
         return True
 
 

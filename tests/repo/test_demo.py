@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from masthead._demo.comparison import differences
 from masthead._demo.event_log import EventLog
+from masthead._demo.show import is_drawable
+from masthead._demo.view import _as_kubectl
 from masthead.api.core.v1 import Pod
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +51,51 @@ def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     for each in survived:
         logged = rf"^ *\d+\.\d s  x {re.escape(each)}$"
         assert each == "a restart of the server" or re.search(logged, done.stdout, re.MULTILINE), each
+
+
+FRAME = re.compile(r"(?:\x1b\[1A|\x1b\[2K|\r)+")
+
+
+def test_a_picture_is_no_higher_than_the_terminal() -> None:
+    rows, columns = 24, 80
+    terminal = pytest.importorskip("tests.cli.terminal")
+    environ = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS", "LINES"}}
+    with terminal.Terminal(["demo", "--seconds", "1"], environ, rows=rows, columns=columns) as screen:
+        assert screen.finish() == 0, terminal.plain(screen.output)[-2000:]
+        assert screen.is_as_before
+    frames = [each for each in map(terminal.plain, FRAME.split(screen.output)) if "get pods" in each]
+    *_, last = frames
+    picture = last.partition("survived:")[0].rstrip().split("\n")
+
+    assert len(picture) < rows
+    assert max(map(len, picture)) <= columns
+    assert picture[-1].startswith("╰")
+    assert picture[-2].startswith("│ ... and ")
+
+
+class Output(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_that_cannot_be_drawn_on_gets_lines() -> None:
+    size = os.terminal_size((80, 24))
+
+    assert is_drawable(Output(), "xterm", size)
+    assert not is_drawable(io.StringIO(), "xterm", size)
+    assert not is_drawable(Output(), "dumb", size)
+    assert not is_drawable(Output(), "xterm", os.terminal_size((40, 24)))
+    assert not is_drawable(Output(), "xterm", os.terminal_size((80, 8)))
+
+
+@given(count=st.integers(0, 30), height=st.integers(4, 20))
+def test_a_table_has_no_more_lines_than_there_is_room_for(count: int, height: int) -> None:
+    lines = [str(each) for each in _as_kubectl(pods(**{f"p{at}": "1" for at in range(count)}), height)]
+
+    assert len(lines) <= height
+    named = [each for each in lines if each.startswith("p")]
+    if len(named) < count:
+        assert lines[-1] == f"... and {count - len(named)} more"
 
 
 def test_concurrent_log_lines_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,8 @@ import argparse
 import importlib.util
 import logging
 import math
+import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -32,6 +34,7 @@ from masthead.config import from_kubeconfig
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
+    from typing import TextIO
 
     from masthead._controller.runtime import ManagerRuntime
     from masthead._demo.view import LiveView
@@ -43,6 +46,9 @@ _WRITES_A_SECOND: Final = 4
 _FRAMES_PER_WRITE: Final = 2
 _TIMEOUT: Final = 60
 """Seconds to wait for what should happen within a few."""
+_LEAST_COLUMNS: Final = 50
+_LEAST_LINES: Final = 12
+"""Of a smaller terminal, a picture would not show much: lines do."""
 _LEGEND: Final = "= existed, + added, ~ updated, - deleted; x a fault was injected, ! a list or watch failed and is retried"
 _PAUSE: Final = threading.Event()
 """Never set: used to sleep."""
@@ -51,7 +57,8 @@ _PAUSE: Final = threading.Event()
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; returns 0 if everything is in sync in the end, and 1 otherwise."""
     chosen = _parsed(arguments)
-    can_draw = not chosen.plain and sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
+    is_terminal = is_drawable(sys.stdout, os.environ.get("TERM", ""), shutil.get_terminal_size())
+    can_draw = is_terminal and not chosen.plain and importlib.util.find_spec("rich") is not None
     log = EventLog(is_printed=not can_draw)
     with ExitStack() as stack:
         stack.enter_context(_logging_to(log))
@@ -59,6 +66,18 @@ def main(arguments: Sequence[str]) -> int:
         cluster = stack.enter_context(FailingCluster(folder))
         client = stack.enter_context(masthead.Client(kubeconfig=cluster.server.kubeconfig()))
         return Show(cluster, client, log, seed=chosen.seed, is_drawn=can_draw).run(chosen.seconds)
+
+
+def is_drawable(output: TextIO, term: str, size: os.terminal_size) -> bool:
+    """Whether the output is a terminal that can be drawn on, and large enough for it. Pure.
+
+    Args:
+        output: The output.
+        term: The variable ``TERM``.
+        size: Columns and lines.
+    """
+    is_large = size.columns >= _LEAST_COLUMNS and size.lines >= _LEAST_LINES
+    return is_large and output.isatty() and term not in {"", "dumb", "unknown"}
 
 
 class Show:
@@ -100,8 +119,8 @@ class Show:
                 # Whoever has seen enough still gets the proof.
                 with suppress(KeyboardInterrupt):
                     self._live(mirror, runtime, seconds)
-                self._catch_up(mirror, runtime)
-            return self._report(mirror, runtime)
+                is_watching = self._catch_up(mirror, runtime)
+            return self._report(mirror, is_watching=is_watching)
 
     def _drawing(self, mirror: ClusterMirror) -> ExitStack:
         stack = ExitStack()
@@ -121,8 +140,12 @@ class Show:
             self._life.step()
             self._wait(mirror, runtime)
 
-    def _catch_up(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
-        """Stop injecting faults, and wait until all have caught up with the last write."""
+    def _catch_up(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
+        """Stop injecting faults, and wait until all have caught up with the last write.
+
+        Returns:
+            Whether all watches are open again.
+        """
         self._log("no more faults; everything catches up")
         self._cluster.stop_faults()
         self._life.end()
@@ -134,6 +157,18 @@ class Show:
         mirror.deployments.catch_up(self._life.touch())
         for pod in self._client.core_v1.pods("default").list():
             mirror.pods.catch_up(pod)
+        is_watching = self._reopened(mirror, runtime)
+        if self._view is not None:
+            self._draw(self._view, mirror, runtime)
+        return is_watching
+
+    def _reopened(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> bool:
+        """Wait until all watches are open: one that has stalled is noticed only after a moment."""
+        for _ in range(_TIMEOUT * _WRITES_A_SECOND):
+            if _is_watching(mirror, runtime):
+                return True
+            self._wait(mirror, runtime)
+        return False
 
     def _is_settled(self, runtime: ManagerRuntime) -> bool:
         """Whether the controllers have nothing left to do, and every pod runs."""
@@ -166,8 +201,8 @@ class Show:
         )
         view.update(nodes, figures)
 
-    def _report(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> int:
-        wrong = [] if _is_watching(mirror, runtime) else ["a watch that broke was not opened again"]
+    def _report(self, mirror: ClusterMirror, *, is_watching: bool) -> int:
+        wrong = [] if is_watching else ["a watch that broke was not opened again"]
         wrong += _compare(mirror.pods, self._client.core_v1.pods("default").list())
         wrong += _compare(mirror.deployments, self._client.apps_v1.deployments("default").list())
         wrong += self._broken_promises()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,14 +13,13 @@ from rich.console import Console, Group, RenderableType
 from rich.layout import Layout
 from rich.live import Live
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from masthead import printers
 from masthead._errors.base import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -43,6 +42,15 @@ _STYLES: Final = {
 }
 """The style of a line of the log by its sign; what people and controllers do has none."""
 _BAR: Final = "■"
+_STEADY: Final = " Running "
+_WORDS: Final = {r"\bRunning\b": "green", r"\bPending\b": "yellow", r"\bTerminating\b": "magenta"}
+_MOST_HEIGHT: Final = 40
+_LEAST_HEIGHT: Final = 10
+_LEAST_PODS: Final = 6
+"""Rows that the pods need at least: a border, the heading, two pods, and how many there are beside them."""
+_BORDERS: Final = 2
+_SIDES: Final = 4
+"""Columns of a panel that are not its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ class LiveView:
         self._console = console or Console()
         self._live = Live(console=self._console, auto_refresh=False, transient=False)
         self._counts: deque[tuple[float, int]] = deque()
+        self._header_lines: Counter[int] = Counter()
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -96,16 +105,26 @@ class LiveView:
         self._live.update(self.picture(nodes, figures), refresh=True)
 
     def picture(self, nodes: Iterable[masthead.Object], figures: Figures) -> RenderableType:
-        """The picture of this moment."""
-        height = max(16, min(self._console.height - 1, 40))
+        """The picture of this moment, no higher than the terminal."""
+        height = max(_LEAST_HEIGHT, min(self._console.height - 1, _MOST_HEIGHT))
+        header = self._header(figures)
+        # In a narrow terminal, the figures take two lines, and go on to do so when they become shorter.
+        width = self._console.width
+        lines = len(header.wrap(self._console, width - _SIDES))
+        self._header_lines[width] = max(lines, self._header_lines[width])
+        head = self._header_lines[width] + _BORDERS
+        body = height - head
         layout = Layout(size=height)
-        layout.split_column(Layout(self._header(figures), size=3), Layout(name="body"))
+        title = f"masthead demo  {self._log.seconds:.0f} s"
+        layout.split_column(
+            Layout(Panel(header, title=title, border_style="blue"), size=head), Layout(name="body")
+        )
         layout["body"].split_row(Layout(name="cluster", ratio=3), Layout(name="log", ratio=2))
-        layout["cluster"].update(self._cluster(nodes))
-        layout["log"].update(self._events(height - 5))
+        layout["cluster"].update(self._cluster(nodes, body))
+        layout["log"].update(self._events(body - _BORDERS))
         return _Sized(layout, height)
 
-    def _header(self, figures: Figures) -> RenderableType:
+    def _header(self, figures: Figures) -> Text:
         lag = self._lag.recent
         state = ("reconnecting", "bold red") if figures.is_failing else ("watching", "bold green")
         parts = [
@@ -116,8 +135,7 @@ class LiveView:
             counted(figures.reconciles, "reconcile"),
             f"{counted(figures.survived, 'fault')} survived",
         ]
-        line = Text("  ·  ").join([Text(*state), *map(Text, parts)])
-        return Panel(line, title=f"masthead demo  {self._log.seconds:.0f} s", border_style="blue")
+        return Text(" · ").join([Text(*state), *map(Text, parts)])
 
     def _rate(self) -> float:
         now, count = self._log.seconds, self._mirror.events
@@ -127,25 +145,37 @@ class LiveView:
         then, before = self._counts[0]
         return (count - before) / (now - then) if now > then else 0.0
 
-    def _cluster(self, nodes: Iterable[masthead.Object]) -> RenderableType:
-        deployments = sorted(self._mirror.deployments.cached().values(), key=lambda each: each.key)
-        pods = sorted(self._mirror.pods.cached().values(), key=lambda each: each.key)
-        by_node = self._mirror.pods_by("node")
-        bars = Table(box=None, show_header=False, padding=(0, 1))
-        for node in nodes:
-            name = node.metadata.name or ""
-            bars.add_row(
-                name, _status(node), Text(_BAR * by_node.get(name, 0), "cyan"), str(by_node.get(name, 0))
+    def _cluster(self, nodes: Iterable[masthead.Object], height: int) -> RenderableType:
+        """The panels of the cluster: pods have what the others leave, and those that do not fit are counted."""
+        panels: list[RenderableType] = []
+        for title, lines in (
+            ("kubectl get deployments", _as_kubectl(self._mirror.deployments.cached(), height)),
+            ("pods by node, from an index", self._bars(nodes)),
+        ):
+            size = len(lines) + _BORDERS
+            if height - size >= _LEAST_PODS:
+                panels.append(_panel(title, lines))
+                height -= size
+        pods = _as_kubectl(self._mirror.pods.cached(), height - _BORDERS)
+        return Group(*panels, _panel("kubectl get pods", pods))
+
+    def _bars(self, nodes: Iterable[masthead.Object]) -> list[Text]:
+        by_node, named = self._mirror.pods_by("node"), {each.metadata.name or "": each for each in nodes}
+        width = max(map(len, named), default=0)
+        return [
+            Text.assemble(
+                f"{name:<{width}}  ",
+                _status(node),
+                "  ",
+                (_BAR * by_node.get(name, 0), "cyan"),
+                f"  {by_node.get(name, 0)}",
             )
-        return Group(
-            Panel(_as_kubectl(deployments), title="kubectl get deployments", title_align="left"),
-            Panel(bars, title="pods by node, from an index", title_align="left"),
-            Panel(_as_kubectl(pods), title="kubectl get pods", title_align="left"),
-        )
+            for name, node in named.items()
+        ]
 
     def _events(self, height: int) -> RenderableType:
-        lines = [Text(line[:200], _style(line), no_wrap=True) for line in list(self._log.lines)[-height:]]
-        return Panel(Group(*lines), title="what happens", title_align="left")
+        shown = list(self._log.lines)[-height:]
+        return _panel("what happens", [Text(line[:200], _style(line)) for line in shown])
 
 
 class _Sized:
@@ -162,15 +192,31 @@ class _Sized:
             yield Text.assemble(*[(segment.text, segment.style or "") for segment in line])
 
 
-def _as_kubectl(objects: Iterable[masthead.Object]) -> Text:
-    text = Text(str(printers.table(objects)).rstrip("\n"), no_wrap=True)
-    for words, style in (
-        (r"\bRunning\b", "green"),
-        (r"\bPending\b", "yellow"),
-        (r"\bTerminating\b", "magenta"),
-    ):
-        text.highlight_regex(words, style)
-    return text
+def _panel(title: str, lines: Iterable[Text]) -> Panel:
+    """A panel of lines, each of which is cut where the panel ends."""
+    texts = list(lines)
+    for each in texts:
+        each.no_wrap, each.overflow = True, "ellipsis"
+    return Panel(Group(*texts), title=title, title_align="left")
+
+
+def _as_kubectl(objects: Mapping[str, masthead.Object], height: int) -> list[Text]:
+    """The lines of a table of no more than some height: where not all objects fit, the others are counted."""
+    found = [obj for _, obj in sorted(objects.items())]
+    if not found:
+        return []
+    head, *rows = str(printers.table(found)).rstrip("\n").split("\n")
+    room = height - 1
+    if len(rows) > room:
+        # What is going on is of more interest than what runs.
+        by_interest = sorted(range(len(rows)), key=lambda at: _STEADY in rows[at])
+        shown = [rows[at] for at in sorted(by_interest[: room - 1])]
+        rows = [*shown, f"... and {len(rows) - len(shown)} more"]
+    lines = [Text(each) for each in (head, *rows)]
+    for each in lines:
+        for words, style in _WORDS.items():
+            each.highlight_regex(words, style)
+    return lines
 
 
 def _status(node: masthead.Object) -> Text:
