@@ -5,7 +5,6 @@ Nothing is imported to list them, so that help, completion and errors are quick,
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,4 +106,6 @@ def usage() -> str:
 
 def nearest_command(name: str) -> str:
     """The command that is spelt most like a name; empty if none is."""
+    import difflib  # only for those who mistype
+
     return next(iter(difflib.get_close_matches(name, CATALOG, n=1)), "")

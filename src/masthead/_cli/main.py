@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._cli.catalog import CATALOG, EXTRA, nearest_command, usage
@@ -95,13 +96,11 @@ def run_program(module: str, arguments: Sequence[str], command: str) -> int:
 
 
 def _run_framework(arguments: Sequence[str]) -> int:
-    try:
-        import click  # noqa: F401 # pyright: ignore[reportUnusedImport]
-        import rich  # noqa: F401 # pyright: ignore[reportUnusedImport]
-    except ModuleNotFoundError as error:
-        if _is_completing():
-            return _FAILED
-        sys.stderr.write(f"masthead: this command needs {error.name}; install it with {EXTRA}\n")
+    # They are not imported here, because few commands need rich.
+    missing = [name for name in ("click", "rich") if find_spec(name) is None]
+    if missing:
+        if not _is_completing():
+            sys.stderr.write(f"masthead: this command needs {missing[0]}; install it with {EXTRA}\n")
         return _FAILED
     from masthead._cli.app import run
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from masthead._cli.failures import CommandError, ExitCode
-from masthead._cli.templates import JsonPathError, Template, parse_columns
-from masthead._printers.layout import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,20 +42,15 @@ def parse_output(text: str | None) -> Output:
         CommandError: If there is no such form, or its template is invalid.
     """
     form, equals, argument = (text or "table").partition("=")
-    try:
-        match form:
-            case "table" | "wide" | "name" if not equals:
-                return Output(form, lambda _: "")
-            case "yaml" | "json" if not equals:
-                return Output("objects", _yaml if form == "yaml" else _json)
-            case "jsonpath" if argument:
-                return Output("objects", Template.parse(argument).render)
-            case "custom-columns" if argument:
-                return Output("objects", _columns(argument))
-            case _:
-                pass
-    except JsonPathError as error:
-        raise CommandError(f"-o {form}: {error}", code=ExitCode.USAGE) from None
+    match form:
+        case "table" | "wide" | "name" if not equals:
+            return Output(form, lambda _: "")
+        case "yaml" | "json" if not equals:
+            return Output("objects", _yaml if form == "yaml" else _json)
+        case "jsonpath" | "custom-columns" if argument:
+            return Output("objects", _template(form, argument))
+        case _:
+            pass
     raise CommandError(f"-o has no form {text!r}", hint=f"write {', '.join(_FORMS)}", code=ExitCode.USAGE)
 
 
@@ -71,7 +64,19 @@ def _json(obj: Plain) -> str:
     return json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+def _template(form: str, argument: str) -> Callable[[Plain], str]:
+    from masthead._cli.templates import JsonPathError, Template
+
+    try:
+        return Template.parse(argument).render if form == "jsonpath" else _columns(argument)
+    except JsonPathError as error:
+        raise CommandError(f"-o {form}: {error}", code=ExitCode.USAGE) from None
+
+
 def _columns(argument: str) -> Callable[[Plain], str]:
+    from masthead._cli.templates import parse_columns
+    from masthead._printers.layout import lay_out
+
     columns = parse_columns(argument)
 
     def render(obj: Plain) -> str:
