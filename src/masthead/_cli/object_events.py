@@ -57,7 +57,21 @@ def last_seen(event: Mapping[str, object]) -> datetime:
 
 def newest_last(events: Iterable[Unstructured]) -> list[Unstructured]:
     """Sort events as they occurred."""
-    return sorted(events, key=lambda each: (last_seen(each.to_dict()), each.metadata.name))
+    return sorted(events, key=_order)
+
+
+def _order(event: Unstructured) -> tuple[datetime, int, str]:
+    """Most events have the second only; within it, the time in their names says which came first."""
+    name = event.metadata.name
+    return last_seen(event.to_dict()).replace(microsecond=0), _recorded(name), name
+
+
+def _recorded(name: str) -> int:
+    """The nanoseconds at which a recorder has named an event: ``web.17a3f0c2b1d4e5f6``; 0 if they are not there."""
+    try:
+        return int(name.rpartition(".")[2], 16)
+    except ValueError:
+        return 0
 
 
 def events_of(client: masthead.Client, obj: Plain, *, limit: int) -> list[Plain]:
