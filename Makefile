@@ -35,7 +35,7 @@ $(READY): pyproject.toml
 	$(call environment,$(VENV),dev)
 
 demo: $(READY) ## See informers and controllers keep up with a cluster that misbehaves; takes half a minute
-	$(BIN)/python -m masthead._demo
+	$(BIN)/python -m masthead demo
 
 test: $(READY) ## Run the tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

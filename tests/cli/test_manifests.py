@@ -238,5 +238,9 @@ def test_an_unreadable_standard_input_is_said_in_a_line(cli: Cli, monkeypatch: p
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8"))
     ran = cli("apply -f -")
     assert (ran.code, ran.err) == (2, "masthead apply: the standard input is not text in UTF-8\n")
-    monkeypatch.setattr("sys.stdin", None)
-    assert cli("apply -f -").err == "masthead apply: the standard input is closed\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    ran = cli("delete -f -")
+    assert (ran.code, ran.err) == (2, "masthead delete: the standard input is empty\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("# later\n---\n"))
+    ran = cli("apply -f -")
+    assert (ran.code, ran.err) == (2, "masthead apply: there are no objects in the manifests\n")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +24,6 @@ from tests.cli.terminal import COMMAND, PATIENCE, Terminal, plain, run  # noqa: 
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import masthead
     from masthead.server import Server
@@ -153,6 +154,53 @@ def test_deleting_manifests_shows_progress_and_leaves_only_lines_behind(
     assert "deleting" in shown
     for name in names:
         assert f'configmap "{name}" deleted from shop namespace\n' in shown
+
+
+def test_a_long_detail_is_cut_and_leaves_room_for_the_bar(environ: dict[str, str]) -> None:
+    condition = "--for=jsonpath={.data.color}=a-color-that-nobody-has-ever-seen"
+    with Terminal(["wait", "cm/settings", "-n", "shop", condition], environ, columns=80) as screen:
+        shown = screen.expect("configmap/settings: .da")
+        assert re.search(r"waiting ━+ 0/1 0:00:0\d configmap/settings: .*\.\.\.", shown)
+        screen.press(CTRL_C)
+        assert screen.finish() == 130
+
+
+def test_a_wait_says_that_the_connection_is_lost(environ: dict[str, str], server: Server) -> None:
+    server.faults.fail(503, verb="list", resource="configmaps", times=None)
+    server.faults.fail(503, verb="watch", resource="configmaps", times=None)
+    line = ["wait", "cm/settings", "-n", "shop", "--for=jsonpath={.data.color}=blue"]
+    with following(environ, *line) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("reconnecting: ")
+    with Terminal(line, environ) as screen:
+        screen.expect("reconnecting: ")
+        screen.press(CTRL_C)
+        assert screen.finish() == 130
+        assert screen.is_as_before
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_streams_of_something_else(closed: str, environ: dict[str, str]) -> None:
+    ran = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "get", "nothing"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert ran.returncode == 4
+    assert "Traceback" not in ran.stdout + ran.stderr
+
+
+def test_an_error_that_cannot_be_said_keeps_its_code(environ: dict[str, str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*COMMAND, "get", "nothing"], env=environ, stderr=full, timeout=PATIENCE, check=False
+        )
+
+    assert ran.returncode == 4
 
 
 def test_a_wait_is_interrupted_at_once(environ: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ def pods(**versions: str) -> dict[str, Pod]:
 
 def test_a_short_demo_ends_in_sync_after_some_faults() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "masthead._demo", "--seconds", "1"],
+        [sys.executable, "-W", "error", "-m", "masthead", "demo", "--seconds", "1"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -96,6 +96,22 @@ def test_a_table_has_no_more_lines_than_there_is_room_for(count: int, height: in
     named = [each for each in lines if each.startswith("p")]
     if len(named) < count:
         assert lines[-1] == f"... and {count - len(named)} more"
+
+
+def test_a_reader_that_goes_away_ends_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "masthead", "demo", "--seconds", "60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+
+        assert process.wait(60) == 141
+        assert process.stderr.read() == ""
 
 
 def test_concurrent_log_lines_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,9 +6,11 @@ belong to the framework in `masthead._cli.app`, which needs the extra ``cli``.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._cli.catalog import CATALOG, EXTRA, nearest_command, usage
@@ -33,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The arguments after ``masthead``; those of the process by default.
     """
+    _open_standard_streams()
     try:
         code = _dispatch(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -47,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard_output()
         return _BROKEN_PIPE
     return code
+
+
+def _open_standard_streams() -> None:
+    """Open those of the three that the caller has closed (``>&-``): otherwise a connection would get their number."""
+    # In this order: each gets the lowest number that is free, which is its own.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - until the end
 
 
 def _dispatch(given: Sequence[str]) -> int:
@@ -108,8 +119,6 @@ def _run_framework(arguments: Sequence[str]) -> int:
 
 
 def _is_completing() -> bool:
-    import os
-
     return COMPLETION in os.environ
 
 

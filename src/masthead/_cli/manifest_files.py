@@ -12,7 +12,6 @@ from masthead._cli.failures import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
 
 __all__ = ["StandardInput", "dry_run_option", "file_options", "is_dry_run", "read_sources"]
 
@@ -110,10 +109,10 @@ def _source(name: str) -> Path | StandardInput:
 
 
 def _read_standard_input() -> StandardInput:
-    stream: TextIO | None = sys.stdin
-    if stream is None:
-        raise CommandError("the standard input is closed", code=ExitCode.USAGE)
     try:
-        return StandardInput(stream.read())
+        text = sys.stdin.read()
     except UnicodeDecodeError:
         raise CommandError("the standard input is not text in UTF-8", code=ExitCode.USAGE) from None
+    if not text.strip():
+        raise CommandError("the standard input is empty", code=ExitCode.USAGE)
+    return StandardInput(text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from masthead._cli.terminal import console, is_live, write
+from masthead._cli.terminal import console, is_live, say, write
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 __all__ = ["Work"]
+
+_BESIDE: Final = 46
+"""How wide the bar is, with all that stands beside it but its title and the detail."""
+_LEAST_DETAIL: Final = 10
 
 
 class Work:
@@ -65,12 +69,27 @@ class Work:
             detail: What is being done now.
         """
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, advance=1, detail=detail)
+            self._progress.update(self._task, advance=1, detail=self._cut(detail))
 
     def detail(self, text: str) -> None:
         """Say what is being done, or waited for, now."""
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, detail=text)
+            self._progress.update(self._task, detail=self._cut(text))
+
+    def _cut(self, detail: str) -> str:
+        """As much of a detail as there is room for: the columns before it would have to make room otherwise."""
+        width = self._progress.console.width if self._progress is not None else 0
+        room = width - _BESIDE - len(self._title)
+        if room < _LEAST_DETAIL:
+            return ""
+        return detail if len(detail) <= room else f"{detail[: room - 3]}..."
+
+    def warn(self, text: str) -> None:
+        """Say that something goes wrong, but goes on: beside the bar, or on the error output."""
+        if self._progress is None:
+            say(text)
+        else:
+            self.detail(text)
 
 
 def _bar(*, no_color: bool, has_total: bool) -> Progress:

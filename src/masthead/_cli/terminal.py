@@ -84,13 +84,13 @@ def say(text: str) -> None:
 
 
 def report(command: str, failure: ExplainedFailure) -> None:
-    """Say why a command has failed, on the error output; where nobody reads that any more, nothing is said.
+    """Say why a command has failed, on the error output; where that cannot be written, nothing is said.
 
     Args:
         command: The command, such as ``masthead get``.
         failure: What to say about it.
     """
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         say(f"{command}: {failure.line}")
         if failure.hint:
             say(f"hint: {failure.hint}")

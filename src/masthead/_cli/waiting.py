@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from masthead._cli.client_warnings import telling_warnings
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.progress import Work
 from masthead._cli.templates import JsonPathError, parse_path_argument, value_text
@@ -103,7 +104,7 @@ def wait_for(
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
-    with Work("waiting", total=total, no_color=no_color) as work:
+    with Work("waiting", total=total, no_color=no_color) as work, telling_warnings(work.warn):
         watched = _told(condition, work, done)
         try:
             client.wait_for_all(source, watched, timeout=timeout)

@@ -28,6 +28,7 @@ class EventLog:
     Attributes:
         faults: Returns the names of new faults.
         lines: The last lines.
+        is_broken: Whether the reader of the printed lines has gone.
     """
 
     def __init__(self, *, is_printed: bool = True) -> None:
@@ -36,6 +37,7 @@ class EventLog:
         self._is_printed = is_printed
         self.faults: Callable[[], Iterable[str]] = list
         self.lines: deque[str] = deque(maxlen=_KEPT)
+        self.is_broken = False
 
     def __call__(self, text: str) -> None:
         """Add a line."""
@@ -52,8 +54,12 @@ class EventLog:
     def _write(self, text: str) -> None:
         line = f"{self.seconds:5.1f} s  {text}"
         self.lines.append(line)
-        if self._is_printed:
-            write_line(line)
+        if self._is_printed and not self.is_broken:
+            # Handlers log in threads of their own: what ends the demo is raised in the main one.
+            try:
+                write_line(line)
+            except BrokenPipeError:
+                self.is_broken = True
 
 
 def write_line(text: str) -> None:

@@ -180,6 +180,8 @@ class Show:
         return is_quiet and len(pods) == wanted and runtime.is_idle
 
     def _wait(self, mirror: ClusterMirror, runtime: ManagerRuntime) -> None:
+        if self._log.is_broken:
+            raise BrokenPipeError
         for _ in range(_FRAMES_PER_WRITE):
             if self._view is not None:
                 self._draw(self._view, mirror, runtime)

@@ -135,7 +135,7 @@ def _apply(
     """Apply manifests, with a line for each object.
 
     Raises:
-        CommandError: If the namespace does not exist.
+        CommandError: If the namespace does not exist, or there is nothing to apply.
         ManifestError: If something else goes wrong.
     """
     from masthead._cli.progress import Work
@@ -160,4 +160,6 @@ def _apply(
             work.line(f"{label_of(each)} pruned{suffix}")
         for skipped in done.skipped:
             work.line(f"{skipped} not checked: its kind or namespace does not exist yet{suffix}")
+    if not (done or done.pruned or done.skipped):
+        raise CommandError("there are no objects in the manifests", code=ExitCode.USAGE)
     return done

@@ -83,6 +83,7 @@ def command(
     masthead logs deploy/web -f
     masthead logs -l app=web -A -f --since 5m
     """
+    from masthead._cli.client_warnings import telling_warnings
     from masthead._cli.log_output import LogFormat
     from masthead._cli.pods import PodSource, find_pods
 
@@ -101,10 +102,15 @@ def command(
             color=has_color(no_color=state.no_color),
         )
         namespace = None if state.all_namespaces else client.namespace
-        if is_one:
-            _print_one(client, source.name, asked, form)
-        else:
-            _print_many(client, namespace, source, asked, form)
+        with telling_warnings(_warn):
+            if is_one:
+                _print_one(client, source.name, asked, form)
+            else:
+                _print_many(client, namespace, source, asked, form)
+
+
+def _warn(text: str) -> None:
+    say(f"masthead logs: {text}")
 
 
 def _print_one(client: masthead.Client, name: str, asked: _Asked, form: LogFormat) -> None:
@@ -134,7 +140,7 @@ def _print_many(
     """Print the logs of many containers, line by line as they come."""
 
     def report(error: LogStreamError) -> None:
-        say(f"masthead logs: {error}")
+        _warn(str(error))
 
     merged = client.core_v1.pods(namespace).merged_logs(
         label_selector=source.selector or None,

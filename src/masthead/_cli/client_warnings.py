@@ -1,0 +1,66 @@
+"""What the client warns of while it tries again: a lost connection, for example. Without this, it would be silent."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.failures import explain
+from masthead._errors.base import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["ClientWarnings", "telling_warnings"]
+
+_LOGGER: Final = "masthead.client"
+_EVERY: Final = 30.0
+"""Seconds between two warnings: many streams of one server fail at once, and again and again."""
+
+
+class ClientWarnings(logging.Handler):
+    """Passes warnings on, but not each of many.
+
+    Args:
+        tell: Gets the text, in one line; called in the thread of the client.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(logging.WARNING)
+        self._tell = tell
+        self._clock = clock
+        self._next = -_EVERY
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass a warning on, unless one was passed on shortly before."""
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + _EVERY
+            self._tell(_text(record))
+
+
+def _text(record: logging.LogRecord) -> str:
+    """Why the client tries again; when and from where on is for logs."""
+    given = record.args if isinstance(record.args, tuple) else ()
+    error = next((each for each in given if isinstance(each, Exception)), None)
+    if error is not None:
+        return f"reconnecting: {explain(error).line}"
+    return " ".join(printable(record.getMessage()).split())
+
+
+@contextmanager
+def telling_warnings(tell: Callable[[str], None]) -> Iterator[None]:
+    """Pass warnings of the client on, as long as the block runs.
+
+    Args:
+        tell: Gets the text, in one line; called in the thread of the client.
+    """
+    logger, handler = logging.getLogger(_LOGGER), ClientWarnings(tell)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
