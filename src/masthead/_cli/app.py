@@ -125,7 +125,10 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # not an error of the command
         raise
     except click.ClickException as error:
-        report(_command_of(error), _explain_usage(error))
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        # An option without its value is found before there is a context.
+        command = ctx.command_path if ctx is not None else _command_in(arguments)
+        report(command, _explain_usage(error, command))
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - everything becomes a line and a code
         if state.debug and not isinstance(error, CommandError):
@@ -147,20 +150,14 @@ def _invoke(arguments: Sequence[str], state: State) -> object:
         return end.exit_code
 
 
-def _explain_usage(error: click.ClickException) -> ExplainedFailure:
-    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "masthead"
-    help_ = f"{path} --help shows what there is"
+def _explain_usage(error: click.ClickException, command: str) -> ExplainedFailure:
+    help_ = f"{command} --help shows what there is"
     if isinstance(error, click.NoSuchOption):
         near = ", ".join(error.possibilities or ())
         line = f"there is no option {error.option_name!r}"
         return ExplainedFailure(line, f"did you mean {near}?" if near else help_, ExitCode.USAGE)
     line = " ".join(error.format_message().rstrip(".").split())
     return ExplainedFailure(line, help_, ExitCode.USAGE)
-
-
-def _command_of(error: click.ClickException) -> str:
-    ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return ctx.command_path if ctx is not None else "masthead"
 
 
 def _command_in(arguments: Sequence[str]) -> str:

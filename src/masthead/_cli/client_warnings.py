@@ -11,7 +11,7 @@ from masthead._cli.failures import explain
 from masthead._errors.base import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 __all__ = ["ClientWarnings", "telling_warnings"]
 
@@ -52,7 +52,7 @@ def _text(record: logging.LogRecord) -> str:
 
 
 @contextmanager
-def telling_warnings(tell: Callable[[str], None]) -> Iterator[None]:
+def telling_warnings(tell: Callable[[str], None]) -> Generator[None]:
     """Pass warnings of the client on, as long as the block runs.
 
     Args:

@@ -69,7 +69,7 @@ def _origin() -> Path | None:
     """The checkout or the wheel that this package was installed from, as pip notes it; None if it is not there."""
     try:
         text = metadata.distribution("masthead").read_text("direct_url.json")
-        url = urlsplit(json.loads(text or "{}").get("url", ""))
+        url = urlsplit(str(json.loads(text or "{}").get("url", "")))
     except (metadata.PackageNotFoundError, ValueError):
         return None
     path = Path(url2pathname(url.path))

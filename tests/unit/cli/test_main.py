@@ -29,6 +29,14 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
     assert "there is no option '--halp'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--sort-by", "--nothing"])
+def test_a_wrong_option_names_its_command(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["get", "pods", option]) == 2
+    line, hint = capsys.readouterr().err.splitlines()
+    assert line.startswith("masthead get: ")
+    assert hint == "hint: masthead get --help shows what there is"
+
+
 def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--help"])
