@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.controllers.event_correlation import EventCorrelator, Occurrence, TokenBucket
+from masthead._server.controllers.event_correlation import EventBudget, ReportedEvent, ServerEventCorrelator
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = ("Pod", "default", "web", "uid", "v1")
 
 
-def created(number: int) -> Occurrence:
-    return Occurrence("Normal", "SuccessfulCreate", f"Created pod: web-{number}")
+def created(number: int) -> ReportedEvent:
+    return ReportedEvent("Normal", "SuccessfulCreate", f"Created pod: web-{number}")
 
 
 def at(seconds: float) -> datetime:
@@ -22,7 +22,7 @@ def at(seconds: float) -> datetime:
 
 
 def test_a_repeat_raises_the_count() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     first = correlator.observe(WEB, created(1), at(0))
     assert first is not None
     first.name = "web.1"
@@ -34,8 +34,8 @@ def test_a_repeat_raises_the_count() -> None:
 
 
 def test_another_object_part_reason_or_message_is_another_event() -> None:
-    correlator = EventCorrelator()
-    occurrence = Occurrence("Normal", "Started", "Container started", "spec.containers{a}")
+    correlator = ServerEventCorrelator()
+    occurrence = ReportedEvent("Normal", "Started", "Container started", "spec.containers{a}")
     others = [
         (WEB, occurrence._replace(field_path="spec.containers{b}")),
         (WEB, occurrence._replace(reason="Created")),
@@ -51,7 +51,7 @@ def test_another_object_part_reason_or_message_is_another_event() -> None:
 
 
 def test_from_the_tenth_message_on_similar_events_are_combined() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     single = [correlator.observe(WEB, created(number), START) for number in range(9)]
     assert not any(each is None or each.is_combined for each in single)
 
@@ -64,7 +64,7 @@ def test_from_the_tenth_message_on_similar_events_are_combined() -> None:
 
 
 def test_after_ten_minutes_without_any_they_are_told_apart_again() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     for number in range(10):
         correlator.observe(WEB, created(number), START)
 
@@ -75,7 +75,7 @@ def test_after_ten_minutes_without_any_they_are_told_apart_again() -> None:
 
 
 def test_an_object_has_25_events_at_once_and_one_more_every_five_minutes() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     written = [correlator.observe(WEB, created(1), START) for _ in range(30)]
     assert [each is not None for each in written] == [True] * 25 + [False] * 5
 
@@ -91,7 +91,7 @@ def test_an_object_has_25_events_at_once_and_one_more_every_five_minutes() -> No
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     for number in range(5000):
         correlator.observe(("Pod", "default", f"web-{number}", "u", "v1"), created(1), START)
     kept = correlator.observe(("Pod", "default", "web-4999", "u", "v1"), created(1), START)
@@ -103,7 +103,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_messages_of_one_object_are_forgotten_too() -> None:
-    correlator = EventCorrelator()
+    correlator = ServerEventCorrelator()
     for number in range(200):
         correlator.observe(WEB, created(number), at(601 * number))
 
@@ -115,7 +115,7 @@ def test_messages_of_one_object_are_forgotten_too() -> None:
 
 @given(st.lists(st.floats(0, 100), max_size=50))
 def test_a_bucket_never_gives_more_than_its_burst_and_its_rate(pauses: list[float]) -> None:
-    bucket, now, taken = TokenBucket(5, 0.5, START), 0.0, 0
+    bucket, now, taken = EventBudget(5, 0.5, START), 0.0, 0
     for pause in pauses:
         now += pause
         taken += bucket.take(at(now))

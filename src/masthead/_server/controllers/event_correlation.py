@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["EventCorrelator", "Observation", "Occurrence", "TokenBucket", "component_bucket"]
+__all__ = ["ServerEventCorrelator", "CorrelatedEvent", "ReportedEvent", "EventBudget", "component_bucket"]
 
 _MOST_OBJECTS: Final = 4096
 _MOST_OBSERVATIONS: Final = 64
@@ -34,7 +34,7 @@ _COMPONENT_RATE: Final = 50.0
 _COMBINED: Final = "(combined from similar events): "
 
 
-class Occurrence(NamedTuple):
+class ReportedEvent(NamedTuple):
     """What a component reports about an object.
 
     Attributes:
@@ -51,7 +51,7 @@ class Occurrence(NamedTuple):
 
 
 @dataclass(slots=True)
-class Observation:
+class CorrelatedEvent:
     """An Event to be written.
 
     Attributes:
@@ -69,13 +69,15 @@ class Observation:
     count: int = 0
 
 
-class EventCorrelator:
+class ServerEventCorrelator:
     """Decides which Event an occurrence becomes; what it remembers is bounded."""
 
     def __init__(self) -> None:
         self._objects: OrderedDict[tuple[str, ...], _ObservedObject] = OrderedDict()
 
-    def observe(self, involved: tuple[str, ...], occurrence: Occurrence, now: datetime) -> Observation | None:
+    def observe(
+        self, involved: tuple[str, ...], occurrence: ReportedEvent, now: datetime
+    ) -> CorrelatedEvent | None:
         """Count an occurrence.
 
         Args:
@@ -103,14 +105,14 @@ class _ObservedObject:
     __slots__ = ("_buckets", "_observations", "_similar")
 
     def __init__(self) -> None:
-        self._observations: dict[tuple[str, ...], Observation] = {}
+        self._observations: dict[tuple[str, ...], CorrelatedEvent] = {}
         self._similar: dict[tuple[str, ...], _Similar] = {}
-        self._buckets: dict[str, TokenBucket] = {}
+        self._buckets: dict[str, EventBudget] = {}
 
-    def observe(self, occurrence: Occurrence, now: datetime) -> Observation | None:
+    def observe(self, occurrence: ReportedEvent, now: datetime) -> CorrelatedEvent | None:
         is_combined = self._is_one_of_many(occurrence, now)
         key = occurrence[:2] if is_combined else occurrence
-        seen = self._observations.pop(key, None) or Observation(occurrence.message, now, is_combined)
+        seen = self._observations.pop(key, None) or CorrelatedEvent(occurrence.message, now, is_combined)
         seen.count += 1
         if is_combined:
             seen.message = f"{_COMBINED}{occurrence.message}"
@@ -119,10 +121,10 @@ class _ObservedObject:
             del self._observations[next(iter(self._observations))]
         bucket = self._buckets.get(occurrence.type)
         if bucket is None:
-            bucket = self._buckets[occurrence.type] = TokenBucket(_OBJECT_BURST, _OBJECT_RATE, now)
+            bucket = self._buckets[occurrence.type] = EventBudget(_OBJECT_BURST, _OBJECT_RATE, now)
         return seen if bucket.take(now) else None
 
-    def _is_one_of_many(self, occurrence: Occurrence, now: datetime) -> bool:
+    def _is_one_of_many(self, occurrence: ReportedEvent, now: datetime) -> bool:
         """Whether there are many messages of the same type and reason."""
         similar = self._similar.get(occurrence[:2])
         if similar is None:
@@ -145,7 +147,7 @@ class _Similar:
     messages: set[str] = field(default_factory=set[str])
 
 
-class TokenBucket:
+class EventBudget:
     """How many more events there may be.
 
     Args:
@@ -174,6 +176,6 @@ class TokenBucket:
         return True
 
 
-def component_bucket(now: datetime) -> TokenBucket:
+def component_bucket(now: datetime) -> EventBudget:
     """Return how many Events a component may write."""
-    return TokenBucket(_COMPONENT_BURST, _COMPONENT_RATE, now)
+    return EventBudget(_COMPONENT_BURST, _COMPONENT_RATE, now)

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._server.clock import stamp
-from masthead._server.controllers.event_correlation import EventCorrelator, Occurrence, component_bucket
+from masthead._server.controllers.event_correlation import (
+    ReportedEvent,
+    ServerEventCorrelator,
+    component_bucket,
+)
 from masthead._server.controllers.objects import uid_of
 from masthead._server.wire.failures import StatusFailure
 from masthead._server.wire.plain import Plain, items, metadata, text
@@ -20,11 +24,11 @@ from masthead._server.wire.plain import Plain, items, metadata, text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from masthead._server.controllers.event_correlation import Observation
+    from masthead._server.controllers.event_correlation import CorrelatedEvent
     from masthead._server.controllers.objects import ObjectClient
     from masthead._server.resources.resource import ServedResource
 
-__all__ = ["NORMAL", "WARNING", "EventRecorder", "SchedulerRecorder", "reference_to"]
+__all__ = ["NORMAL", "WARNING", "ServerEventRecorder", "SchedulerRecorder", "reference_to"]
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
@@ -63,7 +67,7 @@ def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str =
     return {name: value for name, value in reference.items() if value}
 
 
-class EventRecorder:
+class ServerEventRecorder:
     """Records what a component reports; repeats raise the count of an Event that is there.
 
     Args:
@@ -77,7 +81,7 @@ class EventRecorder:
         self._clock = client.cluster.clock
         self._component = component
         self._host = host
-        self._correlator = EventCorrelator()
+        self._correlator = ServerEventCorrelator()
         self._bucket = component_bucket(self._clock.now())
 
     def record(self, involved: Plain, reason: str, message: str, *, event_type: str = NORMAL) -> None:
@@ -92,7 +96,7 @@ class EventRecorder:
         now = self._clock.now()
         if not self._bucket.take(now):
             return
-        occurrence = Occurrence(event_type, reason, message, involved.get("fieldPath", ""))
+        occurrence = ReportedEvent(event_type, reason, message, involved.get("fieldPath", ""))
         identity = tuple([involved.get(name, "") for name in _IDENTITY])
         with suppress(StatusFailure):
             namespace = self._writer.namespace_for(involved)
@@ -101,7 +105,7 @@ class EventRecorder:
                 self._write(namespace, involved, occurrence, seen, now)
 
     def _write(
-        self, namespace: str, involved: Plain, occurrence: Occurrence, seen: Observation, now: datetime
+        self, namespace: str, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: datetime
     ) -> None:
         """Create an Event, or raise its count.
 
@@ -115,7 +119,7 @@ class EventRecorder:
             self._writer.create(namespace, name, self._content(involved, occurrence, seen, time), time)
             seen.name = name
 
-    def _content(self, involved: Plain, occurrence: Occurrence, seen: Observation, now: str) -> Plain:
+    def _content(self, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: str) -> Plain:
         # An Event that stands for several names its reporter only as its source.
         component, host = ("", "") if seen.is_combined else (self._component, self._host)
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._meta.quoting import quoted
-from masthead._server.controllers.events import WARNING, EventRecorder, SchedulerRecorder, reference_to
+from masthead._server.controllers.events import WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectClient
 from masthead._server.kubelet.nodes import NODE_NAME
 from masthead._server.kubelet.pods import pod_label
@@ -32,11 +32,11 @@ class PodEvents:
     """
 
     def __init__(self, cluster: ClusterState, kubelet: ObjectClient) -> None:
-        self._kubelet = EventRecorder(kubelet, "kubelet", NODE_NAME)
+        self._kubelet = ServerEventRecorder(kubelet, "kubelet", NODE_NAME)
         self._scheduler = SchedulerRecorder(
             ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME
         )
-        self._node_controller = EventRecorder(ObjectClient(cluster), "node-controller")
+        self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
 
     def scheduled(self, pod: Plain) -> None:
         """A pod was bound to the node."""

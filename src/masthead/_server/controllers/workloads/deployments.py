@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from masthead._server.controllers.events import EventRecorder, reference_to
+from masthead._server.controllers.events import ServerEventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads import rollout as decisions
 from masthead._server.controllers.workloads.dependents import DependentIndex
@@ -47,7 +47,7 @@ class DeploymentController:
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
-        self._events = EventRecorder(client, "deployment-controller")
+        self._events = ServerEventRecorder(client, "deployment-controller")
         self._replica_sets = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.events import EventRecorder, reference_to
+from masthead._server.controllers.events import ServerEventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.dependents import DependentIndex
 from masthead._server.controllers.workloads.ownership import (
@@ -44,7 +44,7 @@ class ReplicaController:
 
     def __init__(self, client: ObjectClient, table: str, kind: tuple[str, str], component: str) -> None:
         self._client = client
-        self._events = EventRecorder(client, component)
+        self._events = ServerEventRecorder(client, component)
         self._table = table
         self._kind = kind
         self._pods = DependentIndex()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead._server.controllers.events import EventRecorder, reference_to
+from masthead._server.controllers.events import ServerEventRecorder, reference_to
 from masthead._server.controllers.objects import ObjectRef, uid_of
 from masthead._server.controllers.workloads.dependents import DependentIndex
 from masthead._server.controllers.workloads.ownership import adopt, controller_reference, selector_of
@@ -39,7 +39,7 @@ class StatefulSetController:
 
     def __init__(self, client: ObjectClient) -> None:
         self._client = client
-        self._events = EventRecorder(client, "statefulset-controller")
+        self._events = ServerEventRecorder(client, "statefulset-controller")
         self._pods = DependentIndex()
         self._revisions = DependentIndex()
         self._by_uid: dict[str, ObjectRef] = {}
