@@ -19,8 +19,8 @@ _INTRODUCTION: Final = """\
 # Benchmarks
 
 ```sh
-make bench                  # everything, beside the peers of the extra `peers`; let the machine do nothing else
-make bench QUICK=1          # two minutes: to see that everything works; its figures mean little
+make bench                  # everything; let the machine do nothing else
+make bench QUICK=1          # two minutes, to see that it works
 make bench ONLY=sync,watch  # some of them
 ```
 

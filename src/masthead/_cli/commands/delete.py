@@ -229,5 +229,5 @@ def _wait_until_gone(
         total=len(deleted),
         timeout=seconds_to_wait(timeout, math.inf),
         no_color=state.no_color,
-        done="was made anew",
+        done="was created again",
     )
