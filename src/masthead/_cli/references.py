@@ -6,14 +6,16 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from masthead._cli.failures import CommandError, ExitCode
+from masthead._cli.state import State
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import masthead
-    from masthead._cli.state import State
     from masthead._discovery.model import ApiResource
 
 __all__ = [
@@ -150,9 +152,37 @@ def missing(client: masthead.Client, selected: Selected, name: str) -> CommandEr
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
     return CommandError(
         f'{selected.resource.gvr.group_resource} "{name}" not found{where}',
-        hint=nearest(name, names_of(client, selected)) or f"masthead get {selected.resource.name} lists them",
+        hint=_elsewhere(client, selected, name)
+        or nearest(name, names_of(client, selected))
+        or f"masthead get {selected.resource.name}{_namespace_option(selected)} lists them",
         code=ExitCode.NOT_FOUND,
     )
+
+
+def _elsewhere(client: masthead.Client, selected: Selected, name: str) -> str:
+    """A hint that names the other namespaces that have an object of that name; empty if none has, or none can be asked."""
+    if selected.namespace is None:
+        return ""
+    resource = client.metadata(selected.resource.gvr, namespace=None)
+    try:
+        # Any state of the server's cache will do, and it is cheap in a large cluster.
+        listed = resource.list(field_selector={"metadata.name": name}, limit=_NEAR + 1, resource_version="0")
+        found = [each.metadata.namespace for each in listed]
+    except MastheadError:
+        return ""
+    others = [each for each in found if each != selected.namespace]
+    if len(others) <= 1:
+        return "".join(f"there is one in namespace {each}" for each in others)
+    more = " and others" if len(others) > _NEAR else ""
+    return f"there are some in namespaces {', '.join(others[:_NEAR])}{more}"
+
+
+def _namespace_option(selected: Selected) -> str:
+    """What a command in a hint needs to mean the same namespace as this one; empty if it is the context's."""
+    context = click.get_current_context(silent=True)
+    state = context.find_object(State) if context is not None else None
+    is_chosen = state is None or state.namespace is not None
+    return f" -n {selected.namespace}" if selected.namespace and is_chosen else ""
 
 
 def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
@@ -164,7 +194,7 @@ def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
     try:
         client.metadata("v1", "namespaces").get(namespace)
     except NotFoundError:
-        known = [each.metadata.name for each in client.metadata("v1", "namespaces").list(limit=_NAMES)]
+        known = _names(client.metadata("v1", "namespaces"))
         hint = nearest(namespace, known) or "masthead get namespaces lists them"
         raise CommandError(
             f'namespace "{namespace}" does not exist', hint=hint, code=ExitCode.NOT_FOUND
@@ -175,7 +205,10 @@ def refuse_missing_namespace(client: masthead.Client, namespace: str) -> None:
 
 def names_of(client: masthead.Client, selected: Selected) -> list[str]:
     """The names of the objects of a resource, at most some hundred; none if they cannot be listed."""
-    resource = client.metadata(selected.resource.gvr, namespace=selected.namespace)
+    return _names(client.metadata(selected.resource.gvr, namespace=selected.namespace))
+
+
+def _names(resource: masthead.MetadataResource) -> list[str]:
     try:
         return [each.metadata.name for each in resource.list(limit=_NAMES)]
     except MastheadError:
