@@ -8,10 +8,11 @@ import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.test_processes import CTRL_C, following
 
-from masthead.api.core.v1 import ConfigMap
+from masthead.api.core.v1 import ConfigMap, Namespace
 from masthead.meta import OwnerReference, Patch
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator
 
     from tests.cli.conftest import Ran
@@ -62,6 +63,23 @@ def test_owners_and_dependents_are_shown_with_their_states(cli: Cli) -> None:
 @pytest.mark.usefixtures("family")
 def test_a_tree_is_cut_where_one_says(cli: Cli) -> None:
     assert "... and 2 more" in cli("tree pod web-1 -n shop --limit 1").out.splitlines()[-1]
+
+
+def test_dependents_in_several_namespaces_are_told_apart(cli: Cli, client: masthead.Client) -> None:
+    team = client.core_v1.namespaces().create(Namespace.new("team"))
+    for place in ("dev", "prod"):
+        client.core_v1.namespaces().create(Namespace.new(place))
+        owned = client.core_v1.config_maps(place).create(config_map("admin", team, "Namespace"))
+        client.core_v1.config_maps(place).create(config_map("leaf", owned, "ConfigMap"))
+
+    assert [line.strip(" ├│└─").split()[0] for line in cli("tree ns team").out.splitlines()[1:]] == [
+        "Namespace/team",
+        "ConfigMap/dev/admin",
+        "ConfigMap/dev/leaf",
+        "ConfigMap/prod/admin",
+        "ConfigMap/prod/leaf",
+    ]
+    assert "ConfigMap/leaf" in cli("tree cm admin -n dev").out
 
 
 @pytest.mark.usefixtures("family")
@@ -123,3 +141,66 @@ def test_without_a_terminal_a_tree_is_printed_again_when_it_changes(
         family.patch("leaf", Patch.merge({"data": {"a": "b"}}))
         assert process.stdout.readline() == "\n"
         assert process.stdout.readline().startswith("NAME")
+
+
+def read_until(process: subprocess.Popen[str], *wanted: str) -> str:
+    """Read lines until one has some texts; returns it."""
+    assert process.stdout is not None
+    return next(line for line in process.stdout if all(each in line for each in wanted))
+
+
+def test_an_object_that_is_created_again_has_its_tree_again(
+    environ: dict[str, str], client: masthead.Client
+) -> None:
+    maps = client.core_v1.config_maps("shop")
+    owner = maps.create(ConfigMap.new("owner"))
+    maps.create(config_map("again", owner, "ConfigMap"))
+    with following(environ, "tree", "cm/again", "-n", "shop", "-w") as process:
+        assert not read_until(process, "ConfigMap/owner").startswith(" ")
+        read_until(process, "ConfigMap/again")
+        maps.delete("again")
+        read_until(process, "ConfigMap/again", "gone")
+        other = maps.create(ConfigMap.new("other"))  # has no owner, and was not in the tree before
+        root = maps.create(config_map("again", other, "ConfigMap"))
+        maps.create(config_map("below", root, "ConfigMap"))
+        while "gone" in read_until(process, "ConfigMap/other"):
+            pass  # printed before it was asked for
+        assert "gone" not in read_until(process, "ConfigMap/again")
+        assert read_until(process, "ConfigMap/below").startswith("   └─ ")
+        for name in ("owner", "other"):
+            maps.delete(name)
+
+
+@pytest.mark.parametrize(
+    ("root", "after"),
+    [("replaced", "2 objects"), ("top", "1 object,")],  # the new one does not depend on it
+)
+def test_an_object_that_was_replaced_while_nobody_watched_is_the_new_one(
+    root: str, after: str, environ: dict[str, str], client: masthead.Client, server: Server
+) -> None:
+    maps = client.core_v1.config_maps("shop")
+    top = maps.create(ConfigMap.new("top"))
+    maps.create(config_map("replaced", top, "ConfigMap"))
+    server.faults.drop_watch(after=8, resource="configmaps")
+    with Terminal(["tree", f"cm/{root}", "-n", "shop", "-w"], environ) as screen:
+        screen.expect("watching the tree (2 objects, 0 changes")
+        failures = [
+            server.faults.fail(503, verb=verb, resource="configmaps", times=None)
+            for verb in ("list", "watch")
+        ]
+        for size in range(10):  # one of which is one too many for the watch
+            maps.patch("replaced", Patch.merge({"data": {"size": str(size)}}))
+        screen.expect("reconnecting (2 objects")
+        maps.delete("replaced")
+        made = maps.create(ConfigMap.new("replaced"))
+        maps.create(config_map("below", made, "ConfigMap"))
+        server.faults.expire_watch(resource="configmaps")  # so that it is listed again
+        for each in failures:
+            each.remove()
+        if root == "replaced":
+            screen.expect("ConfigMap/below")
+        screen.forget()
+        screen.expect(f"watching the tree ({after}")
+        assert "gone" not in screen.output
+    for name in ("below", "replaced", "top"):
+        maps.delete(name)

@@ -122,9 +122,18 @@ class Family:
     def __contains__(self, uid: str) -> bool:
         return uid in self._members
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the root; empty if it has none."""
+        return self._members[self.root].namespace
+
     def get(self, uid: str) -> FamilyMember | None:
         """Find a member."""
         return self._members.get(uid)
+
+    def members(self) -> list[FamilyMember]:
+        """All members, also those that are not in the tree of the root."""
+        return list(self._members.values())
 
     def add(self, member: FamilyMember, *, is_known: bool = False) -> bool:
         """Take an object, or its newer state; return whether it is remembered.
@@ -139,11 +148,14 @@ class Family:
         if old is None and len(self._members) >= _MOST:
             self.is_full = True
             return False
-        if old is not None:
+        self._put(member)
+        return True
+
+    def _put(self, member: FamilyMember) -> None:
+        if (old := self._members.get(member.uid)) is not None:
             self._unlink(old)
         self._members[member.uid] = member
         self._link(member)
-        return True
 
     def remove(self, uid: str) -> None:
         """Forget an object that is gone. The root and its owners stay, as missing ones."""
@@ -153,6 +165,16 @@ class Family:
         self._unlink(found)
         if uid == self.root or uid in self._dependents:
             self._members[uid] = FamilyMember(uid, found.kind, found.name, found.namespace, is_missing=True)
+
+    def replace_root(self, member: FamilyMember) -> None:
+        """Make another object the root: the one that was created again by the name of the old one.
+
+        Args:
+            member: The new root.
+        """
+        old, self.root = self.root, member.uid
+        self._put(member)
+        self.remove(old)
 
     def path(self) -> list[FamilyMember]:
         """The owners of the root, the highest first, and the root."""
@@ -224,6 +246,8 @@ def tree_rows(
 ) -> list[list[str | Span]]:
     """The rows of a table that shows a tree: name, readiness, status and age.
 
+    An object in another namespace than the root is named with it, in one word: ``RoleBinding/red-dev/admin``.
+
     Args:
         family: Whose tree it is.
         leaves: The lines of the tree to show.
@@ -236,7 +260,7 @@ def tree_rows(
         member, known = leaf.member, vitals.get(leaf.member.uid, Vitals())
         status = "gone" if member.is_missing else "Terminating" if member.is_deleting else known.status
         age = "" if member.created is None else human_duration((now - member.created).total_seconds())
-        name = f"{_branches(leaf.is_last, lines)}{member.kind}/{member.name}"
+        name = f"{_branches(leaf.is_last, lines)}{_title(member, family.namespace)}"
         is_root = member.uid == family.root
         rows.append(
             [
@@ -247,6 +271,12 @@ def tree_rows(
             ]
         )
     return rows
+
+
+def _title(member: FamilyMember, namespace: str) -> str:
+    """The name of a member in a tree of a namespace. Each line is complete by itself, for grep."""
+    place = f"{member.namespace}/" if member.namespace not in {"", namespace} else ""
+    return f"{member.kind}/{place}{member.name}"
 
 
 def _branches(places: Sequence[bool], lines: Sequence[str]) -> str:

@@ -57,10 +57,12 @@ class FamilySearch:
         self._limit = asyncio.Semaphore(_AT_ONCE)
         self._with_owners: dict[str, ApiResource] = {}
         self._informers: list[aio.SharedInformer[PartialObjectMetadata]] = []
+        self._unsynced: list[tuple[aio.SharedInformer[PartialObjectMetadata], ApiResource]] = []
         self.problems: dict[str, str] = {}
         self.vitals: dict[str, Vitals] = {}
         self.changed: set[str] = set()
         self.changes = 0
+        self._has_new_owners = False
 
     async def begin(self) -> None:
         """Get the object, and the owners above it.
@@ -71,6 +73,11 @@ class FamilySearch:
         """
         found = await self._client.metadata(self._resource.gvr, namespace=self._namespace).get(self._name)
         self.family = Family(member_of(found.metadata, self._resource))
+        await self._climb()
+
+    async def _climb(self) -> None:
+        """Get the owners above the root that are not known yet."""
+        self._has_new_owners = False
         while (highest := self.family.path()[0]).is_missing and highest.uid not in self.problems:
             above = self.family.path()[1]
             owner = await self._owner(above, above.owners[0])
@@ -138,6 +145,35 @@ class FamilySearch:
     def _place(self, resource: ApiResource) -> str | None:
         return self._namespace if resource.namespaced else None
 
+    async def catch_up(self, most: int) -> None:
+        """Look at members that have changed, and at the owners above the root if it has others than before.
+
+        Args:
+            most: At how many members.
+        """
+        for informer, resource in [each for each in self._unsynced if each[0].has_synced]:
+            self._unsynced.remove((informer, resource))
+            self._forget_unlisted(resource, {each.metadata.uid for each in informer.lister.list()})
+        if self._has_new_owners:
+            await self._climb()
+            self.changed.update(each.uid for each in self.family.path())
+            self.changes += 1
+        some = [self.changed.pop() for _ in range(min(most, len(self.changed)))]
+        members = (self.family.get(uid) for uid in some)
+        await self.look(each for each in members if each is not None)
+
+    def _forget_unlisted(self, resource: ApiResource, listed: set[str]) -> None:
+        """Forget what was deleted between the search and the first list of a watch: no event says so."""
+        for each in self.family.members():
+            if each.resource is not None and each.resource.gvr == resource.gvr and each.uid not in listed:
+                self._forget(each.uid)
+
+    def _forget(self, uid: str) -> None:
+        if uid in self.family:
+            self.family.remove(uid)
+            self.vitals.pop(uid, None)
+            self.changes += 1
+
     async def look(self, members: Iterable[FamilyMember]) -> None:
         """Find out how members are."""
         kinds: dict[tuple[str, str], list[FamilyMember]] = {}
@@ -190,24 +226,38 @@ class FamilySearch:
                 )
                 self._handle(informer, each)
                 self._informers.append(await stack.enter_async_context(informer))
+                self._unsynced.append((informer, each))
             yield
 
     def _handle(self, informer: aio.SharedInformer[PartialObjectMetadata], resource: ApiResource) -> None:
         def take(obj: PartialObjectMetadata) -> None:
-            known = self.family.get(obj.metadata.uid)
             member = member_of(obj.metadata, resource)
-            is_news = known is None or known.version != member.version
-            if self.family.add(member) and is_news:
+            known = self.family.get(member.uid)
+            if self._is_new_root(member):
+                self.family.replace_root(member)
+            elif not self.family.add(member):
+                return
+            if known is None or known.version != member.version:
                 self.changed.add(member.uid)
                 self.changes += 1
+            if member.uid == self.family.root and (known is None or known.owners != member.owners):
+                self._has_new_owners = True
 
-        def remove(obj: PartialObjectMetadata) -> None:
-            if obj.metadata.uid in self.family:
-                self.family.remove(obj.metadata.uid)
-                self.vitals.pop(obj.metadata.uid, None)
-                self.changes += 1
+        def change(old: PartialObjectMetadata, new: PartialObjectMetadata) -> None:
+            # Deleted and created again while the watch was interrupted, an object changes its uid.
+            if old.metadata.uid != new.metadata.uid:
+                self._forget(old.metadata.uid)
+            take(new)
 
-        informer.add_event_handler(on_add=take, on_update=lambda _, obj: take(obj), on_delete=remove)
+        informer.add_event_handler(
+            on_add=take, on_update=change, on_delete=lambda obj: self._forget(obj.metadata.uid)
+        )
+
+    def _is_new_root(self, member: FamilyMember) -> bool:
+        """Whether an object has the name of the root, but is not it: it was deleted, and created again."""
+        is_of_kind = member.resource is not None and member.resource.gvr == self._resource.gvr
+        place = (self._namespace or "", self._name)
+        return is_of_kind and (member.namespace, member.name) == place and member.uid != self.family.root
 
     @property
     def watches(self) -> int:

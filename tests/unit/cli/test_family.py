@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +91,34 @@ def test_changes_move_and_remove_members() -> None:
     gone = tree_rows(family, list(family.leaves()), {}, NOW)
     assert gone[0][2] == ("gone", "red")
     family.remove("nothing")
+
+
+def test_an_object_of_the_same_name_takes_the_place_of_the_root() -> None:
+    family = Family(member("a"))
+    family.add(member("child", "a"))
+    family.add(member("new-child", "b"))  # seen before its owner is
+    family.remove("a")
+    family.replace_root(member("b"))
+
+    assert shown(family) == ["Thing/b", "`- Thing/new-child"]
+    assert "a" in family  # as long as something refers to it
+    family.remove("child")
+    assert "a" not in family
+
+
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [
+        ("", ["Thing/a", "|- Thing/dev/c", "`- Thing/prod/c"]),
+        ("dev", ["Thing/a", "|- Thing/c", "`- Thing/prod/c"]),
+    ],
+)
+def test_another_namespace_than_that_of_the_root_is_named(root: str, expected: list[str]) -> None:
+    family = Family(replace(member("a"), namespace=root))
+    for place in ("dev", "prod"):
+        family.add(replace(member("c", "a"), uid=place, namespace=place))
+
+    assert shown(family) == expected
 
 
 NAMES = st.sampled_from("abcdef")

@@ -135,12 +135,6 @@ class _Tree:
         if search.family.is_full:
             say("there are more objects with owners than are remembered: dependents may be missing")
 
-    async def _refresh(self, search: FamilySearch) -> None:
-        """Look at the members that have changed."""
-        some = [search.changed.pop() for _ in range(min(_AT_ONCE, len(search.changed)))]
-        members = (search.family.get(uid) for uid in some)
-        await search.look(each for each in members if each is not None)
-
     async def _draw(self, search: FamilySearch) -> NoReturn:
         """Draw the tree again and again; only an interrupt ends it."""
         from rich.live import Live
@@ -156,7 +150,7 @@ class _Tree:
             while True:
                 live.update(self.frame(search, screen), refresh=True)
                 await asyncio.sleep(_TICK)
-                await self._refresh(search)
+                await search.catch_up(_AT_ONCE)
 
     def frame(self, search: FamilySearch, screen: Console) -> RenderableType:
         """What a terminal shows now."""
@@ -189,7 +183,7 @@ class _Tree:
                 say("connected again" if is_lost else f"reconnecting: {search.trouble}")
                 is_lost = not is_lost
             await asyncio.sleep(_TICK)
-            await self._refresh(search)
+            await search.catch_up(_AT_ONCE)
 
 
 def _can_draw_lines() -> bool:
