@@ -184,6 +184,8 @@ def test_an_object_that_was_replaced_while_nobody_watched_is_the_new_one(
     server.faults.drop_watch(after=8, resource="configmaps")
     with Terminal(["tree", f"cm/{root}", "-n", "shop", "-w"], environ) as screen:
         screen.expect("watching the tree (2 objects, 0 changes")
+        maps.patch("replaced", Patch.merge({"data": {"is_watched": "yes"}}))
+        screen.expect("watching the tree (2 objects, 1 change,")
         failures = [
             server.faults.fail(503, verb=verb, resource="configmaps", times=None)
             for verb in ("list", "watch")
