@@ -8,6 +8,7 @@ import logging
 import re
 from collections import Counter
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from tests.integration.log_cluster import log_cluster, pod, rest, take
@@ -85,6 +86,47 @@ async def test_pods_that_come_and_go_join_and_leave() -> None:
             cluster.server.kubelet.restart("web-2")
             cluster.write("web-2", "restarted")
             assert texts(await take(lines, 1)) == ["[pod/web-2/app] restarted"]
+
+
+@in_virtual_time
+@pytest.mark.parametrize("options", [{}, {"watch_list": False}], ids=["watch-list", "list"])
+async def test_pods_are_found_on_a_server_that_was_set_up_anew(options: dict[str, Any]) -> None:
+    errors: list[LogStreamError] = []
+    async with log_cluster(**options) as cluster:
+        for number in range(20):  # a history that is longer than the next one
+            await cluster.client.core_v1.config_maps("default").create(
+                {"metadata": {"name": f"old-{number}"}}
+            )
+        await cluster.start("web-1")
+        cluster.write("web-1", "old")
+        port = urlsplit(cluster.server.url).port
+        logs = cluster.pods.merged_logs(label_selector="app=web", follow=True, on_error=errors.append)
+        assert texts(await take(logs, 1)) == ["[pod/web-1/app] old"]
+        await cluster.server.stop()
+        async with log_cluster(port=port, **options) as anew, logs:
+            await anew.start("web-2")
+            anew.write("web-2", "new")
+            assert texts(await take(logs, 1)) == ["[pod/web-2/app] new"]
+            await anew.start("web-1")
+            anew.write("web-1", "again")
+            assert texts(await take(logs, 1)) == ["[pod/web-1/app] again"]
+    assert errors == []
+
+
+@in_virtual_time
+async def test_a_watch_of_pods_that_has_expired_begins_anew() -> None:
+    async with log_cluster() as cluster:
+        await cluster.start("web-1")
+        cluster.write("web-1", "one")
+        fault = cluster.server.faults.expire_watch(resource="pods", after=2)  # the pod, and a bookmark
+        async with cluster.pods.merged_logs(label_selector="app=web", follow=True) as lines:
+            assert texts(await take(lines, 1)) == ["[pod/web-1/app] one"]
+            await cluster.start("web-2")
+            cluster.write("web-2", "two")
+            assert texts(await take(lines, 1)) == ["[pod/web-2/app] two"]
+            cluster.write("web-1", "three")
+            assert texts(await take(lines, 1)) == ["[pod/web-1/app] three"]
+            assert fault.hits == 1
 
 
 @in_virtual_time

@@ -64,6 +64,7 @@ class LogFollower:
         restarts: bool = False,
         is_patient: bool = False,
         get_view: Callable[[], Awaitable[LogPod | None]] | None = None,
+        still_exists: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """Describe what to follow. Nothing is sent.
 
@@ -73,12 +74,15 @@ class LogFollower:
             restarts: Whether to go on with the next instance when the container is started again.
             is_patient: Whether to try again also if the log could not be opened even once.
             get_view: Reads the pod; the source's own way by default.
+            still_exists: Tells, before the log is requested again, whether the pod is still there, and no other one of its
+                name; by default that is not asked.
         """
         self._source = source
         self._options = options
         self._restarts = restarts
         self._is_patient = is_patient
         self._get_view = get_view or source.pod
+        self._still_exists = still_exists
         self._resume = LogResume()
         self._limit = ByteLimit(options.limit_bytes, has_stamps=options.timestamps)
         self._lost = Backoff(first=0.5, cap=30.0, reset_after=5.0)
@@ -120,8 +124,7 @@ class LogFollower:
         """Read from the open connection, or open the next one."""
         try:
             if self._chunks is None:
-                await self._open()
-                return []
+                return await self._open()
             chunk = await anext(self._chunks, None)
             if chunk is None:
                 return await self._after_end()
@@ -140,20 +143,25 @@ class LogFollower:
             self._waiting.reset()
         return lines
 
-    async def _open(self) -> None:
+    async def _open(self) -> list[bytes]:
+        """Open a connection; returns what is left of the lines if there is nothing to connect to any more."""
         if await self._closed_before(self._due):
-            return
+            return []
         if self._start is None:
             self._start = _now()
             query = self._options.first_query()
+        elif self._still_exists is not None and not await self._still_exists():
+            self._is_over = True
+            return self._resume.end()
         else:
             query = self._options.resumed_query(self._resume.since, _now() - self._start)
         stream = await self._source.open(query)
         if self._closed.is_set():  # while it was being opened
             stream.close()
-            return
+            return []
         self._stream, self._chunks = stream, stream.chunks()
         self._has_opened = True
+        return []
 
     async def _after_end(self) -> list[bytes]:
         """The stream has ended; has the log?"""

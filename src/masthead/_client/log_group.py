@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,10 +13,18 @@ from masthead._client.log_follow import LogFollower
 from masthead._client.log_merge import LogBuffer, LogMerger
 from masthead._client.log_pods import view_of
 from masthead._module import set_module
-from masthead.errors import DecodeError, LogStreamError, MastheadError, NotFoundError
+from masthead.errors import (
+    DecodeError,
+    ExpiredError,
+    ForbiddenError,
+    GoneError,
+    LogStreamError,
+    MastheadError,
+    NotFoundError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
     from typing import Self
 
     from masthead._client.log_line import LogLine
@@ -30,13 +38,18 @@ __all__ = ["LogGroup", "MergedLogs"]
 
 _log: Final = logging.getLogger("masthead.client")
 
+_RELIST_DELAY: Final = 1.0
+"""Seconds until the pods are listed again, if their watch cannot be resumed."""
+_DELETION_DELAY: Final = 5.0
+"""Seconds within which the watch should tell that a pod is gone, once the server does not have it."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogGroup:
     """Which logs are merged, and how.
 
     Attributes:
-        pods: Yields the pods, and with `LogQuery.follow` their changes.
+        pods: Yields the pods, and with `LogQuery.follow` their changes; it is called again when these cannot be resumed.
         source: The log of a container, by namespace, pod and container.
         containers: Which containers of a pod are meant.
         options: Which part of each log.
@@ -44,7 +57,7 @@ class LogGroup:
         on_error: Called with the error that ends one log; None to log a warning.
     """
 
-    pods: Callable[[], AsyncIterator[WatchEvent[Object]]]
+    pods: Callable[[], AsyncGenerator[WatchEvent[Object]]]
     source: Callable[[str, str, str], LogSource]
     containers: ContainerFilter
     options: LogQuery
@@ -106,6 +119,9 @@ class _Run:
         self._discovery: asyncio.Task[None] | None = None
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._views: dict[str, LogPod] = {}
+        self._unlisted: set[str] = set()
+        """Pods that have not been listed again yet."""
+        self._is_outdated = asyncio.Event()
         self._is_initial = True
         self._is_closed = False
         self._has_warned = False
@@ -144,8 +160,11 @@ class _Run:
         """Follow the pods, and read the logs of their containers."""
         error: Exception | None = None
         try:
-            async for event in self._group.pods():
-                self._observe(event)
+            while not await self._follow_pods():
+                _log.info(
+                    "the watch of the pods whose logs are followed cannot be resumed: they are listed again"
+                )
+                await asyncio.sleep(_RELIST_DELAY)
             if self._tasks:
                 await asyncio.wait(self._tasks.values())
         except Exception as failure:  # noqa: BLE001 - it belongs to the reader
@@ -154,9 +173,38 @@ class _Run:
             # What was read before is delivered first.
             self._merger.finish(error)
 
+    async def _follow_pods(self) -> bool:
+        """Observe the pods and their changes; returns False if they have to be listed again."""
+        self._is_outdated.clear()
+        loop = asyncio.get_running_loop()
+        following = loop.create_task(self._observe_all())
+        outdated = loop.create_task(self._is_outdated.wait())
+        try:
+            await asyncio.wait([following, outdated], return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                return False
+            await following
+        except (ExpiredError, GoneError):
+            return False
+        finally:
+            following.cancel()
+            outdated.cancel()
+            await asyncio.gather(following, outdated, return_exceptions=True)
+        return True
+
+    async def _observe_all(self) -> None:
+        self._unlisted = set(self._views)
+        async with aclosing(self._group.pods()) as events:
+            async for event in events:
+                self._observe(event)
+
     def _observe(self, event: WatchEvent[Object]) -> None:
         if event.type == "BOOKMARK":
-            self._is_initial = self._is_initial and not event.ends_initial_events
+            if event.ends_initial_events:
+                self._is_initial = False
+                for uid in self._unlisted:
+                    self._forget(uid)
+                self._unlisted.clear()
             return
         try:
             pod = view_of(event.object)
@@ -167,6 +215,7 @@ class _Run:
             self._forget(pod.metadata.uid)
             return
         self._views[pod.metadata.uid] = pod
+        self._unlisted.discard(pod.metadata.uid)
         for container in self._group.containers.chosen(pod):
             status = pod.container_status(container)
             if status is not None and (status.has_previous if self._options.previous else status.has_log):
@@ -200,25 +249,57 @@ class _Run:
                 self._tasks.pop(key, None)
 
     async def _read_lines(self, buffer: LogBuffer, uid: str, options: LogQuery) -> None:
+        source = self._group.source(buffer.namespace, buffer.pod, buffer.container)
+
         async def view() -> LogPod | None:
             return self._views.get(uid) if options.follow else None
 
+        async def still_exists() -> bool:
+            # Logs are requested by name, and the watch may be behind: a StatefulSet makes another pod of that name.
+            if uid not in self._views:
+                return False
+            try:
+                found = await source.pod()
+            except ForbiddenError:
+                return True
+            is_there = found is not None and found.metadata.uid == uid
+            if not is_there:
+                self._suspect(uid)
+            return is_there
+
         follower = LogFollower(
-            self._group.source(buffer.namespace, buffer.pod, buffer.container),
+            source,
             options,
             restarts=True,
             is_patient=options.follow,
             get_view=view,
+            still_exists=still_exists,
         )
         try:
             while lines := await follower.next_lines():
                 await buffer.put(lines)
         except MastheadError as error:
-            # A pod that is gone has no more to say.
-            if not (isinstance(error, NotFoundError) and uid not in self._views):
-                self._report(_stream_error(buffer, error))
+            if isinstance(error, NotFoundError):
+                if uid not in self._views:
+                    return  # a pod that is gone has no more to say
+                self._suspect(uid)
+            self._report(_stream_error(buffer, error))
         finally:
             follower.close()
+
+    def _suspect(self, uid: str) -> None:
+        """The server does not have a pod that the watch has. If the watch does not tell soon that it is gone, it never will.
+
+        A server that was set up anew, at the same address, has another history. A watch that resumes at a version of
+        the old one gets no changes until the new one has become as long.
+        """
+
+        def check() -> None:
+            if uid in self._views:
+                self._is_outdated.set()
+
+        if self._options.follow:
+            asyncio.get_running_loop().call_later(_DELETION_DELAY, check)
 
     def _warn_of_waiting(self) -> None:
         if self._options.follow and not self._has_warned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from masthead._client.log_follow import FOLLOW_READ_TIMEOUT
@@ -17,7 +18,7 @@ from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable
     from datetime import datetime
 
     from masthead._client.options import FieldSelection, LabelSelection, Query
@@ -159,13 +160,15 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
             insecure_skip_tls_verify_backend=insecure_skip_tls_verify_backend,
         )
         limit = FOLLOW_READ_TIMEOUT if read_timeout is None else read_timeout
-        # Created here, so that an invalid selector is the caller's error at once.
-        watch = self.watch(label_selector=label_selector, field_selector=field_selector, bookmarks=True)
+        open_watch = functools.partial(
+            self.watch, label_selector=label_selector, field_selector=field_selector, bookmarks=True
+        )
+        open_watch()  # so that an invalid selector is the caller's error at once
 
-        async def pods() -> AsyncIterator[WatchEvent[Object]]:
+        async def pods() -> AsyncGenerator[WatchEvent[Object]]:
             if follow:
-                async with watch:
-                    async for event in watch:
+                async with open_watch() as events:
+                    async for event in events:
                         yield cast("WatchEvent[Object]", event)
                 return
             async for page in self.list_pages(label_selector=label_selector, field_selector=field_selector):
