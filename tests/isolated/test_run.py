@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
@@ -131,7 +131,9 @@ def running(folder: Path, *arguments: str, **environment: str) -> Generator[Runn
         try:
             yield found
         finally:
-            process.kill()
+            # With its children: one that is left would keep the pipe open.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             found.read_all()
 
 
@@ -240,7 +242,7 @@ def test_reload_starts_it_again_when_a_file_changes_and_survives_a_syntax_error(
 ) -> None:
     app = project / "app.py"
     with running(project, "app.py", "--kubeconfig", str(kubeconfig), *PORTS_OFF, "--reload") as process:
-        process.line("watching 1 files")
+        process.line("watching 1 file in ")
         process.line("VERSION one")
         app.write_text(PROGRAM.replace("one", "two"), "utf-8")
         process.line("app.py changed: restarting")

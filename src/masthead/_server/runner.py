@@ -41,6 +41,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     watch_timeout: float = 1800.0,
     watch_list: bool = True,
     sharded_list_and_watch: bool = False,
+    event_ttl: float = 3600.0,
     history: int = 10_000,
     history_bytes: int = 64 * 1024 * 1024,
     backlog: int = 10_000,
@@ -85,6 +86,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
         sharded_list_and_watch: Whether lists and watches can be limited to a shard (``shardSelector``), as with the
             feature gate ``ShardedListAndWatch``, alpha in Kubernetes 1.36; otherwise the parameter is ignored.
+        event_ttl: Seconds until an Event is removed, counted from its last write; ``math.inf`` to keep them all.
         history: How many revisions of history to keep; those older than ten minutes are compacted in any
             case.
         history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches
@@ -119,6 +121,7 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             watch_timeout=watch_timeout,
             watch_list=watch_list,
             sharded_list_and_watch=sharded_list_and_watch,
+            event_ttl=event_ttl,
             history=history,
             history_bytes=history_bytes,
             backlog=backlog,

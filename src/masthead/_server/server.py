@@ -6,10 +6,12 @@ import asyncio
 import concurrent.futures
 import errno
 import logging
+import math
 import os
 import socket
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -20,6 +22,7 @@ from masthead._server.access import AccessControl, token_path
 from masthead._server.clock import VirtualClock
 from masthead._server.cluster import ClusterState
 from masthead._server.connection import HttpServer, abort_connection
+from masthead._server.controllers.event_expiry import EventExpiryController
 from masthead._server.controllers.manager import (
     BOOTSTRAP_CONTROLLERS,
     CONTROLLERS,
@@ -146,6 +149,9 @@ class Server:
         self._lifecycle = PodLifecycle(self._runtime)
         self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call)
         self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
+        if settings.event_ttl < math.inf:
+            expiry = EventExpiryController(ObjectClient(self._cluster), timedelta(seconds=settings.event_ttl))
+            self._controllers.add("event-expiry", expiry)
         if settings.kubelet:
             client = ObjectClient(self._cluster, KUBELET)
             self._controllers.add("kubelet", KubeletController(client, self._lifecycle))

@@ -29,6 +29,7 @@ _TYPES: Final = {
     "token": (str | None, "text, or None"),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
+    "event_ttl": (int | float, "a number"),
     "history": (int, "a whole number"),
     "history_bytes": (int, "a whole number"),
     "backlog": (int, "a whole number"),
@@ -62,6 +63,7 @@ class Settings:
     watch_timeout: float = 1800.0
     watch_list: bool = True
     sharded_list_and_watch: bool = False
+    event_ttl: float = 3600.0
     history: int = 10_000
     history_bytes: int = 64 * 1024 * 1024
     backlog: int = 10_000
@@ -93,6 +95,8 @@ class Settings:
         for name in ("bookmark_every", "watch_timeout"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
+        if not self.event_ttl > 0:
+            raise ConfigError("event_ttl is a time in seconds, and must be more than 0")
         for name in ("history", "backlog"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is a number of changes, and must be at least 1")

@@ -88,7 +88,9 @@ async def test_the_next_leads_after_the_lease_has_expired_if_it_is_not_released(
         first.cancel()
         await second.started.wait()
 
-        assert 112 < now() < 121
+        assert (
+            112 < now() < 125
+        )  # the rest of a lease, and a try; virtual time may pass while data is on its way
         assert second.leadership is not None
         assert second.leadership.token.transitions == 1
 

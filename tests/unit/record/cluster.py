@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -80,7 +81,7 @@ async def cluster(**options: Any) -> AsyncIterator[Cluster]:
     """Run everything; options are those of the recorder."""
     clock = LoopClock(START)
     async with (
-        masthead.server.run(clock=clock, bootstrap=False, controllers=False) as server,
+        masthead.server.run(clock=clock, bootstrap=False, controllers=False, event_ttl=math.inf) as server,
         Proxy(server.url) as proxy,
         Client(replace(from_kubeconfig(server.kubeconfig()), server=proxy.url)) as client,
         Client(from_kubeconfig(server.kubeconfig())) as direct,

@@ -1,8 +1,7 @@
-"""The expiry of Events: an hour after their last write, as kube-apiserver's ``--event-ttl`` has it by default."""
+"""The expiry of Events: some time after their last write, as kube-apiserver's ``--event-ttl`` says."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +9,7 @@ from masthead._server.controllers.objects import ObjectRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from masthead._server.controllers.base import ObservedWrite
     from masthead._server.controllers.objects import ObjectClient
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["EventExpiryController"]
 
 _EVENTS: Final = "events"
-_TTL: Final = timedelta(hours=1)
 _OLDEST: Final = ObjectRef(_EVENTS, "")
 """What is reconciled: the Events that expire next."""
 _BATCH: Final = 200
@@ -29,13 +27,18 @@ class EventExpiryController:
     """Removes expired Events, finalizers or not, as etcd does with what has a lease.
 
     All live equally long, so that they expire in the order of their last writes, and one timer is enough. Those that
-    are stored when the server starts have another hour from then.
+    are stored when the server starts live as long from then.
+
+    Args:
+        client: The cluster state, and its clock.
+        ttl: How long an Event lives after its last write.
     """
 
     observes = frozenset({_EVENTS})
 
-    def __init__(self, client: ObjectClient) -> None:
+    def __init__(self, client: ObjectClient, ttl: timedelta) -> None:
         self._client = client
+        self._ttl = ttl
         self._expiries: dict[ObjectRef, datetime] = {}
         """When each Event expires, in order."""
 
@@ -45,7 +48,7 @@ class EventExpiryController:
         self._expiries.pop(write.ref, None)
         if write.record.is_deleted:
             return ()
-        self._expiries[write.ref] = self._client.cluster.clock.now() + _TTL
+        self._expiries[write.ref] = self._client.cluster.clock.now() + self._ttl
         return (_OLDEST,) if is_first else ()
 
     def reconcile(self, ref: ObjectRef) -> float | None:

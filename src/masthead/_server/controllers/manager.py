@@ -13,7 +13,6 @@ from masthead._server.controllers.aggregation import ClusterRoleAggregationContr
 from masthead._server.controllers.base import ObservedWrite
 from masthead._server.controllers.definitions import DefinitionController
 from masthead._server.controllers.deletions import DeletionController
-from masthead._server.controllers.event_expiry import EventExpiryController
 from masthead._server.controllers.garbage import GarbageCollector
 from masthead._server.controllers.namespace_contents import RootCAController, ServiceAccountController
 from masthead._server.controllers.namespaces import NamespaceController
@@ -79,7 +78,6 @@ CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
 """Every controller by its name, in the order in which they observe a write."""
 ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
     "definitions": DefinitionController,
-    "event-expiry": EventExpiryController,
 }
 """What kube-apiserver does itself, and what cannot be switched off."""
 WORKLOAD_CONTROLLERS: Final = frozenset(
