@@ -243,14 +243,10 @@ class FamilySearch:
             if member.uid == self.family.root and (known is None or known.owners != member.owners):
                 self._has_new_owners = True
 
-        def change(old: PartialObjectMetadata, new: PartialObjectMetadata) -> None:
-            # Deleted and created again while the watch was interrupted, an object changes its uid.
-            if old.metadata.uid != new.metadata.uid:
-                self._forget(old.metadata.uid)
-            take(new)
-
         informer.add_event_handler(
-            on_add=take, on_update=change, on_delete=lambda obj: self._forget(obj.metadata.uid)
+            on_add=take,
+            on_update=lambda _, obj: take(obj),
+            on_delete=lambda obj: self._forget(obj.metadata.uid),
         )
 
     def _is_new_root(self, member: FamilyMember) -> bool:
