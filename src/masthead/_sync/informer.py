@@ -382,8 +382,8 @@ class SharedInformer(InformerFacade[T], Generic[T]):
 
         ::
 
-            client.core_v1.pods("default").delete("web")
-            informer.wait_until(lambda copy: copy.get_by_key("default/web") is None)
+            client.core_v1.pods("default").delete("web", grace_period_seconds=0)
+            informer.wait_until(lambda store: store.get_by_key("default/web") is None)
 
         Args:
             condition: Is called with `indexer`, on the event loop: it must neither block nor, with the blocking client,

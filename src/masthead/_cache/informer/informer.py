@@ -573,8 +573,8 @@ class SharedInformer(Generic[T]):
 
         ::
 
-            await client.core_v1.pods("default").delete("web")
-            await informer.wait_until(lambda copy: copy.get_by_key("default/web") is None)
+            await client.core_v1.pods("default").delete("web", grace_period_seconds=0)
+            await informer.wait_until(lambda store: store.get_by_key("default/web") is None)
 
         Args:
             condition: Is called with `indexer`, on the event loop: it must neither block nor, with the blocking client,
