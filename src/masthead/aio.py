@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from masthead.errors import ExpiredError as ExpiredError
     from masthead.errors import ForbiddenError as ForbiddenError
     from masthead.errors import InformerStateError as InformerStateError
+    from masthead.errors import InvalidError as InvalidError
     from masthead.errors import LeadershipLostError as LeadershipLostError
     from masthead.errors import ManifestError as ManifestError
     from masthead.errors import MastheadError as MastheadError
@@ -245,6 +246,7 @@ _HOMES = {
     "ExpiredError": "masthead.errors",
     "ForbiddenError": "masthead.errors",
     "InformerStateError": "masthead.errors",
+    "InvalidError": "masthead.errors",
     "LeadershipLostError": "masthead.errors",
     "ManifestError": "masthead.errors",
     "MastheadError": "masthead.errors",
