@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
+    from rich.live import Live
 
     from masthead._cli.failures import ExplainedFailure
 
@@ -20,6 +21,7 @@ __all__ = [
     "discard_output",
     "has_color",
     "is_live",
+    "live_display",
     "report",
     "say",
     "write",
@@ -114,6 +116,25 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         markup=False,
         emoji=False,
         soft_wrap=not is_live(stream),
+    )
+
+
+def live_display(screen: Console, *, transient: bool = False) -> Live:
+    """A live display of rich that its command draws, and that leaves the standard streams alone.
+
+    Args:
+        screen: Where it is drawn.
+        transient: Whether it disappears at its end.
+    """
+    from rich.live import Live
+
+    return Live(
+        console=screen,
+        auto_refresh=False,
+        transient=transient,
+        vertical_overflow="crop",
+        redirect_stdout=False,
+        redirect_stderr=False,
     )
 
 

@@ -290,7 +290,7 @@ class _Run:
     def _suspect(self, uid: str) -> None:
         """The server does not have a pod that the watch has. If the watch does not tell soon that it is gone, it never will.
 
-        A server that was set up anew, at the same address, has another history. A watch that resumes at a version of
+        A new server at the same address has another history. A watch that resumes at a version of
         the old one gets no changes until the new one has become as long.
         """
 

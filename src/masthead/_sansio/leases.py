@@ -22,22 +22,22 @@ The rules:
 
 * Only the own clock counts. Another's lease has expired when its record has not changed for its duration since it was
   *received* here; the own one is valid from the time at which the last successful write was *sent*. Whatever the delays,
-  the holder's count begins first. The times in the record are read by nobody.
+  the holder's count begins first. The times in the record are not read.
 * A holder may work until `valid_until`, the renew deadline after that time. Then its work must end, before `lease_until`,
   from which on another may lead. So clocks may run at different rates, up to lease duration / renew deadline.
   differs from client-go: there, the renew deadline begins with the first renewal that fails, and may end a retry period
   later.
 * A record is own only if this elector has written exactly it, acknowledged or not. A record with the own identity that
-  it has not written is another's: somebody uses the same identity, or did so before a restart.
+  it has not written is another's: another process uses the same identity, or did so before a restart.
   differs from client-go: there, equal identities hold a lease together.
-* Each write differs from every other, also two of one try: a renewal that stores what is there already is none for those
+* Each write differs from every other, also two of one try: a renewal that stores what is there already is not a renewal for those
   who wait.
   differs from client-go: there, an update whose response was lost and the one after it write the same record.
 * Each term has more transitions than every earlier one, so that they order the terms: a fencing token. They are
   continued if the lease was deleted and its last record is known.
 * A lease that was seen and is deleted is created again by its holder. If it is not, another creates it when the renew
   deadline is over, and works from `valid_from` on, a lease duration later: whoever held it before has stopped by then, also
-  one that nobody has seen. Only an elector that has never seen the lease creates it and works at once.
+  one that was never observed. Only an elector that has never seen the lease creates it and works at once.
   differs from client-go: there, whoever comes first creates it, while the holder still works.
 * A lease is released with an empty holder and a duration of one second, by a record that anybody may replace at once.
 """
@@ -194,7 +194,7 @@ class Election:
         Args:
             now: By the own clock.
             wall: By the wall clock, for the record.
-            random: Tells records apart that are written in the same millisecond.
+            random: Distinguishes records that are written in the same millisecond.
         """
         return self._begin(now, wall, random, is_release=False)
 
@@ -234,7 +234,7 @@ class Election:
             self._term = None
             return TryResult(TryOutcome.RELEASED, self._was_read, "released")
         if self._follows_absence:
-            # Others may have held it meanwhile, whom nobody has seen. They cannot renew any more, but may still work.
+            # Others may have held it meanwhile, who were never observed. They cannot renew any more, but may still work.
             known = before.record.seconds if before is not None else None
             self._valid_from = now + max(self._timing.lease_duration, known or 0)
             self._follows_absence = False
@@ -333,7 +333,7 @@ class Election:
     def _stamp_of(self, wall: datetime, random: Random) -> datetime:
         """The wall-clock time of a record. Each write has a time of its own, also if the clock stands still.
 
-        Otherwise others would not see it as a renewal. A random part tells electors with one identity apart.
+        Otherwise others would not see it as a renewal. A random part distinguishes electors with one identity.
         """
         part = timedelta(microseconds=1 + int(random() * 1000))
         stands_still = timedelta() <= self._stamp - wall < _CLOCK_JUMP

@@ -23,11 +23,11 @@ The rules:
    its own term is valid: for the renew deadline since the last acknowledged renewal was sent, by its own clock, and since
    the last successful reading of the table was.
 4. Before a member takes away its own token from a slot, no work on it is under way (*drain, then move*), and it does not
-   work on the slot again before rule 3 holds anew.
+   work on the slot again before rule 3 holds again.
 
-Why no two members work on one slot at a time: Let A work on a slot. By 3, a write of A named A's token there. Nobody but A
+Why no two members work on one slot at a time: Let A work on a slot. By 3, a write of A named A's token there. No one but A
 takes it away while A's term lasts (1), and A does so only without work (4). So as long as A's term is not over, all writes
-leave the slot to A, since each is conditional on the state that it was computed from, and by 3 nobody else works on it. If A
+leave the slot to A, since each is conditional on the state that it was computed from, and by 3 no other member works on it. If A
 ends its term itself, its work has ended. If B fences it, B has waited for the lease duration since it *received* A's last
 record, and A could not renew it afterwards, because B's write came first, by its condition. A *sent* that record earlier, and
 stops at the renew deadline after that. So A has stopped before B's write, whatever the delays, if no clock runs faster than
@@ -211,7 +211,7 @@ class ShardMachine:
         stored = self._view.table
         uid = stored.uid if stored is not None else ""
         if uid != self._table_uid:
-            # Nobody that knows only the present one need respect what the other said of us.
+            # A member that knows only the present one need not respect what the other said of us.
             self._lose(self._owned)
         if stored is not None and stored.table is not None:
             self._table_uid, self._creates_from = uid, None

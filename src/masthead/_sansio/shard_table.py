@@ -85,8 +85,8 @@ class ShardTable:
         owners: The slots of each token.
         seconds: The lease duration of each token.
         writes: How often it was written; so each write differs from the one before, and gets a version of its own.
-        settling: For how many seconds nobody claims a slot: it replaces a table that was lost, whose owners may still work.
-            0 once somebody has waited for that long, and if there was none before.
+        settling: For how many seconds no slot is claimed: it replaces a table that was lost, whose owners may still work.
+            0 once a member has waited for that long, and if there was no table before.
     """
 
     total: int
@@ -106,7 +106,7 @@ class ShardTable:
         """Read a table.
 
         Raises:
-            ValueError: If it is none, or assigns a slot twice.
+            ValueError: If it is invalid, or assigns a slot twice.
         """
         try:
             found = typeinfo.decode_json(text, _Document)
@@ -200,7 +200,7 @@ class Plan:
     Attributes:
         fences: Leases to end, each conditional on its version.
         write: The write of the table; None for none.
-        deletions: Leases to delete, each conditional on its version: nobody needs them any more.
+        deletions: Leases to delete, each conditional on its version: they are not needed any more.
         is_member: Whether the own term is not over, as far as the leases say.
         waits_for: Why slots are free that the member would claim; empty if there are none.
     """

@@ -148,13 +148,7 @@ class Server:
         self._cluster.on_write.append(self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
         self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call)
-        self._controllers = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
-        if settings.event_ttl < math.inf:
-            expiry = EventExpiryController(ObjectClient(self._cluster), timedelta(seconds=settings.event_ttl))
-            self._controllers.add("event-expiry", expiry)
-        if settings.kubelet:
-            client = ObjectClient(self._cluster, KUBELET)
-            self._controllers.add("kubelet", KubeletController(client, self._lifecycle))
+        self._controllers = self._make_controllers(settings)
         limits = WatchLimits(
             bookmark_every=settings.bookmark_every,
             timeout=settings.watch_timeout,
@@ -177,6 +171,16 @@ class Server:
         self._listeners: list[asyncio.Server] = []
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
+
+    def _make_controllers(self, settings: Settings) -> ControllerManager:
+        made = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
+        if settings.event_ttl < math.inf:
+            ttl = timedelta(seconds=settings.event_ttl)
+            made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
+        if settings.kubelet:
+            client = ObjectClient(self._cluster, KUBELET)
+            made.add("kubelet", KubeletController(client, self._lifecycle))
+        return made
 
     async def start(self) -> None:
         """Start to listen; `run` calls this in the server's own event loop.

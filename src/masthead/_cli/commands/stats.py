@@ -10,7 +10,7 @@ import click
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
-from masthead._cli.terminal import console, has_color, is_live, say, write
+from masthead._cli.terminal import console, has_color, is_live, live_display, say, write
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -100,17 +100,8 @@ class _Stats:
                 await asyncio.sleep(min(_TICK, left))
                 self._report_connection(census)
             return
-        from rich.live import Live
-
         screen = console(no_color=self._state.no_color)
-        with Live(
-            console=screen,
-            auto_refresh=False,
-            transient=True,
-            vertical_overflow="crop",
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as live:
+        with live_display(screen, transient=True) as live:
             while (left := self._seconds - self._passed) > 0:
                 live.update(self._frame(census, screen), refresh=True)
                 await asyncio.sleep(min(_TICK, left))

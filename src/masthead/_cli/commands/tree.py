@@ -13,7 +13,7 @@ import click
 from masthead._cli.completion import complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
-from masthead._cli.terminal import console, has_color, is_live, say, write
+from masthead._cli.terminal import console, has_color, is_live, live_display, say, write
 from masthead._errors.base import counted
 
 if TYPE_CHECKING:
@@ -137,16 +137,8 @@ class _Tree:
 
     async def _draw(self, search: FamilySearch) -> NoReturn:
         """Draw the tree again and again; only an interrupt ends it."""
-        from rich.live import Live
-
         screen = console(no_color=self._state.no_color)
-        with Live(
-            console=screen,
-            auto_refresh=False,
-            vertical_overflow="crop",
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as live:
+        with live_display(screen) as live:
             while True:
                 live.update(self.frame(search, screen), refresh=True)
                 await asyncio.sleep(_TICK)

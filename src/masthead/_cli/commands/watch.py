@@ -11,7 +11,7 @@ import click
 from masthead._cli.completion import complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
-from masthead._cli.terminal import console, has_color, is_live
+from masthead._cli.terminal import console, has_color, is_live, live_display
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -83,20 +83,12 @@ def _show(
     options: TableOptions,
 ) -> NoReturn:
     """Draw the table again and again; only an interrupt ends it."""
-    from rich.live import Live
-
     from masthead._cli.live_rows import LiveRows
     from masthead._cli.mirror import Mirror
 
     with (
         Mirror(client, selected, selection) as mirror,
-        Live(
-            console=screen,
-            auto_refresh=False,
-            vertical_overflow="crop",
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as live,
+        live_display(screen) as live,
     ):
         rows = LiveRows()
         rows.begin(mirror.first.rows)
