@@ -32,6 +32,17 @@ pytestmark = [
 
 NAMESPACE = "printed"
 LABELS = {"here": "yes"}
+EVENT = {
+    "metadata": {"name": "a.1", "labels": LABELS},
+    "involvedObject": {"apiVersion": "v1", "kind": "Pod", "name": "a", "namespace": NAMESPACE},
+    "type": "Warning",
+    "reason": "Unhealthy",
+    "message": "Readiness probe failed",
+    "count": 3,
+    "firstTimestamp": "2001-02-03T04:05:06Z",
+    "lastTimestamp": "2001-02-03T04:06:07Z",
+    "source": {"component": "kubelet", "host": "node-1"},
+}
 PATIENCE = 60
 AGE = re.compile(r"\b(?:\d+[dhms]){1,2}\b *")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -93,6 +104,7 @@ def fill(printed: Printed) -> None:
     for each in STORED:
         if each in preferred():
             printed.create(path_of(each), body_of(each))
+    printed.create(f"/api/v1/namespaces/{NAMESPACE}/events", EVENT)
 
 
 def preferred() -> list[Minimal]:
@@ -179,7 +191,11 @@ def test_kubectl_prints_every_kind_as_with_a_real_server(
         f"get pods -n {NAMESPACE} --show-kind",
         f"get pods -n {NAMESPACE} --chunk-size=1",
         f"get pods -n {NAMESPACE} --server-print=false",
-        f"get events -n {NAMESPACE}",
+        # By label: the real server records Events of its own, such as those of its repair loop for cluster IPs.
+        f"get events -n {NAMESPACE} -l here=yes",
+        f"get events -n {NAMESPACE} -l here=yes -o wide",
+        f"get events.v1.events.k8s.io -n {NAMESPACE} -l here=yes",
+        f"get events -n {NAMESPACE} -l here=no",
         f"get nothing -n {NAMESPACE} --ignore-not-found",
     ],
 )
