@@ -18,7 +18,7 @@ from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
-from masthead._controller.user_errors import describe_error
+from masthead._controller.user_errors import ReconcileFailure, describe_error
 from masthead._errors.base import counted
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
@@ -98,7 +98,7 @@ class ReconcileLoop:
         self._invocation: Invocation | None = None
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
-        self._failures: dict[Request, int] = {}
+        self._failures: dict[Request, ReconcileFailure] = {}
         self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
         self._cleaned: set[tuple[str, str]] = set()
         self._workers: list[asyncio.Task[None]] = []
@@ -258,6 +258,10 @@ class ReconcileLoop:
         """Why keys are enqueued or delayed, for messages."""
         return {request.key: tuple(reasons) for request, reasons in self._reasons.items()}
 
+    def failing(self) -> dict[str, str]:
+        """What the last reconcile of an object has raised, by key; without those that have succeeded since."""
+        return {request.key: str(each) for request, each in self._failures.items()}
+
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
         """Reconcile an object; a change that is the echo of an own write does not count."""
         if self._share is not None and not self._is_own(self._share, request, change):
@@ -377,7 +381,7 @@ class ReconcileLoop:
             self._clock(),
             self.reader,
             self._services.client.rest,
-            attempt=self._failures.get(request, 0),
+            attempt=self._failures.get(request, ReconcileFailure()).times,
             reasons=tuple(self._reasons.pop(request, ())),
         )
         self.flights[request] = flight
@@ -456,7 +460,7 @@ class ReconcileLoop:
             self.queue.forget(request)
             self._requeue(request, outcome.result)
             return
-        self._failures[request] = flight.attempt + 1
+        self._failures[request] = self._failures.get(request, ReconcileFailure()).followed_by(error)
         if isinstance(error, TemporaryError):
             self._note(request, f"retry after {describe_error(error)}")
             self.queue.add_after(request, error.delay)

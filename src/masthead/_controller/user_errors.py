@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final, NamedTuple
 
-__all__ = ["describe_error", "ends_caller", "raise_in_future"]
+from masthead._errors.base import counted
+
+__all__ = ["ReconcileFailure", "describe_error", "ends_caller", "raise_in_future"]
+
+_LONGEST: Final = 1_000
+"""How many characters of a message are kept."""
+
+
+class ReconcileFailure(NamedTuple):
+    """The failures of an object's reconciles since the last one that succeeded.
+
+    Attributes:
+        times: How many there were.
+        message: What the last one has raised.
+    """
+
+    times: int = 0
+    message: str = ""
+
+    def followed_by(self, error: BaseException) -> ReconcileFailure:
+        """The failures, with one more."""
+        message = f"{type(error).__name__}: {describe_error(error)}"
+        return ReconcileFailure(self.times + 1, message[:_LONGEST])
+
+    def __str__(self) -> str:
+        return f"{self.message} ({counted(self.times, 'time')})"
 
 
 def ends_caller(error: BaseException) -> bool:

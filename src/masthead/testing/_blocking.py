@@ -116,6 +116,11 @@ class BlockingEnvironment:
         return self._do(lambda: self._environment.missing_permissions)
 
     @property
+    def failures(self) -> list[str]:
+        """The objects whose last reconcile has failed, and how; see `Environment.failures`."""
+        return self._do(lambda: self._environment.failures)
+
+    @property
     def now(self) -> float:
         """The seconds of the environment's clock."""
         return self._do(lambda: self._environment.now)

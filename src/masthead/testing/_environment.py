@@ -187,6 +187,15 @@ class Environment:
         """
         return list(dict.fromkeys(text for each in self._replicas for text in each.missing_permissions))
 
+    @property
+    def failures(self) -> list[str]:
+        """The objects whose last reconcile has failed, and how: ``sites default/a: ValueError: no host (9 times)``.
+
+        `settle` does not wait for a retry that is due late, nor for one that never comes after a
+        `masthead.TerminalError`: assert that this is empty where every object should have been reconciled.
+        """
+        return [f"{key}: {error}" for each in self.replicas for key, error in each.failures().items()]
+
     def clear(self) -> None:
         """Forget what was written until now."""
         self._log.clear()
@@ -315,7 +324,8 @@ class Environment:
 
         That is so when the server is idle, every cache equals what the server has, all events are handled, no key is
         enqueued, and no reconcile is running or waits until its writes are visible. Time passes only if something waits
-        for it, such as a watch that broke, or a retry that comes soon. What was requeued is for later.
+        for it, such as a watch that broke, or a retry that comes soon. What was requeued is for later, and a retry that is
+        due later is listed in `failures`.
 
         Args:
             within: A reconcile that has failed is waited for if it is repeated within so many seconds.

@@ -204,6 +204,14 @@ class Replica:
             for key, why in loop.waiting().items()
         }
 
+    def failures(self) -> Mapping[str, str]:
+        """What the last reconcile of an object has raised, by controller and key."""
+        return {
+            f"{name} {key}": message
+            for name, loop in self.runtime.loops.items()
+            for key, message in loop.failing().items()
+        }
+
     async def _run(self) -> None:
         process.set(self)
         try:

@@ -127,6 +127,38 @@ async def test_a_reconcile_that_keeps_failing_is_not_waited_for_for_ever() -> No
         await env.settle()
         assert 1 < now() < 5
         assert set(env.writes) == {"apply configmaps default/a (500)"}
+        (failure,) = env.failures
+        assert failure.startswith("secrets default/a: InternalError: ")
+        assert failure.endswith(f"({len(env.writes)} times)")
+
+
+@in_virtual_time
+async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
+    app = masthead.Manager("picky")
+    is_fixed = False
+
+    @app.controller(Secret)
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        if ctx.request.name == "bad" and not secret.data:
+            raise masthead.TerminalError("it has no data")
+        if not is_fixed:
+            raise ValueError("not yet " + "!" * 1_000)
+
+    there = [Secret.new("bad", namespace="default"), Secret.new("late", namespace="default")]
+    async with Environment(app, objects=there) as env:
+        await env.settle(within=0)
+        bad, late = sorted(env.failures)
+        assert bad == "secrets default/bad: TerminalError: it has no data (1 time)"
+        assert late.startswith("secrets default/late: ValueError: not yet !!!")
+        assert 1_000 < len(late) < 1_050
+        is_fixed = True
+        await env.settle(within=60)
+        assert env.failures == [bad]
+        await env.client.core_v1.secrets("default").patch(
+            "bad", masthead.Patch.merge({"stringData": {"a": "1"}})
+        )
+        await env.settle()
+        assert env.failures == []
 
 
 @in_virtual_time
@@ -428,7 +460,7 @@ def test_blocking_tests_have_virtual_time_as_well() -> None:
         env.clear()
         env.advance(7200)
         env.settle()
-        assert (env.now, env.writes) == (7200.0, [])
+        assert (env.now, env.writes, env.failures) == (7200.0, [], [])
 
 
 def test_a_thread_that_waits_for_the_server_lets_virtual_time_pass() -> None:
