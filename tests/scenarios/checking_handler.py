@@ -35,7 +35,7 @@ class CheckingHandler(EventHandler[Object]):
         plan: How it behaves.
         informer: Its informer.
         written: All objects that there ever were, by uid and version; None if that is not known in time.
-        is_ordered: Whether the calls of a relist can be distinguished: one source, and the ordered queue.
+        is_ordered: Whether the calls of a relist can be distinguished: one source, and no `DeltaFIFO`.
 
     Attributes:
         known: The state that follows from its notifications.

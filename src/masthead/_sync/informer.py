@@ -107,7 +107,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
                 MASTHEAD_MUTATION_DETECTOR says.
             metrics: Where to count; None for nowhere.
-            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None for the ordered one.
+            queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None to apply changes at once.
             backoff: Makes what says how long to wait after failures.
 
         Raises:

@@ -14,7 +14,7 @@ from masthead._cache.informer.controller import InformerController
 from masthead._cache.options import InformerOptions
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.store.store import Store
-from masthead._sansio.changes import Bookmark, ChangeQueue, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
+from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected, SyncAll
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.api.core.v1 import ConfigMap
 from masthead.errors import (
@@ -141,7 +141,7 @@ async def test_a_failing_process_function_loses_only_those_changes(
     ]
 
 
-class Stubborn(ChangeQueue[Any]):
+class Stubborn(DeltaFIFO[Any]):
     """A queue that pops nothing while it is blocked."""
 
     is_stubborn = True
@@ -169,10 +169,10 @@ async def test_a_queue_that_pops_nothing_is_popped_again_with_the_next_change(
         queue.is_stubborn = False
         source.put("c")
         await turns_until(lambda: not len(queue))
-    assert seen.recorded == ["initial all of shop/a", "added shop/b", "added shop/c"]
+    assert seen.recorded == ["initial replaced shop/a", "added shop/b", "added shop/c"]
 
 
-class Losing(ChangeQueue[Any]):
+class Losing(DeltaFIFO[Any]):
     """A queue that fails to take in a whole state, some times."""
 
     losses = 0
@@ -201,7 +201,7 @@ async def test_a_list_that_the_queue_fails_to_take_is_requested_again(
         source.forget()
         queue.losses = losses
         source.end(ExpiredError("too old", code=410, reason="Expired"))
-        await turns_until(lambda: "all of shop/a,shop/b" in seen.recorded)
+        await turns_until(lambda: "replaced shop/b" in seen.recorded)
         assert controller.last_sync_resource_version == str(source.version)
         assert controller.statuses[0].failures == 0
 

@@ -65,7 +65,7 @@ async def test_several_sources_must_have_distinct_namespaces(embedded: EmbeddedC
     ):
         with pytest.raises(InvalidValueError, match="each must be of another namespace"):
             following(wrong)
-    with pytest.raises(InvalidValueError, match="ordered queue"):
+    with pytest.raises(InvalidValueError, match="leave out queue"):
         following([core.config_maps("a"), core.config_maps("b")], queue=DeltaFIFO)
 
 

@@ -1,4 +1,4 @@
-"""The ordered queue, rule by rule, and the rules of both queues. test_changes_model tests them in combination."""
+"""Changes, and what every queue of them promises."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from typing import TypeAlias
 import pytest
 
 from masthead._sansio.changes import (
-    Bookmark,
     Change,
-    ChangeQueue,
     Delta,
     DeltaType,
     Queue,
     ReplacedAll,
-    SyncAll,
 )
 from masthead._sansio.deltafifo import DeltaFIFO
-from masthead.errors import ClosedError, InvalidValueError
+from masthead.errors import ClosedError
 
 Popped: TypeAlias = tuple[list[Change[str]], bool]
 
@@ -68,20 +65,20 @@ WRITES: dict[str, Callable[[Queue[str]], None]] = {
     "bookmark": lambda queue: queue.bookmark("1"),
 }
 
-both = pytest.mark.parametrize("make", [ChangeQueue[str], DeltaFIFO[str]])
+every_queue = pytest.mark.parametrize("make", [DeltaFIFO[str]])
 Make: TypeAlias = Callable[[], Queue[str]]
 
 
-# What both queues promise.
+# What every queue promises.
 
 
-@both
+@every_queue
 def test_an_empty_queue_pops_nothing(make: Make) -> None:
     assert pop(make()) is None
     assert len(make()) == 0
 
 
-@both
+@every_queue
 def test_popped_changes_are_removed(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
@@ -92,7 +89,7 @@ def test_popped_changes_are_removed(make: Make) -> None:
     assert pop(queue) is None
 
 
-@both
+@every_queue
 @pytest.mark.parametrize("write", WRITES)
 def test_a_closed_queue_rejects_every_addition(make: Make, write: str) -> None:
     queue = make()
@@ -103,7 +100,7 @@ def test_a_closed_queue_rejects_every_addition(make: Make, write: str) -> None:
     assert len(queue) == 0
 
 
-@both
+@every_queue
 def test_a_closed_queue_pops_the_remaining_changes_and_then_raises(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
@@ -116,7 +113,7 @@ def test_a_closed_queue_pops_the_remaining_changes_and_then_raises(make: Make) -
             queue.pop(ignore)
 
 
-@both
+@every_queue
 def test_a_rejected_addition_does_not_make_it_synced(make: Make) -> None:
     queue = make()
     queue.close()
@@ -126,7 +123,7 @@ def test_a_rejected_addition_does_not_make_it_synced(make: Make) -> None:
     assert not queue.has_synced
 
 
-@both
+@every_queue
 def test_an_error_of_the_process_function_passes_through_and_the_changes_are_removed(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
@@ -136,7 +133,7 @@ def test_an_error_of_the_process_function_passes_through_and_the_changes_are_rem
     assert pop(queue) is None
 
 
-@both
+@every_queue
 def test_the_sync_state_advances_even_if_the_process_function_raises(make: Make) -> None:
     queue = make()
     queue.replace({"a": "1"}, "1")
@@ -146,7 +143,7 @@ def test_the_sync_state_advances_even_if_the_process_function_raises(make: Make)
     assert queue.has_synced
 
 
-@both
+@every_queue
 def test_it_has_synced_only_after_the_process_function_has_returned(make: Make) -> None:
     queue = make()
     queue.replace({"a": "1"}, "1")
@@ -159,7 +156,7 @@ def test_it_has_synced_only_after_the_process_function_has_returned(make: Make) 
     assert queue.has_synced
 
 
-@both
+@every_queue
 @pytest.mark.parametrize("write", ["add", "update", "delete"])
 def test_a_queue_that_starts_with_a_change_waits_for_no_list(make: Make, write: str) -> None:
     queue = make()
@@ -175,7 +172,7 @@ def test_a_queue_that_starts_with_a_change_waits_for_no_list(make: Make, write: 
     assert not any(is_initial for _, is_initial in popped)
 
 
-@both
+@every_queue
 @pytest.mark.parametrize("write", ["resync", "bookmark"])
 def test_neither_a_resync_nor_a_bookmark_makes_it_synced(make: Make, write: str) -> None:
     queue = make()
@@ -185,7 +182,7 @@ def test_neither_a_resync_nor_a_bookmark_makes_it_synced(make: Make, write: str)
     assert not queue.has_synced
 
 
-@both
+@every_queue
 def test_once_synced_a_relist_is_not_initial(make: Make) -> None:
     queue = synced(make())
     queue.replace({"default/first": "2"}, "2")
@@ -194,7 +191,7 @@ def test_once_synced_a_relist_is_not_initial(make: Make) -> None:
     assert [is_initial for _, is_initial in drain(queue)] == [False]
 
 
-@both
+@every_queue
 def test_a_process_function_may_add_to_its_queue(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
@@ -204,7 +201,7 @@ def test_a_process_function_may_add_to_its_queue(make: Make) -> None:
     assert pop(queue) == ([Delta(DeltaType.UPDATED, "a", "2", "2")], False)
 
 
-@both
+@every_queue
 def test_a_deletion_records_whether_the_final_state_is_known(make: Make) -> None:
     queue = make()
     queue.add("a", "1", "1")
@@ -213,146 +210,6 @@ def test_a_deletion_records_whether_the_final_state_is_known(make: Make) -> None
 
     changes = [change for popped, _ in drain(queue) for change in popped]
     assert changes[-1] == Delta(DeltaType.DELETED, "a", "2", "3", final_state_known=False)
-
-
-# The ordered queue.
-
-
-def test_changes_are_popped_in_the_order_in_which_they_were_added() -> None:
-    queue = ChangeQueue[str]()
-    queue.replace({"a": "1"}, "1")
-    queue.update("a", "2", "2")
-    queue.add("b", "3", "3")
-    queue.resync()
-    queue.delete("a", "4", "4")
-    queue.bookmark("5")
-    queue.add("a", "6", "6")
-
-    assert drain(queue) == [
-        ([ReplacedAll({"a": "1"}, "1")], True),
-        ([Delta(DeltaType.UPDATED, "a", "2", "2"), Delta(DeltaType.ADDED, "b", "3", "3")], False),
-        ([SyncAll()], False),
-        ([Delta(DeltaType.DELETED, "a", "4", "4")], False),
-        ([Bookmark("5")], False),
-        ([Delta(DeltaType.ADDED, "a", "6", "6")], False),
-    ]
-
-
-def test_a_batch_ends_before_a_repeated_key() -> None:
-    queue = ChangeQueue[str]()
-    for key in "abcacb":
-        queue.update(key, "1", "1")
-
-    keys = [[change.key for change in changes if isinstance(change, Delta)] for changes, _ in drain(queue)]
-    assert keys == [["a", "b", "c"], ["a", "c", "b"]]
-
-
-def test_a_batch_has_at_most_the_maximum_number_of_changes() -> None:
-    queue = ChangeQueue[str](batch=2)
-    for key in "abcde":
-        queue.add(key, "1", "1")
-
-    assert [len(changes) for changes, _ in drain(queue)] == [2, 2, 1]
-
-
-def test_the_default_batch_size_is_a_thousand() -> None:
-    queue = ChangeQueue[str]()
-    for number in range(1500):
-        queue.add(str(number), "1", "1")
-
-    assert [len(changes) for changes, _ in drain(queue)] == [1000, 500]
-
-
-@pytest.mark.parametrize("write", ["replace", "resync", "bookmark"])
-def test_lists_resyncs_and_bookmarks_are_batches_of_one(write: str) -> None:
-    queue = ChangeQueue[str]()
-    queue.add("a", "1", "1")
-    WRITES[write](queue)
-    WRITES[write](queue)
-    queue.add("b", "1", "1")
-
-    assert [len(changes) for changes, _ in drain(queue)] == [1, 1, 1, 1]
-
-
-def test_a_list_is_one_change_and_counts_as_one() -> None:
-    queue = ChangeQueue[str]()
-    items = {"a": "1", "b": "2"}
-    queue.replace(items, "9", kept=frozenset({"c"}))
-
-    assert len(queue) == 1
-    assert pop(queue) == ([ReplacedAll(items, "9", "", frozenset({"c"}))], True)
-
-
-def test_an_empty_list_must_be_popped_before_the_queue_has_synced() -> None:
-    queue = ChangeQueue[str]()
-    queue.replace({}, "9")
-    assert not queue.has_synced
-
-    assert pop(queue) == ([ReplacedAll({}, "9")], True)
-    assert queue.has_synced
-
-
-def test_a_deletion_of_an_unknown_object_is_popped() -> None:
-    queue = ChangeQueue[str]()
-    queue.delete("a", None, "")
-
-    assert pop(queue) == ([Delta(DeltaType.DELETED, "a", None)], False)
-
-
-def test_it_has_synced_when_every_scope_has_been_listed() -> None:
-    queue = ChangeQueue[str](scopes=("left", "right"))
-    queue.replace({"left/a": "1"}, "1", scope="left")
-    drain(queue)
-    queue.replace({"left/a": "2"}, "2", scope="left")
-    drain(queue)
-    assert not queue.has_synced
-
-    queue.replace({"right/a": "1"}, "3", scope="right")
-    drain(queue)
-    assert queue.has_synced
-
-
-def test_the_first_list_of_each_scope_is_initial_and_nothing_else() -> None:
-    queue = ChangeQueue[str](scopes=("left", "right"))
-    queue.replace({"left/a": "1"}, "1", scope="left")
-    queue.update("left/a", "2", "2")
-    queue.replace({"left/a": "2"}, "3", scope="left")
-    queue.bookmark("4", scope="left")
-    queue.replace({"right/a": "1"}, "1", scope="right")
-    queue.replace({"right/a": "1"}, "2", scope="right")
-
-    assert [is_initial for _, is_initial in drain(queue)] == [True, False, False, False, True, False]
-
-
-def test_a_change_in_a_listed_scope_does_not_sync_another() -> None:
-    queue = ChangeQueue[str](scopes=("left", "right"))
-    queue.replace({}, "1", scope="left")
-    queue.add("left/a", "2", "2")
-    drain(queue)
-
-    assert not queue.has_synced
-
-
-def test_an_unknown_scope_is_rejected() -> None:
-    queue = ChangeQueue[str](scopes=("left", "right"))
-
-    with pytest.raises(InvalidValueError, match='no scope "", only "left", "right"'):
-        queue.replace({}, "1")
-    with pytest.raises(InvalidValueError, match='no scope "middle"'):
-        queue.bookmark("1", scope="middle")
-    assert len(queue) == 0
-
-
-@pytest.mark.parametrize("scopes", [(), "default", ""])
-def test_scopes_are_validated(scopes: tuple[str, ...] | str) -> None:
-    with pytest.raises(InvalidValueError, match="names no scopes"):
-        ChangeQueue[str](scopes=scopes)
-
-
-@pytest.mark.parametrize("batch", [0, -1])
-def test_a_batch_size_is_at_least_one(batch: int) -> None:
-    with pytest.raises(InvalidValueError, match="give 1 or more"):
-        ChangeQueue[str](batch=batch)
 
 
 # Changes.

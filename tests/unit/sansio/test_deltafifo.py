@@ -1,4 +1,4 @@
-"""The queue that gathers by key, rule by rule. What both queues promise is in test_changes."""
+"""The queue that gathers by key, rule by rule. What every queue promises is in test_changes."""
 
 from __future__ import annotations
 

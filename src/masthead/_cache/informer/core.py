@@ -95,7 +95,7 @@ class InformerCore(Generic[T]):
         first = next(iter(sources.values()))
         if options.queue is not None and len(sources) > 1:
             raise InvalidValueError(
-                "an informer over several namespaces has the ordered queue; leave out queue"
+                "an informer over several namespaces applies changes at once, in their order; leave out queue"
             )
         self._options = options
         self._in_threads = in_threads
