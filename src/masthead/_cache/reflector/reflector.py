@@ -225,7 +225,7 @@ class Reflector(Generic[T]):
         return self._machine.reselected(is_narrower=is_narrower)
 
     def _restart(self) -> None:
-        """What was builder so far is void."""
+        """What was collected so far is void."""
         self._builder = SnapshotBuilder(began=self._clock())
         if self._machine.version:
             self.status.relists += 1
