@@ -30,6 +30,7 @@ ASSETS = Path(os.environ.get("KUBEBUILDER_ASSETS") or "/usr/local/kubebuilder/bi
 USER = "kubernetes-admin"
 READY_WITHIN = 60.0
 POLL_EVERY = 0.1
+_TOO_MANY_REQUESTS = 429
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,16 @@ class RealServer:
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
-        with opener.open(request, timeout=60) as answer:
-            return bytes(answer.read())
+        deadline = time.monotonic() + READY_WITHIN
+        while True:
+            try:
+                with opener.open(request, timeout=60) as answer:
+                    return bytes(answer.read())
+            except urllib.error.HTTPError as error:
+                # A server that is just being filled, or is busy, says when to come again.
+                if error.code != _TOO_MANY_REQUESTS or time.monotonic() > deadline:
+                    raise
+                threading.Event().wait(float(error.headers.get("Retry-After", POLL_EVERY)))
 
 
 def missing_programs() -> list[str]:
