@@ -58,7 +58,7 @@ def _status_of(obj: Object) -> dict[str, Any]:
 
 
 def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[str, Any]:
-    """The fields to set, by their wire names.
+    """The fields to set, and None for those to remove, by their wire names.
 
     Raises:
         InvalidValueError: If they do not fit the kind.
@@ -66,26 +66,56 @@ def _plain(obj: Object, status: Mapping[str, object] | Struct | None) -> dict[st
     if status is None:
         return {}
     if isinstance(status, Struct):
-        return status.to_dict()
+        fields = status.to_dict()
+        return {**_without_nulls(fields), **{name: None for name in fields if fields[name] is None}}
     if not isinstance(cast("object", status), Mapping):
         raise InvalidValueError(
             f"a status is a mapping of fields or a typed object, not {type(status).__name__}", value=status
         )
-    kept = {name: value for name, value in status.items() if value is not None}
-    removed = {_wire_name(name): None for name, value in status.items() if value is None}
+    removed = [name for name, value in status.items() if value is None]
     if isinstance(obj, Unstructured):
-        return {**kept, **removed}
+        return {**_without_nulls(status), **dict.fromkeys(removed)}
     cls = cast("type[Any]", type(obj).api_type)
-    if "status" not in shape.fields_by_attribute(type(obj).api_type):
+    field = shape.fields_by_attribute(type(obj).api_type).get("status")
+    if field is None:
         raise InvalidValueError(f"{obj.kind} has no status", value=status)
-    made = cls.new(obj.metadata.name, status=kept)
-    return {**made.to_dict().get("status", {}), **removed}
+    # What is to be removed is passed, too: its names are checked like those of what is set.
+    made = cls.new(obj.metadata.name, status=_without_removed_entries(field.shape, status))
+    return {
+        **_without_nulls(made.to_dict().get("status", {})),
+        **{_wire_name(field.shape, name): None for name in removed},
+    }
 
 
-def _wire_name(name: str) -> str:
-    """The name of a field as the API has it: ``ready_replicas`` is ``readyReplicas``."""
-    first, *others = name.split("_")
-    return first + "".join(each.title() for each in others)
+def _wire_name(status: shape.Shape, name: str) -> str:
+    """The name of a field as the API has it, given that or the attribute: ``host_ips`` is ``hostIPs``."""
+    if not isinstance(status, shape.StructShape) or name in shape.fields_of(status.cls):
+        return name
+    return shape.fields_by_attribute(status.cls)[name].wire
+
+
+def _without_removed_entries(found: shape.Shape, value: object) -> object:
+    """A value without the entries of maps that are None, which a map of other values would refuse."""
+    if not isinstance(value, Mapping):
+        return value
+    entries = cast("Mapping[str, object]", value)
+    if isinstance(found, shape.MapShape):
+        return {k: _without_removed_entries(found.value, v) for k, v in entries.items() if v is not None}
+    if isinstance(found, shape.StructShape):
+        fields = {**shape.fields_by_attribute(found.cls), **shape.fields_of(found.cls)}
+        return {
+            k: _without_removed_entries(fields[k].shape, v) if k in fields else v for k, v in entries.items()
+        }
+    return entries
+
+
+def _without_nulls(entries: Mapping[str, object]) -> dict[str, Any]:
+    """A map without what is None, at every depth: a merge patch removes that, and it is not there afterwards."""
+    return {
+        k: _without_nulls(cast("Mapping[str, object]", v)) if isinstance(v, Mapping) else v
+        for k, v in entries.items()
+        if v is not None
+    }
 
 
 def _has_observed_generation(obj: Object, current: Mapping[str, object]) -> bool:
