@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
+from masthead._controller.applier import Applier
 from masthead._controller.finalization import add_finalizer, check_cleanup, remove_finalizer
-from masthead._controller.ownership import is_applied, owned_copy
 from masthead._controller.primary_writer import PrimaryWriter, resource_client, target_of
 from masthead._controller.status import status_patch
 from masthead._meta.finalizers import has_finalizer
@@ -15,7 +15,7 @@ from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
 from masthead._module import set_module
-from masthead.errors import ApplyConflictError, ConflictError, InvalidValueError, NotFoundError
+from masthead.errors import ConflictError, InvalidValueError, NotFoundError
 
 if TYPE_CHECKING:
     import logging
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.declarations import KindLike
     from masthead._controller.flight import Flight
-    from masthead._controller.primary_writer import ObjectTarget
     from masthead._controller.requests import Request
     from masthead._controller.services import ControllerServices
     from masthead._meta.gvk import GroupVersionResource
@@ -73,6 +72,7 @@ class Context(Generic[T]):
         self._flight = flight
         self._object = obj
         self._primary = PrimaryWriter(services.client, obj, field_manager)
+        self._applier = Applier(services.client, reader, flight)
         self._log = log
         self._field_manager = field_manager
         self._finalizer = finalizer
@@ -216,7 +216,8 @@ class Context(Generic[T]):
     ) -> K:
         """Apply an object with server-side apply; the reconciled object becomes its owner.
 
-        Nothing is sent if the cache shows that the object has been applied like this already.
+        Nothing is sent if the cache shows that the object has been applied like this already. If no cache has the kind, an
+        object that is to be owned is read from the server first.
 
         Args:
             obj: The object, with the fields that the controller decides; its namespace may be left out.
@@ -229,38 +230,19 @@ class Context(Generic[T]):
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
-            AlreadyControlledError: If another object controls it.
+            AlreadyControlledError: If another object controls it: give it another name, or no owner.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
         """
         given = self._checked(obj, owned=owned)
-        target = await target_of(self.client, given)
-        wanted = owned_copy(
+        applied = await self._applier.apply(
             given,
             self._primary.latest if owned else None,
-            self.request.namespace if target.namespaced else "",
+            field_manager=field_manager or self._field_manager,
+            force=force,
         )
-        manager = field_manager or self._field_manager
-        cached = self._cached(wanted, target)
-        # A cache that is behind one's own write would compare with the past.
-        if (
-            cached is not None
-            and not self._flight.has_written(wanted)
-            and is_applied(cached, wanted, manager)
-        ):
-            return cast("K", cached)
-        resource = resource_client(self.client, wanted, target)
-        if cached is not None:
-            # With the version, the event of this write is known to be its own; if it is not the newest, try without.
-            wanted.metadata.resource_version = cached.metadata.resource_version
-            try:
-                return cast("K", await resource.apply(wanted, field_manager=manager, force=force))
-            except ApplyConflictError:
-                raise
-            except (ConflictError, NotFoundError):
-                wanted.metadata.resource_version = ""
-        return cast("K", await resource.apply(wanted, field_manager=manager, force=force))
+        return cast("K", applied)
 
     async def delete(self, obj: Object) -> None:
         """Delete an object, if it still exists; one of the same name that was created since is left alone.
@@ -395,11 +377,12 @@ class Context(Generic[T]):
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
         """
         check_cleanup(cleanup)
-        if await self.begin_finalize(finalizer):
+        is_due = await self.begin_finalize(finalizer)
+        if is_due:
             made = cleanup()
             if hasattr(made, "__await__"):
                 await cast("Awaitable[object]", made)
-        return await self.end_finalize(finalizer)
+        return await self.end_finalize(finalizer, is_cleaned=is_due)
 
     async def begin_finalize(self, finalizer: str = "") -> bool:
         """The first half of `finalize`: add the finalizer, unless the object is being deleted.
@@ -408,29 +391,36 @@ class Context(Generic[T]):
             Whether to clean up now.
         """
         finalizer = self._finalizer_of(finalizer)
-        current = self._primary.latest
-        if current is None:
-            return False
-        if current.metadata.deletion_timestamp is None:
+        if _is_alive(self._primary.latest):
             await self._primary.patch(lambda obj: add_finalizer(obj, finalizer))
+        # Looked at again: that write may have found that the object is being deleted, which the cache does not show yet.
+        current = self._primary.latest
+        if current is None or _is_alive(current):
             return False
         return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
 
-    async def end_finalize(self, finalizer: str = "") -> bool:
+    async def end_finalize(self, finalizer: str = "", *, is_cleaned: bool) -> bool:
         """The second half of `finalize`, after the cleanup: remove the finalizer if the object is being deleted.
+
+        Args:
+            finalizer: Its name, if it is not the one that the controller has declared.
+            is_cleaned: Whether `begin_finalize` has asked for the cleanup, and it is done.
 
         Returns:
             Whether the object is being deleted or gone.
         """
         finalizer = self._finalizer_of(finalizer)
         current = self._primary.latest
-        if current is None or current.metadata.deletion_timestamp is None:
+        if current is None or _is_alive(current):
             return current is None
-        # Remembered, so that a failing removal does not repeat the cleanup.
         done = (current.metadata.uid, finalizer)
-        self._cleaned.add(done)
-        await self._primary.patch(lambda obj: remove_finalizer(obj, finalizer))
-        self._cleaned.discard(done)
+        if is_cleaned:
+            # Remembered, so that a failing removal does not repeat the cleanup.
+            self._cleaned.add(done)
+        # What was deleted only after the first half is cleaned up by the reconcile that its event brings.
+        if done in self._cleaned:
+            await self._primary.patch(lambda obj: remove_finalizer(obj, finalizer))
+            self._cleaned.discard(done)
         return True
 
     # Inside.
@@ -464,13 +454,10 @@ class Context(Generic[T]):
             )
         return given
 
-    def _cached(self, wanted: Object, target: ObjectTarget) -> Object | None:
-        if not self._reader.holds(str(target.resource.group_resource)):
-            return None
-        found: Object | None = self._reader.get(
-            target.resource, wanted.metadata.name, wanted.metadata.namespace
-        )
-        return found if found is not None and type(found).api_type is type(wanted).api_type else None
+
+def _is_alive(obj: Object | None) -> bool:
+    """Whether an object exists, and is not being deleted."""
+    return obj is not None and obj.metadata.deletion_timestamp is None
 
 
 def _status_subresource(obj: Object) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from masthead._meta.owners import set_controller
+from masthead._meta.owners import controller_of, set_controller
 from masthead._schema.extraction import extract
-from masthead.errors import DecodeError
+from masthead.errors import AlreadyControlledError, DecodeError
 
 if TYPE_CHECKING:
     from masthead._meta.object import Object
 
-__all__ = ["is_applied", "owned_copy"]
+__all__ = ["check_controllable", "is_applied", "owned_copy"]
 
 
 def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
@@ -32,6 +32,27 @@ def owned_copy(obj: Object, owner: Object | None, namespace: str) -> Object:
     if owner is not None:
         set_controller(copy, owner)
     return copy
+
+
+def check_controllable(live: Object, owner: Object) -> None:
+    """See whether an owner may become, or is, the controller of an object.
+
+    A recreated owner with the same name replaces its predecessor.
+
+    Raises:
+        AlreadyControlledError: If another object controls it.
+    """
+    standing = controller_of(live)
+    if standing is None or standing.uid == owner.metadata.uid:
+        return
+    try:
+        set_controller(live.copy(), owner)
+    except AlreadyControlledError as error:
+        raise AlreadyControlledError(
+            f"{error}, and {owner.kind} {owner.key} cannot control it as well; give it another name, or apply it with "
+            "owned=False",
+            value=live.key,
+        ) from None
 
 
 def is_applied(live: Object, wanted: Object, field_manager: str) -> bool:

@@ -162,7 +162,8 @@ class Context(ContextFacade[T], Generic[T]):
     ) -> K:
         """Apply an object with server-side apply; the reconciled object becomes its owner.
 
-        Nothing is sent if the cache shows that the object has been applied like this already.
+        Nothing is sent if the cache shows that the object has been applied like this already. If no cache has the kind, an
+        object that is to be owned is read from the server first.
 
         Args:
             obj: The object, with the fields that the controller decides; its namespace may be left out.
@@ -175,7 +176,7 @@ class Context(ContextFacade[T], Generic[T]):
 
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
-            AlreadyControlledError: If another object controls it.
+            AlreadyControlledError: If another object controls it: give it another name, or no owner.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.

@@ -64,6 +64,7 @@ class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
             Exception: Whatever `cleanup` raises: the finalizer stays, and the reconcile is repeated.
         """
         check_cleanup(cleanup)
-        if self._portal.call(self._async.begin_finalize(finalizer)):
+        is_due = self._portal.call(self._async.begin_finalize(finalizer))
+        if is_due:
             check_cleaned_up(cleanup())
-        return self._portal.call(self._async.end_finalize(finalizer))
+        return self._portal.call(self._async.end_finalize(finalizer, is_cleaned=is_due))

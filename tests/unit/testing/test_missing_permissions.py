@@ -39,6 +39,7 @@ async def test_what_is_neither_declared_nor_permitted_is_named() -> None:
 
         assert env.missing_permissions == [
             "list secrets default/tls",
+            "get secrets default/a",
             "patch secrets default/a",
             "create secrets default/a",
             "patch configmaps default/a",
