@@ -8,6 +8,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from masthead._cache.callables import is_coroutine_function
 from masthead._controller.declarations import positional_count
 from masthead._controller.event_source import requests_of
 from masthead._controller.user_errors import ends_caller
@@ -15,16 +16,25 @@ from masthead._sansio.backoff import Backoff
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from masthead._client.client import Client
     from masthead._controller.controller import Controller
     from masthead._controller.reconcile_loop import ReconcileLoop
     from masthead._controller.services import ControllerServices
 
-__all__ = ["SourceSpec", "TimerSpec", "run_source", "run_timer"]
+__all__ = [
+    "SourceSpec",
+    "TimerSpec",
+    "check_interval",
+    "drain_timers",
+    "names_of_timers",
+    "run_source",
+    "start_timers",
+]
 
 _log: Final = logging.getLogger("masthead.controller")
+_TIMER: Final = "timer "
 _BURST: Final = 64
 """How many items of a source are enqueued before everything else has a turn."""
 
@@ -38,7 +48,7 @@ class SourceSpec:
         controller: The controller that reconciles it.
 
     Raises:
-        InvalidValueError: If it is not an async generator function.
+        InvalidValueError: If it is not an async generator function, or takes more than the client.
     """
 
     function: Callable[..., Any]
@@ -51,6 +61,7 @@ class SourceSpec:
                 "reconcile",
                 value=self.function,
             )
+        _check_arguments("source", self.function)
 
     @property
     def name(self) -> str:
@@ -63,36 +74,79 @@ class TimerSpec:
     """A function that is called periodically.
 
     Attributes:
-        function: The function; a plain one must not block.
+        function: The function: a coroutine function, or a plain one, which is called in a thread.
         seconds: The time between the end of one call and the next.
 
     Raises:
-        InvalidValueError: If the time is not positive.
+        InvalidValueError: If the time is not positive, or the function cannot be called with the client or nothing.
     """
 
     function: Callable[..., object]
     seconds: float
 
     def __post_init__(self) -> None:
-        is_number = isinstance(cast("object", self.seconds), int | float) and not isinstance(
-            self.seconds, bool
-        )
-        if not is_number or not 0 < self.seconds < float("inf"):
+        check_interval(self.seconds)
+        function = cast("object", self.function)
+        if isinstance(function, type) or not callable(function):
+            raise InvalidValueError(f"a timer is a function, not {_title(function)}", value=function)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise InvalidValueError(
-                f"a timer needs a number of seconds, more than 0, not {self.seconds!r}", value=self.seconds
+                f"{_title(function)} is a generator function, whose body would not run: return instead of yield",
+                value=function,
             )
+        _check_arguments("timer", self.function)
 
     @property
     def name(self) -> str:
         """What logs call it."""
         return _title(self.function)
 
+    @property
+    def is_async(self) -> bool:
+        """Whether it is a coroutine function."""
+        return is_coroutine_function(self.function)
+
+
+def check_interval(seconds: object) -> None:
+    """Check the time between two calls of a timer.
+
+    Raises:
+        InvalidValueError: If it is not a positive number of seconds.
+    """
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if is_number and 0 < cast("float", seconds) < float("inf"):
+        return
+    given = _title(seconds) if callable(seconds) else repr(seconds)
+    raise InvalidValueError(
+        f"a timer needs a number of seconds, more than 0, not {given}: write @manager.timer(60)",
+        value=seconds,
+    )
+
+
+def _check_arguments(what: str, function: Callable[..., object]) -> None:
+    """Check that a function can be called with the client, or without arguments.
+
+    Raises:
+        InvalidValueError: If it requires more.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions written in C have none
+        return
+    try:
+        signature.bind(*range(min(1, positional_count(function))))
+    except TypeError as error:
+        raise InvalidValueError(
+            f"the {what} {_title(function)} cannot be called as {what}() or {what}(client): {error}",
+            value=function,
+        ) from None
+
 
 def _title(function: object) -> str:
     return str(getattr(function, "__qualname__", None) or repr(function))
 
 
-def _arguments(function: Callable[..., object], client: Client) -> tuple[object, ...]:
+def _arguments(function: Callable[..., object], client: Client) -> tuple[Client, ...]:
     return (client,) if positional_count(function) else ()
 
 
@@ -122,15 +176,72 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
             return
 
 
-async def run_timer(timer: TimerSpec, services: ControllerServices) -> None:
-    """Call a function periodically, until the task is cancelled."""
-    while True:
-        await asyncio.sleep(timer.seconds)
+def start_timers(
+    timers: Iterable[TimerSpec], services: ControllerServices, stopping: asyncio.Event
+) -> list[asyncio.Task[None]]:
+    """Start timers, which end when `stopping` is set; a call that is running then is finished."""
+    loop = asyncio.get_running_loop()
+    return [
+        loop.create_task(_run_timer(each, services, stopping), name=f"{_TIMER}{each.name}") for each in timers
+    ]
+
+
+async def drain_timers(tasks: Sequence[asyncio.Task[None]], within: float) -> None:
+    """Wait until timers that are stopping have finished their calls, for so many seconds."""
+    busy = (await asyncio.wait(tasks, timeout=within))[1] if tasks else ()
+    if busy:
+        _log.warning(
+            "timers are cancelled that took longer than %g s to finish: %s",
+            within,
+            ", ".join(names_of_timers(busy)),
+        )
+
+
+def names_of_timers(tasks: Iterable[asyncio.Task[None]]) -> list[str]:
+    """What logs call the timers among tasks."""
+    return sorted(each.get_name() for each in tasks if each.get_name().startswith(_TIMER))
+
+
+async def _run_timer(timer: TimerSpec, services: ControllerServices, stopping: asyncio.Event) -> None:
+    """Call a function periodically, until asked to stop or the task is cancelled.
+
+    Args:
+        timer: The function.
+        services: Its client, and what runs it in a thread.
+        stopping: Ends it; a call that is running then is finished.
+    """
+    while not await _is_set_within(stopping, timer.seconds):
         try:
-            made = timer.function(*_arguments(timer.function, services.client))
-            if inspect.isawaitable(made):
-                await made
+            await _call_timer(timer, services)
         except BaseException as error:
             if ends_caller(error):
                 raise
             _log.exception("timer %s failed, and is called again in %g s", timer.name, timer.seconds)
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+async def _call_timer(timer: TimerSpec, services: ControllerServices) -> None:
+    """Call a coroutine function on the loop, and a plain one in a thread.
+
+    Raises:
+        InvalidValueError: If a plain function returns a coroutine, which is made for another client.
+        BaseException: Whatever the function raises.
+    """
+    arguments = _arguments(timer.function, services.client)
+    if timer.is_async:
+        await cast("Awaitable[object]", timer.function(*arguments))
+        return
+    made = await services.threads.call_timer(timer.function, *arguments)
+    if inspect.iscoroutine(made):
+        made.close()
+        raise InvalidValueError(
+            f"{timer.name} is a plain function that returns a coroutine, which nothing awaits: write `async def` and await it",
+            value=made,
+        )

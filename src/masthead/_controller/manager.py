@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
 
 from masthead._cache.options import InformerOptions
 from masthead._client.client import Client
-from masthead._controller.background import SourceSpec, TimerSpec
+from masthead._controller.background import SourceSpec, TimerSpec, check_interval
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
@@ -66,7 +66,7 @@ class Manager:
             app.run()
 
     The same manager serves blocking and async programs: `run` blocks until the process is asked to stop, `serve` is its
-    coroutine. Reconcilers may be coroutine functions or plain ones, which run in threads.
+    coroutine. Reconcilers and timers may be coroutine functions or plain ones, which run in threads with blocking clients.
 
     Args:
         name: What events and the user agent call the program; the name of the lease, or ``masthead``, by default.
@@ -88,7 +88,7 @@ class Manager:
     """
 
     _THREADS: ClassVar[type[ThreadRunner]] = NoThreads
-    """What runs plain reconcilers."""
+    """What runs plain reconcilers and timers."""
 
     def __init__(
         self,
@@ -293,8 +293,16 @@ class Manager:
                 there is only one.
 
         Raises:
-            InvalidValueError: If it is not an async generator function, or there is no such controller.
+            InvalidValueError: If it is not an async generator function, requires more than the client, or there is no such
+                controller.
         """
+        if function is not None and any(
+            function in (each.name, each.function.given) for each in self._controllers
+        ):
+            raise InvalidValueError(
+                "that is a controller, not a source: write @manager.source(controller=...) above the source",
+                value=function,
+            )
 
         def register(given: F) -> F:
             self._sources.append(SourceSpec(cast("Callable[..., Any]", given), self._named(controller)))
@@ -310,14 +318,20 @@ class Manager:
             @app.timer(3600)
             async def report(client: masthead.aio.Client) -> None: ...
 
-        It may take the client as an argument. An error is logged; the next call comes at its time. Calls never overlap.
+            @app.timer(60)
+            def collect(client: masthead.Client) -> None: ...
+
+        It may take the client as an argument. A plain function runs in a thread, with a blocking client. An error is logged; the
+        next call comes at its time. Calls never overlap. One that is running at the stop has the graceful timeout to finish.
 
         Args:
             seconds: The time between the end of one call and the next.
 
         Raises:
-            InvalidValueError: If the time is not positive.
+            InvalidValueError: If the time is not positive, or the function requires more than the client.
         """
+        # At once: `@app.timer` without a time would register nothing, and replace the function.
+        check_interval(seconds)
 
         def register(given: F) -> F:
             self._timers.append(TimerSpec(cast("Callable[..., object]", given), seconds))
@@ -326,19 +340,29 @@ class Manager:
         return register
 
     def health_check(self, name: str) -> Callable[[F], F]:
-        """Register a check for ``/healthz``: a function that raises if something is wrong."""
+        """Register a check for ``/healthz``: a function that raises if something is wrong.
+
+        Raises:
+            InvalidValueError: If the name is not text, or the check not a function.
+        """
+        _check_name("health_check", name)
 
         def register(given: F) -> F:
-            self._health_checks[name] = cast("Callable[[], object]", given)
+            self._health_checks[name] = _checked_check(given)
             return given
 
         return register
 
     def ready_check(self, name: str) -> Callable[[F], F]:
-        """Register a check for ``/readyz``: a function that raises while the program is not ready."""
+        """Register a check for ``/readyz``: a function that raises while the program is not ready.
+
+        Raises:
+            InvalidValueError: If the name is not text, or the check not a function.
+        """
+        _check_name("ready_check", name)
 
         def register(given: F) -> F:
-            self._ready_checks[name] = cast("Callable[[], object]", given)
+            self._ready_checks[name] = _checked_check(given)
             return given
 
         return register
@@ -521,3 +545,18 @@ class Manager:
         raise InvalidValueError(
             f"say which controller a source is for: controller=...; there are: {known}", value=controller
         )
+
+
+def _check_name(decorator: str, name: object) -> None:
+    # At once: a decorator without its name would register nothing, and replace the function.
+    if not isinstance(name, str) or not name:
+        given = getattr(name, "__qualname__", repr(name))
+        raise InvalidValueError(
+            f"a check needs a name, not {given}: write @manager.{decorator}('database')", value=name
+        )
+
+
+def _checked_check(given: object) -> Callable[[], object]:
+    if isinstance(given, type) or not callable(given):
+        raise InvalidValueError(f"a check is a function, not {given!r}", value=given)
+    return given

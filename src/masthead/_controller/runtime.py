@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.factory import SharedInformerFactory
-from masthead._controller.background import run_source, run_timer
+from masthead._controller.background import drain_timers, names_of_timers, run_source, start_timers
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.inspection import describe_manager
 from masthead._controller.probe_server import ProbeServer
@@ -293,11 +293,12 @@ class ManagerRuntime:
     async def _run_controllers(self) -> None:
         async with self._threads() as threads:
             services = self._services(threads)
-            tasks = [self._spawn(run_timer(each, services)) for each in self._manager.timers]
-            tasks += [self._spawn(self._run_controller(each, services)) for each in self._manager.controllers]
+            timers = start_timers(self._manager.timers, services, self._stopping)
+            tasks = [self._spawn(self._run_controller(each, services)) for each in self._manager.controllers]
+            tasks += timers
             try:
                 await self._stopping.wait()
-                await self._drain()
+                await asyncio.gather(self._drain(), drain_timers(timers, self._options.graceful_timeout))
             finally:
                 # First all, then each: they end at the same time.
                 for task in tasks:
@@ -363,15 +364,19 @@ class ManagerRuntime:
             return
         _, busy = await asyncio.wait(tasks, timeout=limit)
         if busy:
-            running = self._running_reconciles()
-            _log.error("reconciles go on although they were cancelled, and are abandoned: %s", running)
+            running = ", ".join([*self._reconciles_in_flight(), *names_of_timers(busy)]) or "none"
+            _log.error(
+                "reconciles or timers go on although they were cancelled, and are abandoned: %s", running
+            )
             raise WorkAbandonedError(running)
 
     def _running_reconciles(self) -> str:
-        found = [
+        return ", ".join(self._reconciles_in_flight()) or "none"
+
+    def _reconciles_in_flight(self) -> list[str]:
+        return [
             f"{name} {request}" for name, each in list(self._loops.items()) for request in list(each.flights)
         ]
-        return ", ".join(found) or "none"
 
     def _make_elector(self) -> LeaderElector:
         options = self._options

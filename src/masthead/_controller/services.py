@@ -46,7 +46,7 @@ class Recorder(Protocol):
 
 
 class ThreadRunner(Protocol):
-    """Runs plain reconcile functions in threads, with a context that blocks; for one term of leadership."""
+    """Runs plain functions in threads, with a context or a client that blocks; for one term of leadership."""
 
     async def __aenter__(self) -> Self:
         """Begin."""
@@ -74,6 +74,16 @@ class ThreadRunner(Protocol):
 
         Raises:
             DeadlineError: If it took longer than `limit` seconds, once it has returned.
+            Exception: Whatever the function raises.
+        """
+        ...
+
+    async def call_timer(self, function: Callable[..., object], *clients: Client) -> object:
+        """Call the function of a timer with a blocking client for each that is given, and return what it returns.
+
+        If the caller is cancelled, the call still lasts until the function returns.
+
+        Raises:
             Exception: Whatever the function raises.
         """
         ...
@@ -115,9 +125,20 @@ class NoThreads:
             InvalidValueError: Always.
         """
         del context, arguments, limit
-        raise InvalidValueError(
-            f"{function!r} is a plain function; masthead.Manager runs these", value=function
-        )
+        raise _refused(function)
+
+    async def call_timer(self, function: Callable[..., object], *clients: Client) -> object:
+        """Refuse a function.
+
+        Raises:
+            InvalidValueError: Always.
+        """
+        del clients
+        raise _refused(function)
+
+
+def _refused(function: object) -> InvalidValueError:
+    return InvalidValueError(f"{function!r} is a plain function; masthead.Manager runs these", value=function)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,12 @@ class DaemonPool(Executor):
 
     Args:
         name: The prefix of the threads' names.
+        what: What messages call the functions.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, what: str = "reconcile") -> None:
         self._name = name
+        self._what = what
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
@@ -47,7 +49,7 @@ class DaemonPool(Executor):
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:  # noqa: BLE001 - whoever waits for the future gets it
-                future.set_exception(raise_in_future(error, "reconcile"))
+                future.set_exception(raise_in_future(error, self._what))
             else:
                 future.set_result(result)
 

@@ -1,4 +1,4 @@
-"""The manager of programs: its reconcilers may be coroutine functions, or plain functions that run in threads."""
+"""The manager of programs: reconcilers and timers may be coroutine functions, or plain functions that run in threads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
 from masthead._sync.context import Context
+from masthead._sync.context_facade import client_of_loop
 from masthead._sync.daemon_pool import DaemonPool
 from masthead._sync.portal import Portal
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from masthead._client.client import Client as AsyncClient
     from masthead._controller.context import Context as AsyncContext
     from masthead._meta.object import Object
 
@@ -27,7 +29,7 @@ _log: Final = logging.getLogger("masthead.controller")
 
 
 class ReconcilerThreads:
-    """Runs plain reconcilers in threads, with a context and a client that block.
+    """Runs plain reconcilers and timers in threads, with a context and a client that block.
 
     It lasts for one term of leadership: `revoke` makes every further call of the threads fail, so that work that is no
     longer wanted ends soon. A thread cannot be interrupted otherwise.
@@ -36,6 +38,7 @@ class ReconcilerThreads:
     def __init__(self) -> None:
         self._portal = Portal.attached()
         self._executor = DaemonPool("masthead-reconcile")
+        self._timers = DaemonPool("masthead-timer", "timer")
 
     async def __aenter__(self) -> Self:
         return self
@@ -43,6 +46,7 @@ class ReconcilerThreads:
     async def __aexit__(self, *exc: object) -> None:
         self.revoke()
         self._executor.shutdown()
+        self._timers.shutdown()
 
     def revoke(self) -> None:
         """Refuse all further calls of the threads to the client."""
@@ -84,6 +88,27 @@ class ReconcilerThreads:
                 )
         except asyncio.CancelledError:
             # Nobody else may work on the object while the thread still does.
+            await asyncio.wait({future})
+            raise
+        return future.result()
+
+    async def call_timer(self, function: Callable[..., object], *clients: AsyncClient) -> object:
+        """Call the function of a timer with a blocking client for each that is given, and return what it returns.
+
+        Raises:
+            asyncio.CancelledError: If the caller is cancelled, once it has returned.
+            Exception: Whatever the function raises.
+        """
+        blocking = [client_of_loop(self._portal, each) for each in clients]
+        copied = contextvars.copy_context()
+        future = asyncio.get_running_loop().run_in_executor(
+            self._timers, lambda: copied.run(function, *blocking)
+        )
+        future.add_done_callback(_retrieve)
+        try:
+            await asyncio.wait({future})
+        except asyncio.CancelledError:
+            # In the next term it must not run twice.
             await asyncio.wait({future})
             raise
         return future.result()
