@@ -27,8 +27,10 @@ __all__ = ["checked_schema", "definition_of"]
 
 _DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _AGE: Final = PrinterColumn(".metadata.creationTimestamp", "date")
-_SHARED: Final = ("plural", "singular", "short_names", "categories", "namespaced")
-"""What all versions of a kind have in common."""
+_REPEATED: Final = ("plural", "singular", "namespaced")
+"""What all versions of a kind have in common, and each has to say: its class is served by it."""
+_INHERITED: Final = ("short_names", "categories")
+"""What all versions of a kind have in common, and one may say for all."""
 
 
 def checked_schema(cls: type[Object], options: Options) -> Schema:
@@ -58,8 +60,10 @@ def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceD
         CustomResourceError: If the versions do not fit together.
     """
     ordered = sorted(versions, key=lambda each: (precedence(each[0].version), each[0].version), reverse=True)
-    _check_versions([options for options, _ in ordered])
-    first = ordered[0][0]
+    found = [options for options, _ in ordered]
+    _check_versions(found)
+    first = found[0]
+    shared = {name: _inherited(found, name) for name in _INHERITED}
     spec: dict[str, Any] = {
         "group": first.group,
         "names": {
@@ -67,8 +71,8 @@ def definition_of(versions: Sequence[tuple[Options, Schema]]) -> CustomResourceD
             "listKind": f"{first.kind}List",
             "plural": first.plural,
             "singular": first.singular,
-            **({"shortNames": list(first.short_names)} if first.short_names else {}),
-            **({"categories": list(first.categories)} if first.categories else {}),
+            **({"shortNames": list(shared["short_names"])} if shared["short_names"] else {}),
+            **({"categories": list(shared["categories"])} if shared["categories"] else {}),
         },
         "scope": "Namespaced" if first.namespaced else "Cluster",
         "versions": [_version(options, schema) for options, schema in ordered],
@@ -93,11 +97,12 @@ def _check_versions(found: list[Options]) -> None:
     for other in found[1:]:
         if (other.group, other.kind) != (first.group, first.kind):
             raise CustomResourceError(f"{where} and {other.kind}.{other.group} are different kinds")
-        for name in _SHARED:
+        for name in _REPEATED:
             one, two = getattr(first, name), getattr(other, name)
             if one != two:
                 raise CustomResourceError(
-                    f"the versions {first.version} and {other.version} differ in {name}: {one!r} and {two!r}",
+                    f"the versions {first.version} and {other.version} differ in {name}: {one!r} and {two!r}; give each class "
+                    f"the same {name}=",
                     path=where,
                 )
     names = [each.version for each in found]
@@ -116,6 +121,23 @@ def _check_versions(found: list[Options]) -> None:
         )
     if len({each.conversion for each in found if each.conversion is not None}) > 1:
         raise CustomResourceError("the versions have different conversion webhooks", path=where)
+
+
+def _inherited(found: list[Options], name: str) -> tuple[str, ...]:
+    """What the versions that say it agree on.
+
+    Raises:
+        CustomResourceError: If they do not agree.
+    """
+    given = [(each.version, getattr(each, name)) for each in found if getattr(each, name)]
+    for version, names in given[1:]:
+        if set(names) != set(given[0][1]):
+            raise CustomResourceError(
+                f"the versions {given[0][0]} and {version} differ in {name}: {list(given[0][1])} and {list(names)}; they are "
+                f"those of the kind: give {name}= in one class, and leave it out in the others",
+                path=f"{found[0].kind}.{found[0].group}",
+            )
+    return given[0][1] if given else ()
 
 
 def _version(options: Options, schema: Schema) -> dict[str, Any]:

@@ -373,6 +373,23 @@ def test_versions_are_merged_with_the_newest_first() -> None:
     assert "conversion" not in merged
 
 
+@pytest.mark.parametrize("given", [{}, {"short_names": ["sh"]}, {"categories": ["all"]}])
+def test_versions_inherit_the_names_of_the_kind_that_they_leave_out(given: Plain) -> None:
+    newer = define("Shop", version="v2", storage=False, **given)
+    older = define("Shop", version="v1alpha1", storage=False, **given)
+
+    for names in (spec_of(Shop, newer, older)["names"], spec_of(older, newer, Shop)["names"]):
+        assert names["shortNames"] == ["sh"]
+        assert names["categories"] == ["all"]
+
+
+def test_names_that_no_version_gives_are_left_out() -> None:
+    names = spec_of(define("Bare"), define("Bare", version="v2", storage=False))["names"]
+
+    assert "shortNames" not in names
+    assert "categories" not in names
+
+
 def test_a_webhook_converts_between_versions() -> None:
     hook = ConversionWebhook(service="shops/operator", path="/c", port=8443, ca_bundle=b"PEM")
     made = define(
@@ -396,8 +413,10 @@ def test_a_webhook_converts_between_versions() -> None:
     [
         ({"version": "v2"}, "Shop.example.com: the versions v2 and v1 are both stored; set storage=False"),
         ({"version": "v1", "storage": False}, "Shop.example.com: two classes have the version v1"),
-        ({"version": "v2", "storage": False, "short_names": []}, r"the versions v2 and v1 differ in short_names: \(\) and \('sh',\)"),
-        ({"version": "v2", "storage": False, "namespaced": False}, "differ in namespaced: False and True"),
+        ({"version": "v2", "storage": False, "short_names": ["shp"]}, r"the versions v2 and v1 differ in short_names: \['shp'\] and \['sh'\]; they are those of the kind: give short_names= in one class, and leave it out in the others"),
+        ({"version": "v2", "storage": False, "categories": ["none"]}, r"differ in categories: \['none'\] and \['all'\]; they are those of the kind"),
+        ({"version": "v2", "storage": False, "namespaced": False}, "differ in namespaced: False and True; give each class the same namespaced="),
+        ({"version": "v2", "storage": False, "plural": "shopses"}, "differ in plural: 'shopses' and 'shops'; give each class the same plural="),
     ],
 )  # fmt: skip
 def test_versions_that_do_not_fit_together_are_refused(options: Plain, message: str) -> None:
