@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._controller.shard_group import DIVISION_LABEL, GROUP_LABEL, ShardGroup
@@ -26,7 +27,14 @@ from masthead._sansio.lease_records import LeaseTiming
 from masthead._sansio.shard_machine import ShardMachine
 from masthead._sansio.shard_table import division_of
 from masthead._sansio.sharding import ShardSet, write_slots
-from masthead.errors import AlreadyExistsError, ClosedError, ConflictError, MastheadError, NotFoundError
+from masthead.errors import (
+    AlreadyExistsError,
+    ClosedError,
+    ConflictError,
+    LeadershipLostError,
+    MastheadError,
+    NotFoundError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -45,7 +53,7 @@ _MAX_AT_ONCE: Final = 8
 """How often the leases are listed again without a pause, as long as each time something is done."""
 
 
-class _TermOverError(Exception):
+class _TermOverError(LeadershipLostError):
     """The membership must not go on, though its lease may still be held."""
 
 
@@ -205,10 +213,8 @@ class ShardMember:
             await self._serve(leadership, on_change, on_lost)
 
         while True:
-            try:
+            with suppress(_TermOverError):  # logged
                 await self._elector.run(serve)
-            except _TermOverError as error:
-                _log.warning("shard group %s: %s; joining again", self._group, error)
 
     async def _serve(
         self,
@@ -226,7 +232,11 @@ class ShardMember:
                 group.create_task(self._follow())
                 group.create_task(self._announce(on_change))
         except BaseExceptionGroup as errors:  # not `except*`: what is raised here must not be wrapped
-            raise _first(errors) from None
+            error = _first(errors)
+            # Here, because the own lease may be lost at the same time: then nobody gets the error.
+            if isinstance(error, _TermOverError):
+                _log.warning("shard group %s: %s; joining again", self._group, error)
+            raise error from None
         finally:
             self._leadership = None
             self._announced = self._nothing
@@ -267,7 +277,8 @@ class ShardMember:
             left = self._seen + self._timing.renew_deadline - sent
             if left <= 0:
                 raise _TermOverError(
-                    f"its leases could not be listed in time: {self._problems.get('list', '')}"
+                    f"its leases could not be listed for {sent - self._seen:.0f} s: "
+                    f"{self._problems.get('list') or 'this process was paused, or too busy'}"
                 )
             try:
                 async with asyncio.timeout(left):

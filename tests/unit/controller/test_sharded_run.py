@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -155,3 +156,48 @@ async def test_a_leader_shares_nothing() -> None:
     async with Environment() as env:
         with pytest.raises(ManagerStateError, match="leader_election or sharding"):
             await env.start(app)
+
+
+@in_virtual_time
+async def test_a_replica_that_was_paused_says_in_one_line_why_it_joins_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    operator = Operator()
+    async with Environment(objects=[*NAMESPACES, *SECRETS], leader_election_namespace="default") as env:
+        replica = await env.start(operator.app)
+        await env.settle()
+        replica.pause()
+        await env.advance(60)
+        replica.resume()
+        await env.advance(5)
+        assert replica.runtime.member is not None
+        assert replica.runtime.member.is_member
+
+    lines = [each.getMessage() for each in caplog.records if each.name == "masthead.sharding"]
+    reasons = [each for each in lines if "joining again" in each]
+    assert len(reasons) == 1
+    assert re.fullmatch(
+        r"shard group default/shards: its leases could not be listed for 6\d s: this process was paused, or too busy; "
+        "joining again",
+        reasons[0],
+    )
+    assert not [each for each in caplog.records if each.exc_info]
+
+
+@in_virtual_time
+async def test_a_replica_that_cannot_list_the_group_says_in_one_line_why_it_joins_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    operator = Operator()
+    async with Environment(objects=[*NAMESPACES, *SECRETS], leader_election_namespace="default") as env:
+        await env.start(operator.app)
+        await env.settle()
+        env.server.faults.fail(403, times=None, resource="leases", verb="list")
+        await env.advance(15)
+        env.server.faults.clear()
+        await env.advance(30)
+
+    reasons = [each.getMessage() for each in caplog.records if "joining again" in each.getMessage()]
+    assert reasons
+    assert "its leases could not be listed for 10 s: list leases" in reasons[0]
+    assert not [each for each in caplog.records if each.exc_info]
