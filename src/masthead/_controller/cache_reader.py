@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast, overload
 
 from masthead._cache.factory.selection import resource_of
+from masthead._client.listwatch import ListWatch
 from masthead._controller.declarations import kind_of
 from masthead._meta.object import Object
 from masthead._meta.registry import registry
 from masthead._module import set_module
-from masthead._sansio.own_writes import CachedVersion, is_visible
-from masthead.errors import IndexConflictError, NotCachedError, UnknownKindError
+from masthead._sansio.own_writes import CachedVersion, is_visible, may_select
+from masthead.errors import IndexConflictError, NotCachedError, UnknownIndexError, UnknownKindError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,8 +73,10 @@ class CacheReader:
         informers: Sequence[tuple[WatchSpec, SharedInformer[Any]]],
         indexers: Mapping[str, IndexFunc[Any]],
     ) -> None:
+        # The first informer is that of the reconciled objects.
         self._name = name
         self._informers = list(informers)
+        self._indices = sorted(indexers)
         self._by_resource: dict[str, list[SharedInformer[Any]]] = {}
         for spec, informer in informers:
             known = self._by_resource.setdefault(str(spec.resource.group_resource), [])
@@ -157,16 +160,24 @@ class CacheReader:
     @overload
     def by_index(self, kind: GroupVersionResource | str, index: str, value: str) -> ListOf[Unstructured]: ...
     def by_index(self, kind: KindLike, index: str, value: str) -> Sequence[Object]:
-        """List the objects that an index has under a value.
+        """List the reconciled objects that an index has under a value.
+
+        Args:
+            kind: The kind that the controller reconciles.
+            index: The name of the index, one of the controller's `indexers`.
+            value: The value.
 
         Raises:
             NotCachedError: If the controller has not declared the kind.
-            UnknownIndexError: If no such index was declared.
+            UnknownIndexError: If no such index was declared, or the controller does not reconcile the kind.
         """
-        found: dict[str, Any] = {}
-        for informer in self._of(kind):
-            found |= {each.key: each for each in informer.indexer.by_index(self._index(index), value)}
-        return list(found.values())
+        self._of(kind)
+        resource = self._resource(kind).group_resource
+        # Other caches of the kind may hold objects that are not reconciled, and the index is not of those.
+        reconciled, informer = self._informers[0]
+        if index not in self._indices or resource != reconciled.resource.group_resource:
+            raise UnknownIndexError(self._unknown_index(index, str(resource)))
+        return cast("Sequence[Object]", informer.indexer.by_index(self._index(index), value))
 
     @overload
     def owned(self, kind: type[T], owner: Object) -> ListOf[T]: ...
@@ -194,12 +205,13 @@ class CacheReader:
         return list(found.values())
 
     def is_visible(self, write: OwnWrite) -> bool:
-        """Whether all caches that should have a write are at least as new."""
+        """Whether all caches that may select a written object, or hold it, are at least as new."""
         return all(_shows(each, write) for each in self._by_resource.get(write.resource, ()))
 
     def staleness(self, write: OwnWrite) -> float:
-        """For how many seconds a cache that should have a write has had no contact to the server."""
-        return max((each.health.staleness for each in self._by_resource.get(write.resource, ())), default=0.0)
+        """For how many seconds a cache that should show a write, and does not, has had no contact to the server."""
+        behind = (each for each in self._by_resource.get(write.resource, ()) if not _shows(each, write))
+        return max((each.health.staleness for each in behind), default=0.0)
 
     def has_namespaces(self, kind: KindLike) -> bool:
         """Whether the objects of a kind have namespaces; true if only the server knows."""
@@ -215,7 +227,7 @@ class CacheReader:
         return resource in self._by_resource
 
     async def wait_visible(self, write: OwnWrite, within: float) -> None:
-        """Wait until all caches that should have a write are at least as new.
+        """Wait until all caches that may select a written object, or hold it, are at least as new.
 
         Raises:
             DeadlineError: If that takes longer than `within` seconds.
@@ -233,6 +245,20 @@ class CacheReader:
                 "ask the server with ctx.client"
             )
         return found
+
+    def _unknown_index(self, name: str, resource: str) -> str:
+        """Why there is no index of that name, and what to do."""
+        primary = str(self._informers[0][0].resource.group_resource)
+        if resource != primary:
+            return (
+                f"controller {self._name} has indices of {primary}, which it reconciles, and none of {resource}; list "
+                "those, with a label selector if they are many"
+            )
+        known = ", ".join(f'"{each}"' for each in self._indices) or "none at all"
+        return (
+            f'controller {self._name} has no index "{name}" of {resource}, only these: {known}; add '
+            f'indexers={{"{name}": ...}} to the controller'
+        )
 
     def _index(self, name: str) -> str:
         # Controllers that share an informer may have different indexers of one name.
@@ -254,7 +280,17 @@ def _shows(informer: SharedInformer[Any], write: OwnWrite) -> bool:
         cached = CachedVersion(
             metadata.uid, metadata.resource_version, metadata.deletion_timestamp is not None
         )
-    return is_visible(write, cached, informer.last_sync_resource_version)
+    is_selected = cached is not None or _may_hold(informer, write)
+    return is_visible(write, cached, informer.last_sync_resource_version, is_selected=is_selected)
+
+
+def _may_hold(informer: SharedInformer[Any], write: OwnWrite) -> bool:
+    """Whether a cache may hold a written object; also true if only the server knows."""
+    core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    return any(
+        not isinstance(each, ListWatch) or may_select(write, each.namespace, each.selectors)
+        for each in core.sources.values()
+    )
 
 
 def _add_indexers(informer: SharedInformer[Any], indexers: Mapping[str, IndexFunc[Any]]) -> None:

@@ -121,7 +121,10 @@ class Flight:
             DeadlineError: If a cache does not catch up within a minute.
             ClosedError: If an informer has stopped.
         """
-        # Newest first: usually, the others are visible then.
-        for each in reversed(self.writes):
-            if not self._reader.is_visible(each):
-                await self._reader.wait_visible(each, VISIBLE_WITHIN)
+        while (unseen := self._newest_unseen()) is not None:
+            await self._reader.wait_visible(unseen, VISIBLE_WITHIN)
+
+    def _newest_unseen(self) -> OwnWrite | None:
+        # Newest first: usually, the others are visible then. But a cache that does not have an object shows that it is
+        # deleted, or not selected any more, and ceases to when it shows an earlier write of it.
+        return next((each for each in reversed(self.writes) if not self._reader.is_visible(each)), None)

@@ -29,6 +29,7 @@ class _Metadata(msgspec.Struct, rename="camel"):
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None
     finalizers: list[str] | None = None
+    labels: dict[str, str] | None = None
 
 
 class _Details(msgspec.Struct):
@@ -117,7 +118,7 @@ def own_writes_of(call: Call, response: Response) -> list[OwnWrite]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     is_removal = answer.kind == "Status"
-    found = _removal(call, where, answer) if is_removal else _write(call, response, where, answer.metadata)
+    found = _removal(call, where, answer) if is_removal else _write(call, response, where, answer)
     return [] if found is None else [found]
 
 
@@ -157,8 +158,9 @@ def _removal(call: Call, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
     return OwnWrite(where.resource, _key(where.namespace, where.name), uid, None, "")
 
 
-def _write(call: Call, response: Response, where: ObjectPath, found: _Metadata) -> OwnWrite | None:
+def _write(call: Call, response: Response, where: ObjectPath, answer: _Answer) -> OwnWrite | None:
     """The write of a call that was answered with the object."""
+    found = answer.metadata
     name = where.name or found.name
     if not name or not found.uid or not found.resource_version:
         return None
@@ -169,7 +171,9 @@ def _write(call: Call, response: Response, where: ObjectPath, found: _Metadata) 
     # The write has changed nothing, and there will be no event.
     if replaced == found.resource_version:
         return None
-    return OwnWrite(where.resource, key, found.uid, replaced, found.resource_version)
+    # A Scale has the name and the version of the object that was scaled, but not its labels.
+    labels = None if answer.kind == "Scale" else found.labels or {}
+    return OwnWrite(where.resource, key, found.uid, replaced, found.resource_version, labels=labels)
 
 
 def _key(namespace: str, name: str) -> str:

@@ -5,18 +5,30 @@ that the write replaced to the version that it made: then nothing else has chang
 write named it (an update, or a patch with a resourceVersion) or created the object. Of any other write it is unknown, and
 its event counts as another's: an unneeded reconcile costs little, a lost change is a bug. That also holds for a patch
 that changed nothing, whose response has the version of another client's write.
+
+A cache that does not select a written object gets no event of the write, and its version stays behind until the next
+bookmark. It is not waited for if `may_select` rules out that it ever shows the write, and it does not hold the object, which
+otherwise has to leave it first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from masthead._meta import fields, labels
+from masthead._sansio.sharding import ShardRanges
 from masthead._sansio.versions import is_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["CachedVersion", "ObjectChange", "OwnWrite", "is_echo", "is_visible"]
+__all__ = ["CachedVersion", "ObjectChange", "OwnWrite", "is_echo", "is_visible", "may_select"]
+
+# They are asked again whenever a cache has changed.
+_parse_labels: Final = lru_cache(256)(labels.parse)
+_parse_fields: Final = lru_cache(256)(fields.parse)
+_parse_shards: Final = lru_cache(256)(ShardRanges.parse)
 
 
 class OwnWrite(NamedTuple):
@@ -30,6 +42,7 @@ class OwnWrite(NamedTuple):
         version: The version that it made; empty if it removed the object.
         is_deletion: Whether the object was deleted as one of a collection: it is gone or being deleted, and `version` is
             the one before that. Its events count as another's: a removal that comes later is not an own one.
+        labels: The labels of the object after it; None if the response does not say.
     """
 
     resource: str
@@ -38,6 +51,7 @@ class OwnWrite(NamedTuple):
     replaced: str | None
     version: str
     is_deletion: bool = False
+    labels: Mapping[str, str] | None = None
 
 
 class ObjectChange(NamedTuple):
@@ -93,18 +107,49 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
     return False
 
 
-def is_visible(write: OwnWrite, cached: CachedVersion | None, store_version: str) -> bool:
+def is_visible(
+    write: OwnWrite, cached: CachedVersion | None, store_version: str, *, is_selected: bool = True
+) -> bool:
     """Whether a cache is at least as new as a write.
 
     Args:
         write: The write.
         cached: The object in the cache, under the key of the write; None if there is none.
         store_version: The version that the cache as a whole has reached; empty if unknown.
+        is_selected: Whether the cache may select the object as the write has left it.
     """
     if not write.version or write.is_deletion:
         is_gone = cached is None or cached.uid != write.uid
         return is_gone or (write.is_deletion and cached is not None and cached.is_deleting)
     if cached is not None and is_at_least(cached.version, write.version):
         return True
+    # No event of the write comes; the one by which an older version leaves the cache does.
+    if cached is None and not is_selected:
+        return True
     # The object was deleted since, or the cache does not select it.
     return bool(store_version) and is_at_least(store_version, write.version)
+
+
+def may_select(write: OwnWrite, namespace: str | None, selectors: Mapping[str, str]) -> bool:
+    """Whether a list-watch may select an object as a write has left it; also true if only the server knows.
+
+    Namespace, name, uid and labels are known. Of field selectors, only those of name and namespace are: what the server
+    compares with others is in the object, but not always under that path, nor in the version that was written.
+
+    Args:
+        write: The write.
+        namespace: The namespace of the list-watch; None for all.
+        selectors: Its selectors, under the API's names.
+    """
+    own, _, name = write.key.rpartition("/")
+    # An object without a namespace is listed under any, if the resource was not known to be cluster-scoped.
+    if own and namespace and own != namespace:
+        return False
+    known = {"metadata.name": name, "metadata.namespace": own}
+    requirements = _parse_fields(selectors.get("fieldSelector", "")).requirements
+    if not all(each.matches(known) for each in requirements if each.key in known):
+        return False
+    shard_selector = selectors.get("shardSelector")
+    if shard_selector and not _parse_shards(shard_selector).selects_metadata(write.uid, own):
+        return False
+    return write.labels is None or _parse_labels(selectors.get("labelSelector", "")).matches(write.labels)

@@ -45,7 +45,25 @@ def test_a_delete_removes_an_object_whatever_the_server_answers(answer: dict[str
 def test_a_delete_that_has_to_wait_only_changes_the_object(left: dict[str, Any]) -> None:
     answer = {"kind": "Service", "metadata": {**METADATA, "deletionTimestamp": DELETING, **left}}
 
-    assert own_write("DELETE", answer) == OwnWrite("services", "default/web", "u", None, "7")
+    assert own_write("DELETE", answer) == OwnWrite("services", "default/web", "u", None, "7", labels={})
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels"),
+    [
+        ({"kind": "Service", "metadata": {**METADATA, "labels": {"app": "web"}}}, {"app": "web"}),
+        ({"kind": "Service", "metadata": {**METADATA, "labels": None}}, {}),
+        ({"kind": "Service", "metadata": METADATA}, {}),
+        ({"kind": "Scale", "metadata": METADATA}, None),
+    ],
+    ids=["labels", "null", "no labels", "a scale, which has none of them"],
+)
+def test_a_write_has_the_labels_of_the_response(
+    answer: dict[str, Any], labels: dict[str, str] | None
+) -> None:
+    found = own_write("PUT", answer)
+
+    assert found == OwnWrite("services", "default/web", "u", None, "7", labels=labels)
 
 
 def test_a_delete_that_is_tried_only_removes_nothing() -> None:

@@ -134,6 +134,11 @@ class InformerCore(Generic[T]):
         return self._loop
 
     @property
+    def sources(self) -> Mapping[str, Source[T]]:
+        """What is listed and watched, by scope; with the shards that are selected now."""
+        return self._sources
+
+    @property
     def registrations(self) -> Sequence[Registration]:
         """The registered handlers."""
         return list(self._registrations)
