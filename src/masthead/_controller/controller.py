@@ -81,7 +81,8 @@ class Controller(Generic[T]):
         field_selector: Only objects with such fields.
         resync: Seconds after which each object is reconciled again even if nothing changes; 0 for never.
         timeout: Seconds after which a reconcile is cancelled, and repeated after a backoff; None for never. A plain
-            function cannot be cancelled: the timeout is logged and counted, and its object stays in flight.
+            function cannot be cancelled: the timeout is logged and counted, its object stays in flight, and another worker
+            takes the place of the one that waits for it.
         rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
         field_manager: Who owns the fields that it applies; the name by default.
         finalizer: The finalizer of `Context.finalize`, such as ``example.com/bucket``.

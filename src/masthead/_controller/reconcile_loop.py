@@ -19,6 +19,7 @@ from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
 from masthead._controller.user_errors import ReconcileFailure, describe_error
+from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
@@ -96,12 +97,14 @@ class ReconcileLoop:
         self._primary_resource = str(controller.primary.resource.group_resource)
         self.reader: Final = CacheReader(controller.name, informers, controller.indexers)
         self._invocation: Invocation | None = None
+        # A coroutine is cancelled by its timeout, and needs none to work in its place.
+        self._hangs_after = None if controller.function.is_async else controller.timeout
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
         self._failures: dict[Request, ReconcileFailure] = {}
         self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
         self._cleaned: set[tuple[str, str]] = set()
-        self._workers: list[asyncio.Task[None]] = []
+        self._workers = WorkerTasks(controller.name, self._work, self._is_ending, self._log)
         self._settling: set[asyncio.Task[None]] = set()
         self._unseen = list(unseen)
         self._mapping_retries = MappingRetries(self._cached, self._on_mapping_failure)
@@ -135,8 +138,7 @@ class ReconcileLoop:
             resync = self.controller.resync if spec.role == "for" else 0.0
             name = f"{self.controller.name} {spec.role}"
             self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
-        for number in range(self.controller.workers):
-            self._start_worker(f"masthead controller {self.controller.name} worker {number}")
+        self._workers.start(self.controller.workers)
         self._is_started = True
         self._log.info(
             "controller %s started with %s, %s",
@@ -155,6 +157,11 @@ class ReconcileLoop:
         """Whether its workers run."""
         return self._is_started
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether too many of its reconciles hang in threads, which only a restart of the process ends."""
+        return self._workers.is_stuck
+
     async def drain(self, within: float) -> bool:
         """Take no more keys, and wait until no reconcile is running.
 
@@ -168,10 +175,10 @@ class ReconcileLoop:
             each.leave()
         self.queue.shut_down()
         self.queue.clear()  # nobody will reconcile these any more: the next run begins with all objects
-        workers = [each for each in self._workers if not each.done()]
+        workers = self._workers.tasks
         if workers:
             await asyncio.wait(workers, timeout=within)
-        return all(each.done() for each in self._workers)
+        return all(each.done() for each in workers)
 
     async def _see_earlier_writes(self) -> None:
         """Wait until the caches show what an earlier run has written, which may have ended just now."""
@@ -189,7 +196,7 @@ class ReconcileLoop:
         self._is_started = False
         self.queue.shut_down()
         self._mapping_retries.clear()
-        tasks = [*self._workers, *self._settling]
+        tasks = [*self._workers.tasks, *self._settling]
         for task in tasks:
             task.cancel()
         for each in self._registrations:
@@ -334,26 +341,11 @@ class ReconcileLoop:
 
     # Workers.
 
-    def _start_worker(self, name: str) -> None:
-        worker = asyncio.get_running_loop().create_task(self._work(), name=name)
-        self._workers.append(worker)
-        worker.add_done_callback(self._on_worker_end)
-
-    def _on_worker_end(self, worker: asyncio.Task[None]) -> None:
-        """Replace a worker that a reconcile has ended, as by cancelling the task that it runs in."""
-        error = None if worker.cancelled() else worker.exception()
-        if not self._is_started or self.queue.is_shut_down:
-            return
-        self._workers.remove(worker)
-        self._log.error(
-            "controller %s: a reconcile has %s, which is replaced",
-            self.controller.name,
-            "cancelled its worker" if error is None else f"ended its worker by {type(error).__name__}",
-        )
-        self._start_worker(worker.get_name())
+    def _is_ending(self) -> bool:
+        return not self._is_started or self.queue.is_shut_down
 
     async def _work(self) -> None:
-        while True:
+        while not self._workers.may_leave():
             try:
                 request = await self.queue.get()
             except QueueShutDownError:
@@ -366,7 +358,8 @@ class ReconcileLoop:
             flight = self._begin(request)
             outcome = ReconcileOutcome(error=asyncio.CancelledError())
             try:
-                outcome = await self._reconcile(flight)
+                with self._workers.substituted_after(self._hangs_after):
+                    outcome = await self._reconcile(flight)
             except Exception as error:  # noqa: BLE001 - see below
                 # A defect of the loop itself must not end the worker.
                 self._log.exception("controller %s: %s", self.controller.name, request)

@@ -93,7 +93,8 @@ class ManagerRuntime:
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
-        self._is_leading = False
+        self._is_following = asyncio.Event()
+        self._is_following.set()
         self._is_aborted = False
         self._stack = contextlib.AsyncExitStack()
 
@@ -137,7 +138,7 @@ class ManagerRuntime:
     @property
     def is_leading(self) -> bool:
         """Whether its controllers run: always, if there is no leader election."""
-        return self._is_leading
+        return not self._is_following.is_set()
 
     @property
     def is_idle(self) -> bool:
@@ -266,10 +267,11 @@ class ManagerRuntime:
             campaign.result()
 
     async def _stop_following(self, campaign: asyncio.Task[None]) -> None:
-        """End the campaign of a manager that is asked to stop while another replica leads."""
+        """End the campaign of a manager that is asked to stop: at once while another replica leads."""
         await self._stopping.wait()
-        if not self._is_leading:
-            campaign.cancel()
+        # Who leads finishes the term first; if that is lost meanwhile, there is no next one.
+        await self._is_following.wait()
+        campaign.cancel()
 
     async def _stop_sharing(self, campaign: asyncio.Task[None]) -> None:
         """Leave the group when the controllers of a manager that is asked to stop have ended."""
@@ -284,11 +286,11 @@ class ManagerRuntime:
         Raises:
             WorkAbandonedError: If something goes on although it was cancelled.
         """
-        self._is_leading = True
+        self._is_following.clear()
         try:
             await self._run_controllers()
         finally:
-            self._is_leading = False
+            self._is_following.set()
 
     async def _run_controllers(self) -> None:
         async with self._threads() as threads:
@@ -359,16 +361,27 @@ class ManagerRuntime:
             WorkAbandonedError: If they have not.
         """
         # Who has lost the lease must not campaign again while work of the last term is running.
-        limit = _CANCEL_TIMEOUT if self._stopping.is_set() else None
-        if not tasks:
-            return
-        _, busy = await asyncio.wait(tasks, timeout=limit)
+        busy = await self._until_stopping(tasks)
+        if busy:
+            _, busy = await asyncio.wait(busy, timeout=_CANCEL_TIMEOUT)
         if busy:
             running = ", ".join([*self._reconciles_in_flight(), *names_of_timers(busy)]) or "none"
             _log.error(
                 "reconciles or timers go on although they were cancelled, and are abandoned: %s", running
             )
             raise WorkAbandonedError(running)
+
+    async def _until_stopping(self, tasks: Sequence[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+        """Wait until tasks have ended, or the process is to end; returns those that have not."""
+        busy = set(tasks)
+        stopping = self._spawn(_passed(self._stopping))
+        try:
+            while busy and not stopping.done():
+                done, _ = await asyncio.wait({stopping, *busy}, return_when=asyncio.FIRST_COMPLETED)
+                busy -= done
+        finally:
+            stopping.cancel()
+        return busy
 
     def _running_reconciles(self) -> str:
         return ", ".join(self._reconciles_in_flight()) or "none"
@@ -425,7 +438,11 @@ class ManagerRuntime:
         return ShardedRun(member, informers, lambda: list(self._loops.values()), self._lead)
 
     def _make_probes(self) -> ProbeServer:
-        health: dict[str, Callable[[], object]] = {"ping": _ping, **self._manager.health_checks}
+        health: dict[str, Callable[[], object]] = {
+            "ping": _ping,
+            "reconciles": self._check_stuck,
+            **self._manager.health_checks,
+        }
         if self._elector is not None:
             health["leader-election"] = self._elector.health_check
         if self._shards is not None:
@@ -454,6 +471,13 @@ class ManagerRuntime:
         ]
         if late:
             raise ManagerStateError(f"not synced: {', '.join(late)}")
+
+    async def _check_stuck(self) -> None:
+        stuck = [name for name, each in self._loops.items() if each.is_stuck]
+        if stuck:
+            raise ManagerStateError(
+                f"too many reconciles hang in threads: {', '.join(stuck)}; restart the process"
+            )
 
     async def _check_started(self) -> None:
         # A replica that does not lead is ready to.
@@ -488,6 +512,10 @@ def _is_virtual(loop: asyncio.AbstractEventLoop) -> bool:
 
 async def _ping() -> None:
     """The event loop runs: that is all."""
+
+
+async def _passed(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:

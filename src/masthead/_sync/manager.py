@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.invocation import ReconcileTimeoutError
 from masthead._controller.manager import Manager as AsyncManager
 from masthead._module import set_module
+from masthead._rest.write_observer import write_observer
 from masthead._sync.context import Context
 from masthead._sync.context_facade import client_of_loop
 from masthead._sync.daemon_pool import DaemonPool
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from masthead._client.client import Client as AsyncClient
     from masthead._controller.context import Context as AsyncContext
     from masthead._meta.object import Object
+    from masthead._rest.write_observer import WriteObserver
 
 __all__ = ["Manager", "ReconcilerThreads"]
 
@@ -66,7 +69,9 @@ class ReconcilerThreads:
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
             Exception: Whatever the function raises.
         """
-        blocking: Context[Object] = Context(self._portal, context)
+        # Threads that the function starts do not inherit its context: what they write counts as its own nonetheless.
+        portal = self._portal.within(functools.partial(_with_observer, write_observer.get()))
+        blocking: Context[Object] = Context(portal, context)
         copied = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: copied.run(function, blocking, *arguments)
@@ -112,6 +117,14 @@ class ReconcilerThreads:
             await asyncio.wait({future})
             raise
         return future.result()
+
+
+def _with_observer(observer: WriteObserver | None) -> contextvars.Context:
+    """The context of the calling thread, with the observer of a reconcile's writes."""
+    context = contextvars.copy_context()
+    if context.get(write_observer) is None:
+        context.run(write_observer.set, observer)
+    return context
 
 
 def _retrieve(future: asyncio.Future[object]) -> None:

@@ -31,6 +31,7 @@ from masthead._sync.loops import new_loop
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
+    import contextvars
     from collections.abc import Awaitable, Callable, Coroutine
     from typing import TypeAlias
 
@@ -71,8 +72,11 @@ class Portal:
     Threads: all methods may be called from any thread but the loop's own.
     """
 
-    def __init__(self, loop: _LoopThread | None = None) -> None:
+    def __init__(
+        self, loop: _LoopThread | None = None, context: Callable[[], contextvars.Context] | None = None
+    ) -> None:
         self._loop = loop if loop is not None else _LoopThread()
+        self._context = context
 
     @classmethod
     def attached(cls) -> Portal:
@@ -81,6 +85,14 @@ class Portal:
         Its loop is not its own: `close` does nothing. `revoke` ends its calls.
         """
         return cls(_ForeignLoop())
+
+    def within(self, context: Callable[[], contextvars.Context]) -> Portal:
+        """A portal to the same loop whose calls run in another context than the caller's.
+
+        Args:
+            context: Makes the context of a call; called in the calling thread.
+        """
+        return Portal(self._loop, context)
 
     def revoke(self) -> None:
         """End the calls of an attached portal, and refuse further ones; on the loop only."""
@@ -103,7 +115,7 @@ class Portal:
         """
         hop = _Hop(coroutine)
         try:
-            self._loop.send(hop.start, hop.sent)
+            self._loop.send(hop.start, hop.sent, self._context() if self._context is not None else None)
             wait_until_free(hop.done)
         except BaseException:  # refused; or interrupted, at any moment
             if not hop.is_sent:
@@ -203,10 +215,15 @@ class _LoopThread:
         if self.is_closed:
             raise ClosedError(_CLOSED)
 
-    def send(self, start: Callable[[_LoopThread], object], sent: Callable[[], object] = lambda: None) -> None:
+    def send(
+        self,
+        start: Callable[[_LoopThread], object],
+        sent: Callable[[], object] = lambda: None,
+        context: contextvars.Context | None = None,
+    ) -> None:
         """Schedule a function that may start a task; an accepted one is called even if the loop ends meanwhile.
 
-        `sent` is called when the function is accepted, before it is scheduled.
+        `sent` is called when the function is accepted, before it is scheduled. The context is the caller's by default.
         """
         self.check()
         with self._gate:
@@ -214,7 +231,7 @@ class _LoopThread:
                 raise ClosedError(_CLOSED)
             loop = self._loop or self._begin()
             sent()
-            loop.call_soon_threadsafe(start, self)
+            loop.call_soon_threadsafe(start, self, context=context)
 
     def soon(self, callback: Callable[[], object]) -> bool:
         if self._loop is None or self._pid != os.getpid():

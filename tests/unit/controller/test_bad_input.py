@@ -715,6 +715,64 @@ def test_a_reconcile_that_goes_on_after_the_stop_keeps_its_lease(
     assert "not released, so that it has to expire: work of it goes on" in caplog.text
 
 
+@pytest.mark.parametrize("replicas", [{"leader_election": "stuck"}, {"sharding": "stuck"}])
+def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
+    replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = masthead.Manager("stuck", **replicas)
+    over = asyncio.Event()
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                ctx.log.info("never mind")
+
+    @in_virtual_time
+    async def play() -> None:
+        objects = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
+        async with Environment(objects=objects) as env:
+            first = await env.start(app, "first")
+            await env.advance(60)
+            env.server.faults.fail(500, resource="leases", times=None)
+            await env.advance(60)
+            async with asyncio.timeout(60):
+                await first.stop()
+            over.set()
+
+    play()
+
+    assert "are abandoned: configmaps default/one" in caplog.text
+    assert "the work failed after its leadership was lost" not in caplog.text
+
+
+@in_virtual_time
+async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_again() -> None:
+    app = masthead.Manager("slow", leader_election="slow")
+    running = asyncio.Event()
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    async def reconcile(_ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        running.set()
+        await asyncio.sleep(300)
+
+    objects = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
+    async with Environment(objects=objects) as env:
+        first = await env.start(app, "first", graceful_timeout=600)
+        await running.wait()
+        fault = env.server.faults.fail(500, verb="update", resource="leases", times=None)
+        stopping = asyncio.get_running_loop().create_task(first.stop())
+        await env.advance(60)
+        # Another replica has it, and keeps it: whoever campaigned for it would never end.
+        fault.remove()
+        await env.start(app, "second")
+        await env.advance(60)
+        assert stopping.done()
+        await stopping
+
+
 @in_virtual_time
 async def test_a_clock_that_jumps_moves_no_retry() -> None:
     async def later(*_: object) -> masthead.Result | None:

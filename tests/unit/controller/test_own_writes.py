@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.meta import set_controller
 from masthead.testing import Environment, in_virtual_time
 from masthead.testing.virtual_time import now
 
@@ -164,3 +168,39 @@ async def test_a_deleted_collection_is_waited_for_and_a_tried_delete_is_not() ->
         await env.settle()
         assert len(seen) == 3
         assert now() - began < 1
+
+
+@pytest.mark.parametrize("how", ["client", "context"])
+@in_virtual_time
+async def test_what_threads_of_a_reconcile_write_is_its_own_as_well(how: str) -> None:
+    app = masthead.Manager("pooled")
+    seen: list[int] = []
+
+    @app.controller(ConfigMap, owns=[Secret])
+    def reconcile(ctx: masthead.Context[ConfigMap], owner: ConfigMap) -> None:
+        owned = ctx.cache.owned(Secret, owner)
+        seen.append(len(owned))
+        if owned:
+            return
+
+        def create(number: int) -> None:
+            made = Secret.new(f"{owner.metadata.name}-{number}", namespace="default")
+            if how == "context":
+                ctx.apply(made)
+                return
+            set_controller(made, owner)
+            ctx.client.core_v1.secrets("default").create(made)
+
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(create, range(3)))
+
+    async with Environment() as env:
+        env.server.faults.silence_watch(resource="secrets", after=1)
+        await env.start(app)
+        maps = env.client.core_v1.config_maps("default")
+        await maps.create(ConfigMap.new("a"))
+        for number in range(3):
+            await env.advance(5)
+            await maps.patch("a", masthead.Patch.merge({"data": {"n": str(number)}}))
+        await env.settle()
+        assert seen == [0, 3]
