@@ -116,12 +116,12 @@ class Portal:
         hop = _Hop(coroutine)
         try:
             self._loop.send(hop.start, hop.sent, self._context() if self._context is not None else None)
-            wait_until_free(hop.done)
+            hop.wait()
         except BaseException:  # refused; or interrupted, at any moment
             if not hop.is_sent:
                 coroutine.close()
             elif self._loop.soon(hop.cancel):
-                wait_until_free(hop.done)
+                hop.wait()
             raise
         return hop.result()
 
@@ -360,11 +360,10 @@ class _Hop(Generic[R]):
     """One call: made by the waiting thread, executed on the loop.
 
     Attributes:
-        done: Stored until the call has ended.
         is_sent: Whether the loop may have received it.
     """
 
-    __slots__ = ("_coroutine", "_error", "_is_closing", "_task", "_value", "done", "is_sent")
+    __slots__ = ("_coroutine", "_done", "_error", "_is_closing", "_is_over", "_task", "_value", "is_sent")
 
     _value: R
 
@@ -373,12 +372,19 @@ class _Hop(Generic[R]):
         self._error: BaseException | None = None
         self._is_closing = False
         self._task: asyncio.Task[None] | None = None
+        self._is_over = False
+        self._done = threading.Lock()  # held until the call has ended
+        self._done.acquire()
         self.is_sent = False
-        self.done = threading.Lock()
-        self.done.acquire()
 
     def sent(self) -> None:
         self.is_sent = True
+
+    def wait(self) -> None:
+        """Wait until the call has ended; in the calling thread, and again after an interrupt."""
+        # Not by the lock alone: an interrupt may come when it has just been acquired, and nobody releases it again.
+        while not self._is_over:
+            self._done.acquire(timeout=_LOOK_UP)
 
     def start(self, loop: _LoopThread) -> None:
         self._task = loop.spawn(self._run())
@@ -390,7 +396,7 @@ class _Hop(Generic[R]):
             self._task.cancel()
         else:
             self._coroutine.close()
-            self.done.release()
+            self._end()
 
     async def _run(self) -> None:
         try:
@@ -402,7 +408,11 @@ class _Hop(Generic[R]):
     def _finish(self, loop: _LoopThread) -> None:
         self._is_closing = loop.is_closed
         self._coroutine.close()
-        self.done.release()
+        self._end()
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._done.release()
 
     def result(self) -> R:
         error = self._error

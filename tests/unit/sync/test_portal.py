@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import signal
+import sys
 import threading
 import traceback
 import warnings
@@ -17,11 +18,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import masthead._sync.portal as portal_module
 from masthead._sync.portal import Portal
 from masthead.errors import ClosedError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
+    from types import FrameType
+    from typing import Any, TypeAlias
+
+    TraceFunction: TypeAlias = Callable[[FrameType, str, Any], Any]
 
 TENANT: contextvars.ContextVar[str] = contextvars.ContextVar("TENANT", default="nobody")
 
@@ -227,6 +233,31 @@ class TestReentry:
         assert portal.call(double(1)) == 2
 
 
+class InterruptAt:
+    """Raises KeyboardInterrupt in this thread, as Python does for a signal, at the nth line of the module under test."""
+
+    def __init__(self, line: int) -> None:
+        self._left = line
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+
+    def __exit__(self, *exc: object) -> None:
+        sys.settrace(self._before)
+
+    def _trace(self, frame: FrameType, event: str, arg: object) -> TraceFunction | None:
+        del arg
+        if frame.f_code.co_filename != portal_module.__file__:
+            return None
+        if event in {"line", "return"}:
+            self._left -= 1
+            if self._left == -1:
+                raise KeyboardInterrupt
+        return self._trace
+
+
 class TestInterrupts:
     @pytest.fixture
     def interrupt(self) -> Iterator[Callable[[], None]]:
@@ -252,6 +283,23 @@ class TestInterrupts:
         helper.join()
         assert isinstance(started.ended, asyncio.CancelledError)
         assert portal.call(double(5)) == 10
+
+    def test_an_interrupt_is_raised_at_whichever_line_it_comes(self, portal: Portal) -> None:
+        portal.call(double(1))  # the loop runs
+        lines = 0
+        while True:
+            coroutine = double(lines)
+            try:
+                with InterruptAt(lines):
+                    assert portal.call(coroutine) == 2 * lines
+            except KeyboardInterrupt:
+                lines += 1
+            else:
+                break
+            finally:
+                coroutine.close()  # it may have come before the first line that handles it
+        assert lines > 10
+        assert portal.call(double(1)) == 2
 
     def test_any_exception_of_a_signal_handler_cancels_the_call_and_is_raised(self, portal: Portal) -> None:
         class AlarmError(Exception):
