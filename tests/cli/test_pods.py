@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +16,6 @@ from masthead.api.core.v1 import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Ran
 
@@ -126,6 +127,45 @@ def test_a_command_has_its_streams_and_its_exit_code(environ: dict[str, str]) ->
     assert (fed.returncode, fed.stdout) == (0, "a\nb\n")
 
 
+@pytest.mark.parametrize(
+    ("stream", "script"),
+    [("stdout", "while true; do echo x; done"), ("stderr", "while true; do echo x >&2; done")],
+)
+def test_a_command_whose_reader_goes_away_is_left_whichever_stream_it_prints_to(
+    stream: str, script: str, environ: dict[str, str]
+) -> None:
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [*COMMAND, "exec", "web-1", "-n", "shop", "--", "sh", "-c", script],
+        env=environ,
+        stdout=writing if stream == "stdout" else subprocess.DEVNULL,
+        stderr=writing if stream == "stderr" else subprocess.DEVNULL,
+    )
+    try:
+        os.close(writing)
+        with os.fdopen(reading, "rb") as reader:
+            assert reader.readline() == b"x\n"
+        assert process.wait(PATIENCE) == 141
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_standard_input_that_cannot_be_read_ends_the_command(environ: dict[str, str]) -> None:
+    with Path(os.devnull).open("w") as unreadable:
+        ran = subprocess.run(
+            [*COMMAND, "exec", "-i", "web-1", "-n", "shop", "--", "cat"],
+            env=environ,
+            stdin=unreadable,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    assert (ran.returncode, ran.stderr) == (1, "masthead exec: Bad file descriptor\n")
+
+
 def test_a_command_runs_in_a_pod_of_a_service_or_workload(cli: Cli, client: masthead.Client) -> None:
     made = Service.new("web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
     client.core_v1.services("shop").create(made)
@@ -189,3 +229,26 @@ def test_ports_are_forwarded_until_they_are_not(environ: dict[str, str], server:
         process.kill()
         process.communicate()
         server.kubelet.restart("shop/web-1")
+
+
+def test_a_port_forward_ends_when_nobody_reads_why_connections_fail(environ: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "port-forward", "web-2", ":80", "-n", "shop", "--address", "127.0.0.1"],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        host, _, port = process.stdout.readline().split()[0].rpartition(":")
+        assert process.stderr.readline() == "forwarding; Ctrl-C ends\n"
+        process.stderr.close()
+        with socket.create_connection((host, int(port)), PATIENCE) as connection:
+            connection.settimeout(PATIENCE)
+            assert connection.recv(1) == b""  # nothing listens on that port of the pod
+        assert process.wait(PATIENCE) == 141
+    finally:
+        process.kill()
+        process.communicate()

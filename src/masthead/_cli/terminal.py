@@ -148,6 +148,10 @@ def after_interrupt() -> None:
 
 
 def discard_output() -> None:
-    """Send what is still buffered nowhere: the reader has gone, and Python flushes when it exits."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Send what cannot be written nowhere: a reader has gone, and Python flushes both streams when it exits."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

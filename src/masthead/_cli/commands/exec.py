@@ -14,7 +14,7 @@ from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import masthead
     from masthead._cli.state import State
@@ -60,19 +60,60 @@ def command(
 
 
 def _relay(process: masthead.RemoteProcess, *, is_fed: bool) -> int:
-    """Pass on what the process prints, and what is typed, until it ends."""
-    errors = threading.Thread(target=_copy, args=(process.stderr, sys.stderr.buffer))
-    errors.start()
+    """Pass on what the process prints, and what is typed, until it ends.
+
+    Raises:
+        OSError: If a standard stream cannot be read or written any more.
+        MastheadError: If the process could not be run, or the connection was lost.
+    """
+    from masthead.errors import MastheadError
+
+    beside = _Beside(process)
+    errors = beside.start(lambda: _copy(process.stderr, sys.stderr.buffer))
     if is_fed:
         # It may wait for input when the process has ended already.
-        feed = threading.Thread(target=_feed, args=(process,), daemon=True)
-        feed.start()
+        beside.start(lambda: _feed(process), daemon=True)
+    code = 0
     try:
         _copy(process.stdout, sys.stdout.buffer)
-        return process.wait()
+        code = process.wait()
+    except MastheadError:
+        if beside.failure is None:
+            raise
     finally:
         process.close()
         errors.join()
+    if beside.failure is not None:
+        raise beside.failure
+    return code
+
+
+class _Beside:
+    """Threads beside the one that copies stdout.
+
+    A process waits until each of its streams is read: when one thread fails, the others would wait for ever, so the
+    process is closed.
+
+    Args:
+        process: The process.
+    """
+
+    def __init__(self, process: masthead.RemoteProcess) -> None:
+        self.failure: OSError | None = None
+        self._process = process
+
+    def start(self, work: Callable[[], None], *, daemon: bool = False) -> threading.Thread:
+        """Do something in a thread, and keep the OSError that ends it."""
+        thread = threading.Thread(target=self._run, args=(work,), daemon=daemon)
+        thread.start()
+        return thread
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except OSError as error:
+            self.failure = error
+            self._process.close()
 
 
 def _copy(source: Iterable[bytes], target: BinaryIO) -> None:

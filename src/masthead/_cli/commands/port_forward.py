@@ -59,18 +59,26 @@ def command(
                     host = f"[{address}]" if ":" in address else address
                     write(f"{host}:{port.local} -> {forward.pod}:{port.remote}\n")
             say("forwarding; Ctrl-C ends")
-            _print_failures(state)
+            printer = _Printer()
+            if not state.debug:  # with which the logs say it
+                logging.getLogger("masthead.portforward.connections").addHandler(printer)
             forward.wait()
+            if printer.failure is not None:
+                raise printer.failure
         finally:
             forward.close()
 
 
-def _print_failures(state: State) -> None:
-    """Print why a connection has failed; with ``--debug`` the logs say it."""
-    if not state.debug:
-        logging.getLogger("masthead.portforward.connections").addHandler(_Printer())
-
-
 class _Printer(logging.Handler):
+    """Prints why a connection has failed; if that cannot be written, the port-forward ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failure: OSError | None = None
+
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        try:
+            say(record.getMessage())
+        except OSError as error:
+            self.failure = error
+            raise  # out of the task that serves the connection, which ends all of them
