@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from masthead._meta.secret import reveal
 from masthead._transport.coalescer import ReadCoalescer, can_coalesce
-from masthead._transport.failures import TransportFault
+from masthead._transport.failures import LONGEST_PAUSE, TransportFault
 from masthead._transport.incoming_response import IncomingResponse
 from masthead._transport.parser import Parser
-from masthead._transport.sockets import has_unread
+from masthead._transport.sockets import has_unread, let_peer_pause, read_by_pausing_peer
 
 if TYPE_CHECKING:
     import ssl
@@ -92,6 +92,9 @@ class Connection(asyncio.BufferedProtocol):
         self._cause: OSError | None = None
         self._is_first = True
         self._is_paused = False
+        self._is_upgrade = False
+        self._acknowledged = -1
+        self._paused_at = 0.0
         self._last_read = 0.0
         self._read_timeout = math.inf
         self._deadline = math.inf
@@ -127,8 +130,10 @@ class Connection(asyncio.BufferedProtocol):
         self._read_timeout = math.inf if request.read_timeout is None else request.read_timeout
         self._last_read = self._loop.time()
         self._set_timer(min(deadline, self._last_read + self._read_timeout))
+        self._is_upgrade = request.is_upgrade
         if request.is_upgrade:
             transport.set_write_buffer_limits(_MAX_UNSENT)
+            let_peer_pause(transport.get_extra_info("socket"))
         # Only for streams: other responses are not worth a delay, and behind an upgrade, a peer may wait for an answer.
         elif request.read_timeout is not None and _CAN_COALESCE:
             self._coalescer = ReadCoalescer(self._loop, transport.get_extra_info("socket"))
@@ -301,6 +306,11 @@ class Connection(asyncio.BufferedProtocol):
             self._deadline if self._is_paused else min(self._deadline, self._last_read + self._read_timeout)
         )
 
+    def _read_by_pausing_peer(self) -> int | None:
+        if not self._is_upgrade or self._transport is None:
+            return None
+        return read_by_pausing_peer(self._transport.get_extra_info("socket"))
+
     def _set_timer(self, due: float) -> None:
         if due < self._timer_at:
             self._cancel_timer()
@@ -321,10 +331,17 @@ class Connection(asyncio.BufferedProtocol):
             self._set_timer(due)
         elif response is None:
             self.abort()
+        elif now >= self._deadline:
+            self.give_up(response, TransportFault.LATE)
+        elif (acknowledged := self._read_by_pausing_peer()) is None:
+            self.give_up(response, TransportFault.READ_TIMEOUT)
+        elif acknowledged == self._acknowledged and now - self._paused_at >= LONGEST_PAUSE:
+            self.give_up(response, TransportFault.UNREAD)
         else:
-            self.give_up(
-                response, TransportFault.LATE if now >= self._deadline else TransportFault.READ_TIMEOUT
-            )
+            # Our pings are behind what it does not read, and so are their answers.
+            if acknowledged != self._acknowledged:
+                self._acknowledged, self._paused_at = acknowledged, now
+            self._set_timer(min(self._deadline, now + self._read_timeout))
 
 
 def _write(transport: asyncio.WriteTransport, head: SecretValue[bytes], request: TransportRequest) -> None:

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from masthead._transport.contract import TransportRequest
     from masthead._transport.proxy import Proxy
 
-__all__ = ["DialError", "ErrorFactory", "TransportFault", "detail", "unreachable"]
+__all__ = ["LONGEST_PAUSE", "DialError", "ErrorFactory", "TransportFault", "detail", "unreachable"]
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
+LONGEST_PAUSE: Final = 600.0
+"""How many seconds a peer that is there may read nothing behind an upgrade."""
 _BROKE_OFF: Final = (
     "closed the connection during the handshake; check that the API server listens on that port"
 )
@@ -94,6 +96,8 @@ class TransportFault(enum.Enum):
     """The connection ended after the head, and before the end of the body."""
     READ_TIMEOUT = enum.auto()
     """The read timeout expired."""
+    UNREAD = enum.auto()
+    """The peer is there, but reads nothing behind an upgrade."""
     LATE = enum.auto()
     """The timeout of the whole exchange expired."""
     TOO_LARGE = enum.auto()
@@ -135,6 +139,7 @@ class ErrorFactory:
             TransportFault.NOT_HTTP: self._not_http,
             TransportFault.CUT_SHORT: self._cut_short,
             TransportFault.READ_TIMEOUT: self._read_timeout,
+            TransportFault.UNREAD: self._unread,
             TransportFault.LATE: self._late,
             TransportFault.TOO_LARGE: self._too_large,
         }
@@ -222,6 +227,15 @@ class ErrorFactory:
         waited = f"{self.server} sent nothing for {request.read_timeout or 0:g} s"
         return self._make(
             DeadlineError, f"{waited}; the connection may be dead, so try again", request, cause
+        )
+
+    def _unread(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
+        problem = f"{self.server} has read nothing for {LONGEST_PAUSE:g} s of what waits for it"
+        return self._make(
+            DeadlineError,
+            f"{problem}; look whether the process in the pod reads its input, or hangs",
+            request,
+            cause,
         )
 
     def _late(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import struct
+import sys
 from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 from weakref import WeakSet
 
-__all__ = ["AddressInfo", "HasDescriptor", "SocketTracker", "has_unread"]
+__all__ = [
+    "AddressInfo",
+    "HasDescriptor",
+    "SocketTracker",
+    "has_unread",
+    "let_peer_pause",
+    "read_by_pausing_peer",
+]
 
 AddressInfo: TypeAlias = (
     "tuple[socket.AddressFamily | int, socket.SocketKind | int, int, str, tuple[object, ...]]"
@@ -22,6 +31,11 @@ _IDLE_S: Final = 30
 _INTERVAL_S: Final = 15
 _PROBES: Final = 3
 _USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
+
+_TCP_INFO: Final = struct.Struct("=56xI60xQ16xI")
+"""Of Linux's ``struct tcp_info``: the milliseconds since the last acknowledgement, the acknowledged and the unsent bytes."""
+_LONGEST_PROBE_S: Final = 150
+"""The kernel asks a peer with a closed window at least every two minutes whether it is there."""
 
 _TURNS: Final = 20
 """How many iterations the loop gets to close what was shut down. A handful is enough, with TLS too."""
@@ -54,6 +68,36 @@ def has_unread(connected: HasDescriptor) -> bool:
     waiting = select.poll()
     waiting.register(connected.fileno(), select.POLLIN)
     return bool(waiting.poll(0))
+
+
+def let_peer_pause(connected: socket.socket) -> None:
+    """Let a peer that is alive leave bytes unread for as long as it likes.
+
+    Linux applies the timeout for unacknowledged bytes to a peer that acknowledges, too, if its window is closed.
+    """
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None:
+        with suppress(OSError):  # it is closed already
+            connected.setsockopt(socket.IPPROTO_TCP, option, 0)
+
+
+def read_by_pausing_peer(connected: socket.socket) -> int | None:
+    """How many bytes a peer has read so far that is there, but leaves others unread; None if it is not pausing.
+
+    What it would answer to may be among the unread ones, so that its silence says nothing. None also if the system does not
+    say.
+    """
+    option = getattr(socket, "TCP_INFO", None)
+    if option is None or sys.platform != "linux":
+        return None
+    try:
+        info = connected.getsockopt(socket.IPPROTO_TCP, option, _TCP_INFO.size)
+    except OSError:
+        return None
+    if len(info) < _TCP_INFO.size:  # an old kernel
+        return None
+    silent_ms, acknowledged, unsent = _TCP_INFO.unpack(info)
+    return int(acknowledged) if unsent and silent_ms < 1000 * _LONGEST_PROBE_S else None
 
 
 class SocketTracker:
