@@ -195,6 +195,61 @@ def test_links_that_lead_out_and_devices_are_left_out_and_named_at_the_end(tmp_p
         assert [each.name for each in (tmp_path / copy).iterdir()] == ["last"]
 
 
+def test_hard_links_to_symbolic_links_become_such_links(tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    data = directory("d") + symlink("d/one", "../f") + hard_link("d/two", "./d/one") + member("last") + END
+
+    counter = unpack(root, data)
+
+    assert [str((root / "d" / each).readlink()) for each in ("one", "two")] == ["../f", "../f"]
+    assert (root / "last").exists()
+    assert counter.files_done == 3
+
+
+def test_hard_links_to_symbolic_links_that_lead_out_from_their_own_place_are_left_out(tmp_path: Path) -> None:
+    data = directory("d") + symlink("d/one", "../f") + hard_link("two", "d/one") + member("last") + END
+
+    with pytest.raises(CopyError, match=r"'two', which links to '\.\./f', outside of the copy"):
+        unpack(tmp_path, data)
+
+    assert {each.name for each in tmp_path.iterdir()} == {"d", "last"}
+
+
+@pytest.mark.parametrize("left_out", [symlink("one", "/etc"), member("one", type=MemberType.FIFO)])
+def test_hard_links_to_what_is_left_out_are_left_out_too(tmp_path: Path, left_out: bytes) -> None:
+    data = left_out + hard_link("two", "one") + hard_link("three", "two") + member("last") + END
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/one").write_bytes(b"not of this copy")
+
+    with pytest.raises(
+        CopyError, match="'two', which is a hard link to 'one', which is not in the copy"
+    ) as caught:
+        unpack(tmp_path / "new", data)
+    unpack(tmp_path / "old", data, skip_special=True)
+
+    assert len(caught.value.skipped) == 3
+    assert [each.name for each in (tmp_path / "new").iterdir()] == ["last"]
+    assert {each.name for each in (tmp_path / "old").iterdir()} == {"one", "last"}
+
+
+def test_hard_links_lead_to_what_has_come_last_under_a_name(tmp_path: Path) -> None:
+    unpack(
+        tmp_path,
+        symlink("one", "/etc") + member("one", b"x") + hard_link("two", "one") + END,
+        skip_special=True,
+    )
+
+    assert (tmp_path / "two").read_bytes() == b"x"
+
+
+def test_no_link_that_was_there_before_is_multiplied_if_it_leads_out(tmp_path: Path) -> None:
+    (tmp_path / "existing").symlink_to("../outside")
+
+    unpack(tmp_path, hard_link("h", "existing") + END, skip_special=True)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["existing"]
+
+
 def test_no_part_of_a_file_is_left_when_the_archive_ends_early(tmp_path: Path) -> None:
     data = member("whole", b"x") + member("part", b"y" * 1000)[:-600]
 

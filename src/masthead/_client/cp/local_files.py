@@ -181,6 +181,23 @@ class Tree:
         os.symlink(target, temporary, dir_fd=holder)
         replace(temporary, parts[-1], holder)
 
+    def read_symlink(self, parts: tuple[bytes, ...]) -> bytes | None:
+        """What a symbolic link of the tree points to; None if it is something else.
+
+        Raises:
+            UnsafeNameError: If the way there leads through a link.
+            OSError: If it is not there, or the system refuses.
+        """
+        holder = self.open(parts[:-1])
+        try:
+            return os.readlink(parts[-1], dir_fd=holder)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            return None
+        finally:
+            os.close(holder)
+
     def link(self, parts: tuple[bytes, ...], target: tuple[bytes, ...]) -> None:
         """Make a hard link to another file of the tree.
 
@@ -188,8 +205,6 @@ class Tree:
             UnsafeNameError: If the target is not a file, or the way to one of both leads through a link.
             OSError: If there is no such file, or the system refuses.
         """
-        if not target:
-            raise UnsafeNameError("it links to the copy itself")
         holder, temporary = self.enter(parts[:-1]), temporary_name(parts[-1])
         source = self.open(target[:-1])
         try:

@@ -32,6 +32,8 @@ _MAX_SKIPPED: Final = 1000
 """How many members that were left out an error lists."""
 _SHOWN: Final = 5
 """How many of them its message names."""
+_MAX_REMEMBERED: Final = 10_000
+"""How many of them are remembered, because hard links to them are left out, too."""
 
 
 class CopySink(Protocol):
@@ -83,6 +85,7 @@ class TreeUnpacker:
         self._root_metadata: Metadata | None = None
         self._skipped: list[str] = []
         self._skipped_count = 0
+        self._left_out: set[bytes] = set()
 
     def feed(self, data: bytes) -> None:
         """Write what has arrived; see `CopySink`."""
@@ -150,6 +153,7 @@ class TreeUnpacker:
             ) from None
 
     def _write(self, member: TarMember, parts: tuple[bytes, ...]) -> None:
+        self._left_out.discard(b"/".join(parts))
         kept = Metadata(member.mode, member.mtime)
         if member.type is MemberType.FILE:
             holder = self._tree.enter(parts[:-1])
@@ -159,14 +163,40 @@ class TreeUnpacker:
             if is_new and self._preserve:
                 self._unfinished.append((parts, kept))
         elif member.type is MemberType.HARD_LINK:
-            self._tree.link(parts, member_parts(member.link))
-            self._counter.files_done += 1
-        elif member.type is not MemberType.SYMLINK:
-            self._skip("which is a device, a FIFO or the like")
-        elif leads_out(member.link, len(parts) - 1):
-            self._skip(f"which links to {os.fsdecode(member.link)!r}, outside of the copy")
+            self._hard_link(parts, member_parts(member.link))
+        elif member.type is MemberType.SYMLINK:
+            self._symlink(parts, member.link)
         else:
-            self._tree.symlink(parts, member.link)
+            self._skip(parts, "which is a device, a FIFO or the like")
+
+    def _symlink(self, parts: tuple[bytes, ...], target: bytes) -> None:
+        if leads_out(target, len(parts) - 1):
+            self._skip(parts, f"which links to {os.fsdecode(target)!r}, outside of the copy")
+            return
+        self._tree.symlink(parts, target)
+        self._counter.files_done += 1
+
+    def _hard_link(self, parts: tuple[bytes, ...], target: tuple[bytes, ...]) -> None:
+        """Make a hard link or, if the other name is one of a symbolic link, such a link once more.
+
+        From another directory, the same target may lead out of the copy: it is checked like that of any symbolic link.
+        """
+        if not target:
+            raise UnsafeNameError("it links to the copy itself")
+        path = b"/".join(target)
+        is_left_out = path in self._left_out  # and if something has the name, it was there before
+        symlink = None
+        try:
+            if not is_left_out:
+                symlink = self._tree.read_symlink(target)
+        except FileNotFoundError:
+            is_left_out = True
+        if is_left_out:
+            self._skip(parts, f"which is a hard link to {os.fsdecode(path)!r}, which is not in the copy")
+        elif symlink is not None:
+            self._symlink(parts, symlink)
+        else:
+            self._tree.link(parts, target)
             self._counter.files_done += 1
 
     def _end_file(self) -> None:
@@ -182,8 +212,10 @@ class TreeUnpacker:
             directory, kept = self._unfinished.pop()
             kept.apply(self._tree.enter(directory))
 
-    def _skip(self, why: str) -> None:
+    def _skip(self, parts: tuple[bytes, ...], why: str) -> None:
         self._skipped_count += 1
+        if len(self._left_out) < _MAX_REMEMBERED:
+            self._left_out.add(b"/".join(parts))
         if len(self._skipped) < _MAX_SKIPPED:
             self._skipped.append(f"{self._counter.path!r}, {why}")
 
