@@ -268,9 +268,55 @@ async def test_targets_that_are_not_there_are_named(remote: Remote, tmp_path: Pa
 async def test_a_directory_does_not_replace_a_file(remote: Remote, tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     await remote.pods.write_file("web", remote.path("taken"), b"precious")
-    with pytest.raises(CopyError, match=r"is a file in the container, and .* is a directory"):
-        await remote.pods.copy_to("web", tmp_path / "directory", remote.path("taken"))
-    assert await remote.pods.read_file("web", remote.path("taken")) == b"precious"
+    await remote.pods.write_file("web", remote.path("directory"), b"precious")
+
+    for target in (remote.path("taken"), remote.directory):
+        with pytest.raises(CopyError, match=r"is a file or a link in the container, and .* is a directory"):
+            await remote.pods.copy_to("web", tmp_path / "directory", target)
+
+    for name in ("taken", "directory"):
+        assert await remote.pods.read_file("web", remote.path(name)) == b"precious"
+
+
+async def test_a_file_does_not_replace_a_directory(remote: Remote, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("x")
+    await remote.pods.exec("web", ["mkdir", remote.path("taken")])
+
+    with pytest.raises(CopyError, match=r"taken is a directory in the container, and .* is none"):
+        await remote.pods.copy_to("web", tmp_path / "taken", remote.directory)
+
+    await remote.pods.exec("web", ["test", "-d", remote.path("taken")], check=True)
+
+
+async def test_links_in_the_place_of_a_copy_give_way_to_files_only(remote: Remote, tmp_path: Path) -> None:
+    links, new = tmp_path / "links", tmp_path / "new"
+    (links / "inner").mkdir(parents=True)
+    for name, target in {"to-directory": "inner", "to-nothing": "missing"}.items():
+        (links / name).symlink_to(target)
+        (new / "directories" / name).mkdir(parents=True)
+        (new / name).write_text("x")
+    await remote.pods.copy_to("web", links, remote.directory)
+    holder = remote.path("links")
+
+    for refused in ("directories/to-directory", "directories/to-nothing", "to-directory"):
+        with pytest.raises(CopyError, match="name another target"):
+            await remote.pods.copy_to("web", new / refused, holder)
+    await remote.pods.copy_to("web", new / "to-nothing", holder)
+    await remote.pods.copy_to("web", f"{new}/.", f"{holder}/to-directory")
+
+    await remote.pods.exec("web", ["test", "-L", f"{holder}/to-directory"], check=True)
+    for path in ("to-nothing", "inner/to-nothing"):
+        assert await remote.pods.read_file("web", f"{holder}/{path}") == b"x"
+
+
+async def test_a_name_that_is_not_utf8_is_copied(remote: Remote, tmp_path: Path) -> None:
+    source = tmp_path / "\udcff"
+    source.write_text("x")
+
+    await remote.pods.copy_to("web", source, remote.directory)
+    await remote.pods.copy_from("web", remote.directory, tmp_path / "back")
+
+    assert (tmp_path / "back/\udcff").read_text() == "x"
 
 
 async def test_what_was_there_stays_if_the_source_cannot_be_read(remote: Remote, tmp_path: Path) -> None:
@@ -321,3 +367,24 @@ async def test_a_copy_ends_at_its_timeout(remote: Remote) -> None:
 
     with pytest.raises(ExecTimeoutError, match="not done within"):
         await remote.pods.write_file("web", "/dev/null", endless(), timeout=0.2)
+
+
+async def test_a_timeout_of_the_callers_own_is_not_taken_for_that_of_the_copy(
+    remote: Remote, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("x")
+
+    def refuse(_: CopyProgress) -> None:
+        raise TimeoutError("mine")
+
+    def silent() -> Iterator[bytes]:
+        yield b"x"
+        raise TimeoutError("mine")
+
+    for copy in (
+        remote.pods.copy_to("web", tmp_path / "f", remote.path("f"), progress=refuse),
+        remote.pods.write_file("web", remote.path("g"), silent()),
+        remote.pods.write_file("web", remote.path("g"), silent(), timeout=60),
+    ):
+        with pytest.raises(TimeoutError, match=r"^mine$"):
+            await copy

@@ -38,7 +38,7 @@ END = bytes(1024)
 def server() -> Iterator[Server]:
     with masthead.server.run() as running, masthead.Client(kubeconfig=running.kubeconfig()) as client:
         pods = client.core_v1.pods("default")
-        for name in ("web", "slim", "full", "deaf", "liar"):
+        for name in ("web", "slim", "full", "deaf", "liar", "noisy"):
             pods.create(Pod.new(name, spec={"containers": [Container(name="app", image="app")]}))
             running.kubelet.start(name)
         running.kubelet.exec("slim", command="tar")(missing)
@@ -47,6 +47,7 @@ def server() -> Iterator[Server]:
         running.kubelet.exec("full", command="sh")(full)
         running.kubelet.exec("deaf", command="sh")(deaf)
         running.kubelet.exec("liar", command="test")(is_directory)
+        running.kubelet.exec("noisy", command="sh")(noisy)
         yield running
 
 
@@ -89,6 +90,19 @@ async def full(process: ExecProcess) -> int:
     await process.stdin.read(100_000)
     await process.stderr.write("tar: big: Cannot write: No space left on device\n")
     return 2
+
+
+async def noisy(process: ExecProcess) -> int:
+    """A shell whose working directory was removed. What it says of that is no answer."""
+    await process.stderr.write("sh: 0: getcwd() failed: No such file or directory\n")
+    if "directory" in process.argv[2]:
+        await process.stdout.write("parent\ntar\n")
+    elif process.argv[4] == "/tmp/refused":
+        await process.stderr.write("done\n")
+    else:
+        WRITTEN[process.argv[4]] = await process.stdin.read()
+        await process.stdout.write("done\n")
+    return 0
 
 
 async def is_directory(process: ExecProcess) -> int:
@@ -185,6 +199,15 @@ async def test_success_is_not_believed_unless_the_command_confirms_it(pods: Any,
         await pods.copy_to("deaf", tmp_path / "f", "/tmp/f")
     with pytest.raises(CopyError, match="but the command does not"):
         await pods.write_file("deaf", "/tmp/f", b"x")
+
+
+async def test_what_a_shell_prints_to_stderr_is_not_taken_for_an_answer(pods: Any) -> None:
+    await pods.write_file("noisy", "/tmp/written", b"x")
+    with pytest.raises(CopyError, match=r"but the command does not.*getcwd\(\) failed") as caught:
+        await pods.write_file("noisy", "/tmp/refused", b"x")
+
+    assert WRITTEN["/tmp/written"] == b"x"
+    assert caught.value.stderr.endswith(b"done\n")
 
 
 LIES = {

@@ -47,8 +47,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             await pods.copy_to("web", "site/.", "/usr/share/nginx/html")  # what is in site
 
         If the target is a directory, the copy goes into it, by the name of the source. Otherwise the copy gets the target's
-        name, in a directory that exists. Files are replaced, directories merged. Links in a directory are copied as links;
-        a source that is a link is followed.
+        name, in a directory that exists. Files are replaced, directories merged; a directory replaces neither a file nor a
+        link, and a file no directory. Links in a directory are copied as links; a source that is a link is followed.
 
         It needs ``sh`` and ``tar`` in the container. Without ``tar``, a file is written by ``cat``, with the permissions that
         new files get there.
@@ -71,7 +71,7 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
             TransportError: If the connection fails or is lost. A part may have been copied.
             InvalidValueError: If the target is not a path.
-            Exception: Whatever `progress` raises, which ends the copy.
+            Exception: Whatever `progress`, or reading an open file, raises, which ends the copy.
         """
         from masthead._client.cp import upload
 
@@ -113,8 +113,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
         link is followed.
 
         The container is not trusted: whatever it sends, nothing is written outside of the copy, nor through a link in it.
-        A member of its archive that would be ends the copy. Links that lead out of the copy, devices and FIFOs are left
-        out, and named by an error at the end.
+        A member of its archive that would be ends the copy. Links that lead out of the copy, devices, FIFOs and hard links
+        to such are left out, and named by an error at the end.
 
         It needs ``tar`` in the container. Without it, a file is read by ``cat``, and gets the permissions of a new one.
 
@@ -235,8 +235,9 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
     async def _copying(self, verb: str, name: str, timeout: float | None) -> AsyncGenerator[None]:
         """Limit a copy in time, and have its errors name it."""
         about = f"{verb} pods {self._namespace}/{name}" if self._namespace else f"{verb} pods {name}"
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout):
+            async with limit:
                 yield
         except CopyError as error:
             error.args = (f"{about}: {error}",)
@@ -244,6 +245,8 @@ class CopyVerbs(ExecVerbs[T], Generic[T]):
         except DeadlineError:
             raise
         except TimeoutError:
+            if not limit.expired():  # what the source or the callback of the caller has raised
+                raise
             raise ExecTimeoutError(
                 f"{about}: not done within {timeout or 0:g} s; a part may have been copied; raise the timeout"
             ) from None

@@ -81,6 +81,7 @@ def test_no_name_is_taken_for_an_option_or_for_a_part_of_a_script() -> None:
     assert commands.write(name) == ["sh", "-c", 'cat > "$1" && echo done', "sh", safe]
     assert commands.write(name, size=7) == ["sh", "-c", 'head -c "$2" > "$1" && echo done', "sh", safe, "7"]
     assert commands.probe(name)[3:] == ["sh", safe, "./-x; rm -rf "]
+    assert commands.probe("-d", name)[3:] == ["sh", "./-d", ".", f"./-d/{name}"]
     assert commands.pack_directory(name) == ["tar", "-cf", "-", "-C", safe, "."]
     assert commands.pack_file(".", name) == ["tar", "-chf", "-", "-C", ".", safe]
     tar = 'tar -xpof - -C "$1" && echo done'
@@ -93,6 +94,10 @@ def test_no_name_is_taken_for_an_option_or_for_a_part_of_a_script() -> None:
         safe,
         "7",
     ]
+
+
+def test_a_name_that_no_command_can_have_is_not_looked_at() -> None:
+    assert commands.probe("/srv", "\udcff")[3:] == ["sh", "/srv", "/"]
 
 
 @pytest.mark.parametrize("name", [b"/etc/passwd", b"../x", b"a/../../x", b"a/..", b"//x", b".."])

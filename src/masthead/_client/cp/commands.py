@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import Final
 
-from masthead._client.cp.paths import check_remote
+from masthead._client.cp.paths import check_remote, is_sendable
 
 __all__ = [
     "DONE",
@@ -25,8 +25,12 @@ DONE: Final = b"done"
 """What commands that write print when they have succeeded. Their exit code alone is no proof: API servers report success if
 the connection to the node breaks, which it may do when a command fails without having read all of its stdin."""
 _PROBE: Final = """\
-if [ -d "$1" ]; then echo directory; elif [ -d "$2" ]; then echo parent; if [ -e "$1" ]; then echo file; fi; fi
+if [ -d "$1" ]; then echo directory; place=$3; else place=$1; fi
+if [ -d "$2" ]; then echo parent; fi
 tar --help > /dev/null 2>&1; [ $? -ge 126 ] || echo tar
+[ -n "$place" ] || exit 0
+if [ -L "$place" ]; then echo place-link; fi
+if [ -d "$place" ]; then echo place-directory; elif [ -e "$place" ]; then echo place-file; fi
 exit 0"""
 _CONFIRM: Final = f"&& echo {DONE.decode()}"
 
@@ -36,28 +40,48 @@ class ProbedTarget:
     """What is known of the target of a copy before anything is sent.
 
     Attributes:
-        is_directory: Whether it is a directory, or a link to one.
-        is_file: Whether it is there, and not a directory.
+        is_directory: Whether it is a directory, or a link to one, so that the copy goes into it.
         has_parent: Whether it is in a directory.
         has_tar: Whether the container has tar.
+        refuses_files: Whether a directory, or a link to one, has the name that the copy gets.
+        refuses_directories: Whether a file or a link has the name that the copy gets.
     """
 
     is_directory: bool
-    is_file: bool
     has_parent: bool
     has_tar: bool
+    refuses_files: bool
+    refuses_directories: bool
 
 
-def probe(path: str) -> list[str]:
-    """Look at a path that is to be written; see `probed`."""
+def probe(path: str, name: str = "") -> list[str]:
+    """Look at a path that is to be written; see `probed`.
+
+    Args:
+        path: The path.
+        name: What the copy is called if the path is a directory; empty if it is the directory itself.
+
+    Raises:
+        InvalidValueError: If the path cannot be one.
+    """
     parent = posixpath.dirname(path.rstrip("/")) or "."
-    return ["sh", "-c", _PROBE, "sh", check_remote(path), check_remote(parent)]
+    arguments = [check_remote(path), check_remote(parent)]
+    # A name that is not UTF-8 can be in an archive, but not in a command: what has it is not looked at.
+    if name and is_sendable(name):
+        arguments.append(check_remote(posixpath.join(path, name)))
+    return ["sh", "-c", _PROBE, "sh", *arguments]
 
 
 def probed(printed: bytes) -> ProbedTarget:
-    """What `probe` has printed."""
+    """What `probe` has printed to stdout."""
     words = printed.split()
-    return ProbedTarget(b"directory" in words, b"file" in words, b"parent" in words, b"tar" in words)
+    return ProbedTarget(
+        is_directory=b"directory" in words,
+        has_parent=b"parent" in words,
+        has_tar=b"tar" in words,
+        refuses_files=b"place-directory" in words,
+        refuses_directories=b"place-link" in words or b"place-file" in words,
+    )
 
 
 def is_directory(path: str) -> list[str]:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     Sender: TypeAlias = Callable[[RemoteInput], Coroutine[object, None, None]]
     Receiver: TypeAlias = Callable[[RemoteOutput], Coroutine[object, None, None]]
 
-__all__ = ["Container", "Ended", "confirmed", "keep_end"]
+__all__ = ["Container", "Ended", "confirmed"]
 
 _KEPT: Final = 2**14
-"""How many bytes of what a command prints beside its output are kept: the last ones."""
+"""How many bytes of what a command prints are kept, of each of its outputs: the last ones."""
 _SHOWN: Final = 500
 _NOT_RUN: Final = (126, 127)
 """Exit codes of shells, and of some container runtimes, for a command that is not there."""
@@ -52,13 +52,15 @@ class Ended:
         command: Its name.
         exit_code: Its exit code; None if it could not be run.
         problem: Why it could not be run.
-        printed: The end of what it printed, beside what was asked for.
+        stdout: The end of what it printed to stdout, unless somebody has received that.
+        stderr: The end of what it printed to stderr.
     """
 
     command: str
     exit_code: int | None
     problem: str = ""
-    printed: bytes = b""
+    stdout: bytes = b""
+    stderr: bytes = b""
 
     @property
     def is_missing(self) -> bool:
@@ -77,7 +79,9 @@ class Ended:
         """
         if self.exit_code == 0:
             return
-        said = printable(self.printed.decode("utf-8", "replace").strip())[-_SHOWN:]
+        # Some container runtimes print to stdout why they cannot run a command.
+        printed = b"\n".join(filter(None, (self.stdout.strip(), self.stderr.strip())))
+        said = printable(printed.decode("utf-8", "replace"))[-_SHOWN:]
         if self.exit_code is None and not self.is_missing:
             problem, advice = f"{self.problem}{f': {said}' if said else ''}", ""
         elif self.is_missing:
@@ -91,7 +95,7 @@ class Ended:
             f"{path}: {problem}{f'; {advice}' if advice else ''}",
             path=path,
             exit_code=self.exit_code,
-            stderr=self.printed,
+            stderr=self.stderr,
         )
 
 
@@ -111,17 +115,18 @@ class Container:
         """Whether the end of stdin can be sent, as far as the last command has shown."""
         return self._can_close
 
-    async def probe(self, path: str) -> commands.ProbedTarget:
-        """Look at a path that is to be written.
+    async def probe(self, path: str, name: str = "") -> commands.ProbedTarget:
+        """Look at a path that is to be written; see `commands.probe`.
 
         Raises:
             CopyError: If the image has no shell.
+            InvalidValueError: If the path cannot be one.
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
         """
-        ended = await self.run(commands.probe(path))
+        ended = await self.run(commands.probe(path, name))
         ended.check(path)
-        return commands.probed(ended.printed)
+        return commands.probed(ended.stdout)
 
     async def is_directory(self, path: str) -> bool | None:
         """Whether a path is a directory; None if the image has no command to tell.
@@ -141,38 +146,38 @@ class Container:
         Args:
             command: The command and its arguments.
             send: Writes to its stdin.
-            receive: Reads its stdout; by default, that is kept as stderr is.
+            receive: Reads its stdout; by default, its end is kept, as that of stderr is.
 
         Raises:
             StatusError: If the server refuses.
             TransportError: If the connection fails or is lost.
             Exception: Whatever `send` and `receive` raise.
         """
-        printed = bytearray()
+        stdout, stderr = bytearray(), bytearray()
         process = self._start(command, send is not None)
         async with process:
             self._can_close = process.stdin.can_close
             try:
                 await run_all(
                     process.wait(),
-                    keep_end(process.stderr, printed),
-                    receive(process.stdout) if receive else keep_end(process.stdout, printed),
+                    _keep_end(process.stderr, stderr),
+                    receive(process.stdout) if receive else _keep_end(process.stdout, stdout),
                     aside=[send(process.stdin)] if send else [],
                 )
             except ExecError as error:
-                return Ended(command[0], None, str(error), bytes(printed))
-            return Ended(command[0], await process.wait(), printed=bytes(printed))
+                return Ended(command[0], None, str(error), bytes(stdout), bytes(stderr))
+            return Ended(command[0], await process.wait(), "", bytes(stdout), bytes(stderr))
 
 
-def confirmed(ended: Ended, printed: bytes | bytearray) -> Ended:
+def confirmed(ended: Ended) -> Ended:
     """How a command ended that prints `commands.DONE` if it succeeds."""
-    if ended.exit_code == 0 and commands.DONE not in printed:
+    if ended.exit_code == 0 and commands.DONE not in ended.stdout:
         problem = "the server says that the command has succeeded, but the command does not; copy it again"
         return replace(ended, exit_code=None, problem=problem)
     return ended
 
 
-async def keep_end(output: RemoteOutput, kept: bytearray) -> None:
+async def _keep_end(output: RemoteOutput, kept: bytearray) -> None:
     """Read a stream to its end, and keep the last bytes."""
     async for chunk in output:
         kept += chunk

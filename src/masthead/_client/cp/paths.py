@@ -16,6 +16,7 @@ __all__ = [
     "UnsafeNameError",
     "base_name",
     "check_remote",
+    "is_sendable",
     "leads_out",
     "member_parts",
     "remote_place",
@@ -55,14 +56,21 @@ def check_remote(path: str) -> str:
     """
     if not isinstance(cast("object", path), str) or not path or "\0" in path:
         raise InvalidValueError(f"a path in a container is a string, and not empty: not {path!r}", value=path)
-    try:
-        path.encode()
-    except UnicodeEncodeError:
+    if not is_sendable(path):
         raise InvalidValueError(
             f"the path {path!r} is not UTF-8, which commands in containers have to be; copy the directory that it is in",
             value=path,
-        ) from None
+        )
     return f"./{path}" if path.startswith("-") else path
+
+
+def is_sendable(name: str) -> bool:
+    """Whether a name is UTF-8, as arguments of commands in containers have to be."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def base_name(path: str, *, split: Callable[[str], tuple[str, str]] = posixpath.split) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
 
-from masthead._client.cp.container import confirmed, keep_end
+from masthead._client.cp.container import confirmed
 from masthead._client.cp.threads import in_thread
 from masthead.errors import ClosedError, CopyError, TransportError
 
@@ -74,10 +74,8 @@ async def send(
             with suppress(TransportError, ClosedError):
                 await stdin.close()
 
-    printed = bytearray()
     async with aclosing(source):
-        ended = await container.run(command, send=feed, receive=lambda stdout: keep_end(stdout, printed))
-    ended = confirmed(ended, printed)
+        ended = confirmed(await container.run(command, send=feed))
     if ended.exit_code == 0:
         reporter.report(counter, is_last=True)
     return ended

@@ -49,15 +49,11 @@ async def upload(
     check_remote(target)
     reporter = Reporter(progress)
     path = await in_thread(Path(source).resolve, strict=True)  # what it leads to, if it is a link
-    probed = await container.probe(target)
+    name = base_name(source, split=os.path.split)
+    probed = await container.probe(target, name)
     _check_target(target, probed)
-    if probed.is_file and await in_thread(path.is_dir):  # which some tars replace
-        raise CopyError(
-            f"{target} is a file in the container, and {os.fspath(source)} is a directory; remove the file, or name another "
-            "target",
-            path=target,
-        )
-    place = remote_place(target, base_name(source, split=os.path.split), is_directory=probed.is_directory)
+    place = remote_place(target, name, is_directory=probed.is_directory)
+    _check_place(place.path, probed, source, is_directory=await in_thread(path.is_dir))
     if probed.has_tar:
         archive = Archive(path, place.name, skip_special=skip_special)
         await _upload_archive(container, archive, place, reporter, preserve=preserve)
@@ -77,6 +73,25 @@ def _check_target(target: str, probed: ProbedTarget) -> None:
         raise CopyError(
             f"{missing} is not a directory in the container; create it first, with exec and mkdir -p",
             path=target,
+        )
+
+
+def _check_place(path: str, probed: ProbedTarget, source: str, *, is_directory: bool) -> None:
+    """Check that a directory does not replace anything else, nor is replaced: some tars would do so.
+
+    Raises:
+        CopyError: If it would be.
+    """
+    if is_directory and probed.refuses_directories:
+        raise CopyError(
+            f"{path} is a file or a link in the container, and {source} is a directory; remove it there, or name another "
+            "target",
+            path=path,
+        )
+    if not is_directory and probed.refuses_files:
+        raise CopyError(
+            f"{path} is a directory in the container, and {source} is none; remove it there, or name another target",
+            path=path,
         )
 
 
