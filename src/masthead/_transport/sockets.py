@@ -77,7 +77,7 @@ def let_peer_pause(connected: socket.socket) -> None:
     """
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:
-        with suppress(OSError):  # it is closed already
+        with suppress(OSError, ValueError):  # it is closed already; uvloop says ValueError
             connected.setsockopt(socket.IPPROTO_TCP, option, 0)
 
 
@@ -92,7 +92,7 @@ def read_by_pausing_peer(connected: socket.socket) -> int | None:
         return None
     try:
         info = connected.getsockopt(socket.IPPROTO_TCP, option, _TCP_INFO.size)
-    except OSError:
+    except (OSError, ValueError):
         return None
     if len(info) < _TCP_INFO.size:  # an old kernel
         return None
