@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from masthead._server.kubelet.process import BlockingExecProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
     from concurrent.futures import Executor
 
     from masthead._server.kubelet.process import CommandLine, ExecProcess
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     BlockingHandler: TypeAlias = Callable[[BlockingExecProcess], int | None]
     Handler: TypeAlias = AsyncHandler | BlockingHandler
 
-__all__ = ["HandlerRegistry", "PodPattern", "invoke"]
+__all__ = ["HandlerError", "HandlerRegistry", "PodPattern", "describe", "invoke", "ordinary_errors"]
 
 _ANY = "*"
 
@@ -72,6 +75,52 @@ class HandlerRegistry:
         return max(fitting, key=lambda each: each[0].precision)[1] if fitting else None
 
 
+class HandlerError(Exception):
+    """Stands for what a handler has raised that is no ordinary exception, such as the outcome of ``pytest.fail``.
+
+    As it is, that would end the server, or a task without a word.
+
+    Args:
+        raised: What was raised.
+    """
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(describe(raised))
+
+
+def describe(raised: BaseException) -> str:
+    """Say in a line what a handler has raised."""
+    return str(raised) if isinstance(raised, HandlerError) else f"{type(raised).__name__}: {raised}"
+
+
+@contextmanager
+def ordinary_errors() -> Generator[None]:
+    """Run a handler in a task of the server: whatever it raises by itself is an Exception.
+
+    Raises:
+        HandlerError: If it raises something else.
+    """
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as raised:
+        if _is_from_outside(raised):
+            raise
+        raise HandlerError(raised) from raised
+
+
+def _is_from_outside(raised: BaseException) -> bool:
+    """Tell whether a handler was ended, rather than has failed."""
+    if isinstance(raised, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    if isinstance(raised, KeyboardInterrupt):
+        # There, it may be the user's Ctrl-C; in other threads, Python raises none.
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(raised, GeneratorExit)  # a coroutine that is closed
+
+
 async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> int:
     """Run a handler to its end; returns the exit code.
 
@@ -81,19 +130,21 @@ async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> i
         threads: Where plain functions run.
 
     Raises:
-        Exception: What the handler raises, other than SystemExit.
+        HandlerError: If the handler raises what is no Exception, other than SystemExit.
+        Exception: What else the handler raises.
     """
     if not _is_async(handler):
         loop = asyncio.get_running_loop()
         blocking = cast("BlockingHandler", handler)
         return await loop.run_in_executor(threads, _run_blocking, blocking, process, loop)
-    try:
-        return await cast("AsyncHandler", handler)(process) or 0
-    except SystemExit as leaving:
-        # Here, and not in the task: asyncio would end the loop.
-        if isinstance(leaving.code, str):
-            await process.stderr.write(f"{leaving.code}\n")
-        return _code_of(leaving)
+    with ordinary_errors():
+        try:
+            return await cast("AsyncHandler", handler)(process) or 0
+        except SystemExit as leaving:
+            # Here, and not in the task: asyncio would end the loop.
+            if isinstance(leaving.code, str):
+                await process.stderr.write(f"{leaving.code}\n")
+            return _code_of(leaving)
 
 
 def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.AbstractEventLoop) -> int:
@@ -104,6 +155,13 @@ def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.
         if isinstance(leaving.code, str):
             blocking.stderr.write(f"{leaving.code}\n")
         return _code_of(leaving)
+    except (StopIteration, CancelledError) as raised:
+        # The future that waits for it cannot hold the one, and takes the other for its own cancellation.
+        raise HandlerError(raised) from raised
+    except Exception:
+        raise
+    except BaseException as raised:
+        raise HandlerError(raised) from raised
 
 
 def _code_of(leaving: SystemExit) -> int:

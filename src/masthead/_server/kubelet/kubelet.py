@@ -131,7 +131,7 @@ class Kubelet:
             port: The pods' port.
             target: What answers: a port of this machine, a host and a port, or a coroutine function, which gets an
                 `asyncio.StreamReader` and an `asyncio.StreamWriter`, runs in the server's event loop, and ends the
-                connection when it returns.
+                connection when it returns; whatever it raises is logged, and breaks the connection.
             allow_remote: Whether the target may be another machine.
 
         Raises:

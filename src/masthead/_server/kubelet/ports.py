@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from masthead._module import set_module
 from masthead._server.hosts import is_loopback
-from masthead._server.kubelet.handlers import PodPattern
+from masthead._server.kubelet.handlers import PodPattern, ordinary_errors
 
 if TYPE_CHECKING:
     import ssl
@@ -206,7 +206,8 @@ async def _serve(
     handle: PortHandler, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str
 ) -> None:
     try:
-        await handle(reader, writer)
+        with ordinary_errors():
+            await handle(reader, writer)
     except ConnectionError:
         writer.transport.abort()
     except Exception:  # noqa: BLE001 - the user's function; its peer gets a broken connection

@@ -11,7 +11,7 @@ from aiohttp.web_exceptions import HTTPException
 from aiohttp.web_response import Response
 
 from masthead._server.kubelet.attach import attach
-from masthead._server.kubelet.handlers import invoke
+from masthead._server.kubelet.handlers import describe, invoke
 from masthead._server.kubelet.pods import (
     check_assigned,
     choose_container,
@@ -98,7 +98,7 @@ class RemoteCommand:
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is reported, and the server goes on
             verb = "executing command in" if self.is_exec else "attaching to"
             _log.exception("%r failed: an error in its handler", process)
-            return internal_error(f"error {verb} container: {type(error).__name__}: {error}")
+            return internal_error(f"error {verb} container: {describe(error)}")
 
     async def _execute(self, process: ExecProcess) -> int:
         runtime = self.runtime
