@@ -44,6 +44,9 @@ async def web(remote: Remote) -> Remote:
         ("A=1; A=2 printenv A; echo $A", "2\n1\n", "", 0),
         ("export B=3; sh -c 'echo $B'; (B=4; echo $B); echo ${B}", "3\n4\n3\n", "", 0),
         ("printf '%s-%d\\n' a 1 b 2; printf '%%|%5s|' x", "a-1\nb-2\n%|    x|", "", 0),
+        (r"printf '\033[1m\101\303\251%b' '\0101'; printf -- '\n'", "\x1b[1mAéA\n", "", 0),
+        (r"echo -e '\0101\101'; echo -e -E '\n'; echo -ne 'a\n'; echo -e 'b\cd'", "A\\101\n\\n\na\nb", "", 0),
+        ("printf '%65536s%65536s' a b | wc -c", "131072\n", "", 0),
         (
             "mkdir -p /a/b && touch /a/b/.c /a/d && ls /a && ls -a /a/b && rm -r /a; ls /a",
             "b\nd\n.\n..\n.c\n",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from masthead._server.kubelet.filesystem import Directory, RegularFile, Symlink
 from masthead._server.kubelet.shell import file_commands
+from masthead._server.kubelet.shell.printf import format_pieces, unescape
+from masthead._server.kubelet.shell.state import PIECE
 from masthead._server.kubelet.shell.tar import run_tar
 
 if TYPE_CHECKING:
@@ -19,63 +22,43 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b"}
-_ESCAPE: Final = re.compile(r"\\([ntrabe0\\])")
-_DIRECTIVE: Final = re.compile(r"%(%|-?[0-9]*(?:\.[0-9]+)?[sdiuxX])")
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION: Final = re.compile(r"([0-9]*\.?[0-9]+)([smhd]?)")
 _LONGEST_SLEEP: Final = 10.0**9
-_MOST_WIDTH: Final = 4096
 _BAD_USE: Final = 2
 
 
 async def _echo(arguments: list[str], io: CommandIO) -> int:
     end, has_escapes = "\n", False
     while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
-        end = "" if "n" in arguments[0] else end
-        has_escapes = has_escapes or "e" in arguments[0]
+        for letter in arguments[0][1:]:
+            if letter == "n":
+                end = ""
+            else:
+                has_escapes = letter == "e"
         arguments = arguments[1:]
-    text = " ".join(arguments)
-    text = _unescaped(text) if has_escapes else text
-    await io.stdout.write(f"{text}{end}".encode("utf-8", "surrogateescape"))
+    text, is_ended = " ".join(arguments), False
+    if has_escapes:
+        text, is_ended = unescape(text)
+    await io.stdout.write(f"{text}{'' if is_ended else end}".encode("utf-8", "surrogateescape"))
     return 0
 
 
 async def _printf(arguments: list[str], io: CommandIO) -> int:
+    if arguments[:1] == ["--"]:
+        arguments = arguments[1:]
     if not arguments:
         await io.complain("printf: usage: printf FORMAT [ARGUMENT...]")
         return _BAD_USE
-    form, values = _unescaped(arguments[0]), arguments[1:]
-    count = sum(1 for each in _DIRECTIVE.finditer(form) if each[1] != "%")
-    # The format is used again until every value is printed.
-    for start in range(0, max(1, len(values)), count or max(1, len(values))):
-        await io.stdout.write(
-            _formatted(form, values[start : start + count]).encode("utf-8", "surrogateescape")
-        )
+    text = ""
+    for piece in format_pieces(arguments[0], arguments[1:]):
+        text += piece
+        if len(text) >= PIECE:
+            await io.stdout.write(text.encode("utf-8", "surrogateescape"))
+            await asyncio.sleep(0)  # a short format may print very much
+            text = ""
+    await io.stdout.write(text.encode("utf-8", "surrogateescape"))
     return 0
-
-
-def _formatted(form: str, values: list[str]) -> str:
-    left = iter(values)
-
-    def put(found: re.Match[str]) -> str:
-        directive = found[1]
-        if directive == "%":
-            return "%"
-        width = re.sub(r"[^0-9].*", "", directive.lstrip("-")) or "0"
-        if int(width[:6]) > _MOST_WIDTH:
-            return ""
-        value = next(left, "")
-        if directive.endswith("s"):
-            return f"%{directive}" % value
-        number = int(value) if re.fullmatch(r"-?[0-9]{1,18}", value) else 0
-        return f"%{directive.replace('u', 'd')}" % number
-
-    return _DIRECTIVE.sub(put, form)
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], text)
 
 
 async def _env(_arguments: list[str], io: CommandIO) -> int:
