@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     from masthead.errors import NotFoundError as NotFoundError
     from masthead.errors import ObjectFailedError as ObjectFailedError
     from masthead.errors import QueueShutDownError as QueueShutDownError
+    from masthead.errors import RemoteCommandError as RemoteCommandError
     from masthead.errors import SnapshotError as SnapshotError
     from masthead.errors import StatusError as StatusError
     from masthead.errors import TemporaryError as TemporaryError
@@ -244,6 +245,7 @@ _HOMES = {
     "NotFoundError": "masthead.errors",
     "ObjectFailedError": "masthead.errors",
     "QueueShutDownError": "masthead.errors",
+    "RemoteCommandError": "masthead.errors",
     "SnapshotError": "masthead.errors",
     "StatusError": "masthead.errors",
     "FencingToken": "masthead._leaderelection.leadership",

@@ -20,7 +20,6 @@
      │   ├─ ConnectError             ... the connection failed
      │   │   └─ CertificateError     ... TLS verification failed
      │   ├─ DeadlineError            ... not in time (also a TimeoutError)
-     │   │   └─ ExecTimeoutError     ... a command in a container goes on for too long
      │   ├─ ProtocolError            ... truncated, or not HTTP
      │   └─ ResponseTooLargeError    ... larger than max_response_bytes
      ├─ ClosedError                  the client, informer or stream is closed
@@ -31,7 +30,12 @@
      ├─ MutationError                a shared object of a cache was modified
      ├─ InconsistentListError        two lists of the same resource version differ: a server bug
      ├─ ObjectFailedError            an object has failed that was waited for
-     ├─ ExecError                    a command in a container failed
+     ├─ RemoteCommandError           what a command in a container printed, and why there is no result:
+     │   ├─ ExecError                ... it failed, or could not be run
+     │   ├─ ExecTimeoutError         ... it goes on for too long (also a DeadlineError)
+     │   ├─ ExecProtocolError        ... its connection was lost (also a ProtocolError)
+     │   ├─ ExecOutputTooLargeError  ... it prints too much (also a ResponseTooLargeError)
+     │   └─ ExecClosedError          ... the client was closed (also a ClosedError)
      ├─ CopyError                    files could not be copied to or from a container
      ├─ PortForwardError             a port cannot be forwarded, or a forwarded connection has failed
      ├─ LogStreamError               one of several merged logs has ended early
@@ -122,7 +126,14 @@ from masthead._errors.status import (
     error_from_status,
     status_error_class,
 )
-from masthead._errors.streams import ExecError, ExecTimeoutError
+from masthead._errors.streams import (
+    ExecClosedError,
+    ExecError,
+    ExecOutputTooLargeError,
+    ExecProtocolError,
+    ExecTimeoutError,
+    RemoteCommandError,
+)
 from masthead._module import set_module as _set_module
 
 __all__ = [
@@ -142,7 +153,10 @@ __all__ = [
     "CustomResourceError",
     "DeadlineError",
     "DecodeError",
+    "ExecClosedError",
     "ExecError",
+    "ExecOutputTooLargeError",
+    "ExecProtocolError",
     "ExecTimeoutError",
     "ExpiredError",
     "FieldManagerConflict",
@@ -174,6 +188,7 @@ __all__ = [
     "QuantityError",
     "QueueShutDownError",
     "ReconcileError",
+    "RemoteCommandError",
     "RequestEntityTooLargeError",
     "ResponseTooLargeError",
     "SelectorError",

@@ -21,6 +21,8 @@ from masthead.errors import (
     ExecTimeoutError,
     InvalidValueError,
     NotFoundError,
+    ProtocolError,
+    RemoteCommandError,
     ResponseTooLargeError,
 )
 
@@ -48,7 +50,7 @@ def server() -> Iterator[Server]:
 
 def register(server: Server) -> None:
     """What the commands of these tests do."""
-    for command in (cat, fail, hang, where, flood, both, size):
+    for command in (cat, fail, hang, where, flood, both, size, crash, crash_at_once):
         server.kubelet.exec("*", command=command.__name__)(command)
     server.kubelet.attach("*")(answer)
 
@@ -62,6 +64,16 @@ async def fail(process: ExecProcess) -> int:
     await process.stdout.write("half of it\n")
     await process.stderr.write("no space left\n")
     return 3
+
+
+async def crash(process: ExecProcess) -> None:
+    await process.stdout.write("half of it\n")
+    await process.stderr.write("no space left\n")
+    raise RuntimeError("the node has lost it")
+
+
+async def crash_at_once(process: ExecProcess) -> None:
+    raise RuntimeError(f"the node does not know {process.argv[0]}")
 
 
 async def hang(process: ExecProcess) -> None:
@@ -170,6 +182,17 @@ async def test_a_client_may_be_closed_while_a_source_of_stdin_blocks(server: Ser
                 await client.core_v1.pods("default").exec("web", ["cat"], stdin=silent, timeout=0.01)
 
 
+async def test_what_a_file_has_is_sent_before_its_end(pods: Any) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb") as source, open(writing, "wb", buffering=0) as target:  # noqa: ASYNC230, PTH123 - a pipe
+        async with pods.open_exec("web", ["cat"], stdin=True) as process, asyncio.TaskGroup() as tasks:
+            target.write(b"first")
+            tasks.create_task(process.send_input(source))
+            assert await anext(aiter(process.stdout)) == b"first"
+            target.close()
+            assert await process.wait() == 0
+
+
 async def test_a_piece_of_stdin_that_is_missing_is_not_taken_for_its_end(pods: Any) -> None:
     with pytest.raises(InvalidValueError, match="NoneType"):
         await pods.exec("web", ["cat"], stdin=iter([b"one", None, b"two"]))
@@ -184,6 +207,28 @@ async def test_what_a_source_of_stdin_raises_is_raised(pods: Any, raised: BaseEx
     with pytest.raises(type(raised)):
         await pods.exec("web", ["cat"], stdin=broken())
     assert (await pods.exec("web", ["echo", "still there"])).text == "still there\n"
+
+
+async def test_a_timeout_of_a_source_of_stdin_is_not_one_of_the_command(pods: Any) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"piece"
+        raise TimeoutError("mine")
+
+    for timeout in (None, 60):
+        with pytest.raises(TimeoutError, match=r"^mine$"):
+            await pods.exec("web", ["cat"], stdin=broken(), timeout=timeout)
+
+
+async def test_an_error_of_another_command_that_is_the_source_of_stdin_stays_as_it_is(pods: Any) -> None:
+    def broken(error: Exception) -> Iterator[bytes]:
+        yield b"piece"
+        raise error
+
+    for error in (ExecError("other", exit_code=9, stdout=b"its own"), ProtocolError("other")):
+        with pytest.raises(type(error)) as caught:
+            await pods.exec("web", ["cat"], stdin=broken(error))
+        assert caught.value is error
+        assert getattr(error, "stdout", b"its own") == b"its own"
 
 
 async def test_a_file_that_raises_stop_iteration_is_an_error(pods: Any) -> None:
@@ -214,6 +259,19 @@ async def test_a_command_that_does_not_exist_has_no_exit_code(pods: Any) -> None
     assert (caught.value.exit_code, caught.value.reason) == (None, "InternalError")
 
 
+async def test_a_command_that_the_runtime_loses_has_printed_something(pods: Any) -> None:
+    with pytest.raises(ExecError, match=r"failed after the command had begun to print: .*lost it") as caught:
+        await pods.exec("web", ["crash"])
+    error = caught.value
+    assert (error.exit_code, error.reason) == (None, "InternalError")
+    assert (error.stdout, error.stderr) == (b"half of it\n", b"no space left\n")
+
+
+async def test_it_is_not_known_whether_a_command_has_run_that_printed_nothing(pods: Any) -> None:
+    with pytest.raises(ExecError, match=r"could not run the command to its end: .*does not know crash_at"):
+        await pods.exec("web", ["crash_at_once"])
+
+
 async def test_a_command_that_goes_on_for_too_long_is_left_alone(pods: Any) -> None:
     with pytest.raises(ExecTimeoutError, match="may still be running in the container") as caught:
         await pods.exec("web", ["hang"], timeout=0.2)
@@ -221,8 +279,10 @@ async def test_a_command_that_goes_on_for_too_long_is_left_alone(pods: Any) -> N
 
 
 async def test_output_is_collected_up_to_a_limit(pods: Any) -> None:
-    with pytest.raises(ResponseTooLargeError, match="stdout has more than 100,000 bytes"):
+    with pytest.raises(ResponseTooLargeError, match="stdout has more than 100,000 bytes") as caught:
         await pods.exec("web", ["flood"], max_output=100_000)
+    assert isinstance(caught.value, RemoteCommandError)
+    assert (caught.value.stdout, caught.value.stderr) == (b"x" * 100_000, b"")
 
 
 @pytest.mark.parametrize("command", ["ls -l", [], ["ls", 3], b"ls"])
@@ -237,6 +297,8 @@ async def test_a_command_is_a_list_of_strings(pods: Any, command: Any) -> None:
         ("web", None, "app"),
         ("two", None, "app"),
         ("annotated", None, "proxy"),
+        ("annotated", "", "proxy"),
+        ("two", "", "app"),
         ("annotated", "app", "app"),
     ],
 )

@@ -17,7 +17,13 @@ import masthead
 import masthead.server
 from masthead.api.core.v1 import Container, Pod
 from masthead.config import from_kubeconfig
-from masthead.errors import BadRequestError, ConnectError, ProtocolError, UnauthorizedError
+from masthead.errors import (
+    BadRequestError,
+    ConnectError,
+    ExecProtocolError,
+    ProtocolError,
+    UnauthorizedError,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -161,6 +167,21 @@ async def test_a_server_that_cannot_be_reached_is_a_connect_error(facade: str) -
     async with connected(masthead.Config(server=url), facade, retries=0) as client:
         with pytest.raises(ConnectError, match="exec pods default/web"):
             await client.core_v1.pods("default").exec("web", ["true"])
+
+
+async def test_a_server_that_cannot_close_stdin_is_told_apart_from_a_source_that_fails(facade: str) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await receive(reader)
+        writer.write(switching(request.headers["sec-websocket-key"], protocol="v4.channel.k8s.io"))
+        await reader.read()
+
+    async with (
+        serving(handle) as listening,
+        connected(masthead.Config(server=listening.url), facade) as client,
+    ):
+        with pytest.raises(ExecProtocolError, match="stdin cannot be closed") as caught:
+            await client.core_v1.pods("default").exec("web", ["cat"], stdin=b"x")
+    assert (caught.value.stdout, caught.value.stderr) == (b"", b"")
 
 
 async def receive_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -16,10 +16,13 @@ import masthead.server
 from masthead.api.core.v1 import Container, Pod
 from masthead.errors import (
     DeadlineError,
+    ExecClosedError,
     ExecError,
+    ExecTimeoutError,
     InternalError,
     MastheadError,
     ProtocolError,
+    RemoteCommandError,
     ServiceUnavailableError,
 )
 from masthead.testing.virtual_time import LoopClock, in_virtual_time, now, run
@@ -69,6 +72,8 @@ def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: 
                 assert (error.exit_code, error.stdout) == (3, LONG)
             else:
                 assert isinstance(error, ProtocolError)
+                assert isinstance(error, RemoteCommandError)
+                assert (LONG.startswith(error.stdout), error.stderr) == (True, b"")
             # Nothing is left of it: the next command runs.
             assert (await pods.exec("web", ["mirror"], stdin=b"again", check=False)).stdout == b"again"
 
@@ -81,8 +86,10 @@ async def test_a_connection_that_falls_silent_is_given_up_after_a_minute(after: 
     async with cluster() as (server, pods):
         server.faults.silence_stream(after=after, subresource="exec")
         began = now()
-        with pytest.raises(DeadlineError, match="sent nothing for 60 s"):
+        with pytest.raises(DeadlineError, match="sent nothing for 60 s") as caught:
             await pods.exec("web", ["mirror"], stdin=LONG[:20_000])
+        assert isinstance(caught.value, ExecTimeoutError)
+        assert (LONG.startswith(caught.value.stdout), caught.value.stderr) == (True, b"")
         assert 60 <= now() - began < 65
 
 
@@ -114,6 +121,26 @@ async def test_a_command_may_leave_its_stdin_unread_for_long() -> None:
         began = now()
         assert (await pods.exec("web", ["pause"], stdin=much)).text == str(len(much))
         assert now() - began >= 500
+
+
+@in_virtual_time
+async def test_what_a_command_had_printed_is_there_when_its_connection_is_lost() -> None:
+    async with cluster() as (server, pods):
+
+        @server.kubelet.exec("web", command="report")
+        async def report(process: ExecProcess) -> None:
+            await process.stdout.write("half")
+            await process.stderr.write("why")
+            await asyncio.sleep(10)
+            await process.stdout.write("more")
+
+        server.faults.drop_stream(after=20, subresource="exec")  # before all of "more"
+        with pytest.raises(ProtocolError) as caught:
+            await pods.exec("web", ["report"])
+        error = caught.value
+        assert isinstance(error, RemoteCommandError)
+        assert (error.stdout, error.stderr) == (b"half", b"why")
+        assert error.__notes__ == ["The command may still be running in the container."]
 
 
 @in_virtual_time
@@ -179,3 +206,21 @@ async def test_the_end_of_a_client_ends_its_commands() -> None:
         await other.close()
         with pytest.raises(MastheadError):
             await process.wait()
+
+
+@in_virtual_time
+async def test_what_a_command_had_printed_is_there_when_the_client_is_closed() -> None:
+    async with (
+        cluster() as (server, _),
+        masthead.aio.Client(kubeconfig=server.kubeconfig()) as other,
+    ):
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"half"
+            await asyncio.sleep(10)
+            await other.close()
+            await asyncio.sleep(10)
+
+        with pytest.raises(ExecClosedError) as caught:
+            await other.core_v1.pods("default").exec("web", ["mirror"], stdin=pieces())
+        assert (caught.value.stdout, caught.value.stderr) == (b"half", b"")

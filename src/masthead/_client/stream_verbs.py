@@ -11,17 +11,20 @@ from masthead._client.remotecommand.concurrency import run_all
 from masthead._client.remotecommand.containers import asks_for_container, container_named, default_container
 from masthead._client.remotecommand.interactive import converse
 from masthead._client.remotecommand.process import RemoteProcess
-from masthead._client.remotecommand.results import ExecResult, non_zero
+from masthead._client.remotecommand.results import ExecResult, non_zero, with_output
 from masthead._client.remotecommand.terminal import Terminal
 from masthead._client.subresources import SubresourceBase
 from masthead._meta.object import Object
 from masthead._sansio.remotecommand import PROTOCOLS
 from masthead.errors import (
     BadRequestError,
-    DeadlineError,
+    ClosedError,
+    ExecError,
     ExecTimeoutError,
     InvalidValueError,
+    MastheadError,
     ResponseTooLargeError,
+    TransportError,
 )
 
 if TYPE_CHECKING:
@@ -96,6 +99,8 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             result = await pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
+        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until then.
+
         Args:
             name: The pod's name.
             command: The command and its arguments. There is no shell unless it is one.
@@ -108,36 +113,36 @@ class ExecVerbs(RemoteCommandBase[T], Generic[T]):
             timeout: Timeout of the whole, in seconds; None for no limit. The command may go on in the container.
 
         Raises:
-            ExecError: If the command could not be run, or `check` and its exit code is not 0. It has what was printed.
-            ExecTimeoutError: If it does not end in time. It has what was printed until then.
-            ResponseTooLargeError: If it prints more than `max_output`.
+            ExecError: If the container runtime could not run the command to its end, or `check` and its exit code is not 0.
+            ExecTimeoutError: If it does not end in time, or its connection falls silent.
+            ExecOutputTooLargeError: If it prints more than `max_output`.
+            ExecProtocolError: If the connection is lost before its end, or cannot send the end of `stdin`.
+            ExecClosedError: If the client is closed meanwhile.
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
-            TransportError: If the connection fails or is lost.
+            TransportError: If no connection can be made.
+            ClosedError: If the client was closed before.
             InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
+            Exception: Whatever reading `stdin` raises.
         """
         process = self.open_exec(
             name, command, container=container, stdin=stdin is not None, stderr=not tty, tty=tty
         )
         stdout, stderr = bytearray(), bytearray()
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout), process:
-                await run_all(
-                    process.wait(),
-                    _collect(process.stdout, stdout, max_output),
-                    _collect(process.stderr, stderr, max_output),
-                    aside=[] if stdin is None else [process.send_input(stdin)],
-                )
-        except DeadlineError:
-            raise
+            async with limit, process:
+                code = await _finish(process, stdin, stdout, stderr, max_output)
         except TimeoutError:
+            if not limit.expired():  # but a source of stdin, or the connection
+                raise
             raise ExecTimeoutError(
                 f"{process.about}: the command did not end within {timeout or 0:g} s, and may still be running in the "
                 "container; raise the timeout, or let the command limit itself",
                 stdout=bytes(stdout),
                 stderr=bytes(stderr),
             ) from None
-        result = ExecResult(await process.wait(), bytes(stdout), bytes(stderr))
+        result = ExecResult(code, bytes(stdout), bytes(stderr))
         if check and result.exit_code:
             raise non_zero(process.about, result)
         return result
@@ -273,7 +278,7 @@ def _stream_query(container: str | None, *, stdin: bool, stdout: bool, stderr: b
     wanted = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
     if not (stdin or stdout or stderr):
         raise InvalidValueError("ask for at least one of stdin, stdout and stderr")
-    named = [] if container is None else [("container", container)]
+    named = [("container", container)] if container else []
     return [*named, *((name, "true") for name, is_wanted in wanted.items() if is_wanted)]
 
 
@@ -289,10 +294,56 @@ def _checked(command: Sequence[str]) -> Sequence[str]:
     return command
 
 
+async def _finish(
+    process: RemoteProcess, stdin: InputSource | None, stdout: bytearray, stderr: bytearray, max_output: int
+) -> int:
+    """Collect what a process prints until it ends, and return its exit code.
+
+    Raises:
+        RemoteCommandError: If that is not known, or it prints too much.
+        Exception: Whatever reading `stdin` raises.
+    """
+    failed: MastheadError
+    try:
+        # Both end when the process does; its own error comes after all that it has printed.
+        await run_all(
+            _collect(process.stdout, stdout, max_output),
+            _collect(process.stderr, stderr, max_output),
+            aside=[] if stdin is None else [_send(process, stdin)],
+        )
+        return await process.wait()
+    except _SourceError as error:
+        failed = error.error
+    except ExecError as error:
+        error.stdout, error.stderr = bytes(stdout), bytes(stderr)
+        raise
+    except (TransportError, ClosedError) as error:
+        failed = with_output(error, bytes(stdout), bytes(stderr))
+    raise failed  # outside the except clause, so that it has no context
+
+
+class _SourceError(Exception):
+    """Tells an error of a source of stdin, which may be another command, from those of the process."""
+
+    def __init__(self, error: MastheadError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+async def _send(process: RemoteProcess, stdin: InputSource) -> None:
+    try:
+        await process.send_input(stdin)
+    except MastheadError as error:
+        if process.stdin.can_close:  # otherwise nothing was read
+            raise _SourceError(error) from None
+        raise
+
+
 async def _collect(output: RemoteOutput, collected: bytearray, limit: int) -> None:
     async for chunk in output:
         collected += chunk
         if len(collected) > limit:
+            del collected[limit:]
             raise ResponseTooLargeError(
                 f"{output.about} has more than {limit:,} bytes; use open_exec to read it as a stream, or raise max_output"
             )

@@ -77,7 +77,7 @@ class RemoteProcess(Facade[AsyncRemoteProcess]):
         """Wait until the process has ended, and return its exit code. Read its output meanwhile.
 
         Raises:
-            ExecError: If it could not be run.
+            ExecError: If the container runtime could not run it to its end.
             TransportError: If the connection was lost before its end.
             ClosedError: If it was closed.
         """

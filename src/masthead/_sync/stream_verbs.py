@@ -50,6 +50,8 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             result = pods.exec("web", ["sh", "-c", "echo $HOSTNAME"])
             print(result.text)
 
+        Once the command has started, each of its errors is a `RemoteCommandError`, which has what was printed until then.
+
         Args:
             name: The pod's name.
             command: The command and its arguments. There is no shell unless it is one.
@@ -62,13 +64,17 @@ class ExecVerbs(BaseResource[T], Generic[T]):
             timeout: Timeout of the whole, in seconds; None for no limit. The command may go on in the container.
 
         Raises:
-            ExecError: If the command could not be run, or `check` and its exit code is not 0. It has what was printed.
-            ExecTimeoutError: If it does not end in time. It has what was printed until then.
-            ResponseTooLargeError: If it prints more than `max_output`.
+            ExecError: If the container runtime could not run the command to its end, or `check` and its exit code is not 0.
+            ExecTimeoutError: If it does not end in time, or its connection falls silent.
+            ExecOutputTooLargeError: If it prints more than `max_output`.
+            ExecProtocolError: If the connection is lost before its end, or cannot send the end of `stdin`.
+            ExecClosedError: If the client is closed meanwhile.
             NotFoundError: If there is no such pod.
             BadRequestError: If the container is not one of the pod's, or the pod does not run.
-            TransportError: If the connection fails or is lost.
+            TransportError: If no connection can be made.
+            ClosedError: If the client was closed before.
             InvalidValueError: If the command is empty or a plain string, or `stdin` cannot be sent.
+            Exception: Whatever reading `stdin` raises.
         """
         return self._portal.call(
             self._async.exec(

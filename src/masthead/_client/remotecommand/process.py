@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from masthead._client.remotecommand.results import not_run, unknown_end
 from masthead._client.remotecommand.stdin import input_chunks
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from masthead._transport.websocket import WebSocket
 
 __all__ = ["RemoteProcess"]
+
+_OUTPUTS: Final = (Channel.STDOUT, Channel.STDERR)
 
 
 @set_module("masthead.aio")
@@ -65,6 +67,7 @@ class RemoteProcess:
         self._status = StatusCollector()
         self._ended = asyncio.Event()
         self._result: ExitStatus | MastheadError | None = None
+        self._has_printed = False
 
     @property
     def about(self) -> str:
@@ -110,7 +113,7 @@ class RemoteProcess:
         """Wait until the process has ended, and return its exit code. Read its output meanwhile.
 
         Raises:
-            ExecError: If it could not be run.
+            ExecError: If the container runtime could not run it to its end.
             TransportError: If the connection was lost before its end.
             ClosedError: If it was closed.
         """
@@ -120,7 +123,7 @@ class RemoteProcess:
             raise result
         assert result is not None
         if result.code is None:
-            raise not_run(self._about, result)
+            raise not_run(self._about, result, has_printed=self._has_printed)
         return result.code
 
     async def send_input(self, source: InputSource) -> None:
@@ -193,6 +196,7 @@ class RemoteProcess:
     async def _dispatch(self, message: bytes) -> None:
         # Others are reserved, or tell that the server has closed a channel, which is of no consequence.
         channel = message[0] if message else None
+        self._has_printed |= channel in _OUTPUTS and len(message) > 1
         if channel == Channel.STDOUT:
             await self.stdout.put(message[1:])
         elif channel == Channel.STDERR:

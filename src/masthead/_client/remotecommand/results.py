@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._errors.base import printable
 from masthead._module import set_module
-from masthead.errors import ExecError, ProtocolError
+from masthead.errors import (
+    ClosedError,
+    DeadlineError,
+    ExecClosedError,
+    ExecError,
+    ExecOutputTooLargeError,
+    ExecProtocolError,
+    ExecTimeoutError,
+    ProtocolError,
+    ResponseTooLargeError,
+)
 
 if TYPE_CHECKING:
     from masthead._sansio.remotecommand import ExitStatus
+    from masthead.errors import RemoteCommandError, TransportError
 
-__all__ = ["ExecResult", "not_run", "non_zero", "unknown_end"]
+__all__ = ["ExecResult", "not_run", "non_zero", "unknown_end", "with_output"]
 
 _SHOWN: Final = 500
 """How many characters of stderr a message repeats: the last ones, which mostly say why."""
@@ -52,12 +63,41 @@ def non_zero(about: str, result: ExecResult) -> ExecError:
     )
 
 
-def not_run(about: str, status: ExitStatus) -> ExecError:
-    """The error for a command that the container runtime could not run, or whose end it does not know."""
+def not_run(about: str, status: ExitStatus, *, has_printed: bool) -> ExecError:
+    """The error for a command that the container runtime could not run, or whose end it does not know.
+
+    Args:
+        about: Names the command.
+        status: What the runtime says.
+        has_printed: Whether the command has printed something, so that it did run.
+    """
     problem = printable(status.message) or status.reason
-    is_missing = any(each in problem for each in _NOT_FOUND)
-    advice = "; check that the image has that command" if is_missing else "; see the events of the pod"
-    return ExecError(f"{about}: the command could not be run: {problem}{advice}", reason=status.reason)
+    if has_printed:
+        what = "the container runtime failed after the command had begun to print"
+        advice = "it may still be running in the container; see the events of the pod"
+    elif any(each in problem for each in _NOT_FOUND):
+        what, advice = "the command could not be run", "check that the image has that command"
+    else:
+        what, advice = (
+            "the container runtime could not run the command to its end",
+            "see the events of the pod",
+        )
+    return ExecError(f"{about}: {what}: {problem}; {advice}", reason=status.reason)
+
+
+def with_output(error: TransportError | ClosedError, stdout: bytes, stderr: bytes) -> RemoteCommandError:
+    """The same error of a connection, with what a command had printed until then."""
+    made: RemoteCommandError
+    if isinstance(error, DeadlineError):
+        made = ExecTimeoutError(str(error))
+    elif isinstance(error, ResponseTooLargeError):
+        made = ExecOutputTooLargeError(str(error))
+    elif isinstance(error, ClosedError):
+        made = ExecClosedError(str(error))
+    else:
+        made = ExecProtocolError(str(error))
+    vars(made).update(vars(error), stdout=stdout, stderr=stderr)  # the request and the notes of the error
+    return made
 
 
 def unknown_end(about: str, why: str) -> ProtocolError:

@@ -8,17 +8,17 @@ from collections.abc import AsyncIterable, Iterable
 from contextlib import aclosing
 from typing import IO, TYPE_CHECKING, Final, TypeAlias, cast
 
+from masthead._client.remotecommand.source_file import file_pieces
 from masthead._client.remotecommand.source_thread import SourceThread
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
 __all__ = ["InputSource", "input_chunks"]
 
 InputSource: TypeAlias = "bytes | str | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]"
 """Bytes, text, a file that is open for reading bytes, or an iterable of bytes, async or not."""
-_READ_SIZE: Final = 2**18
 _END: Final = object()
 
 
@@ -34,18 +34,14 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
     elif isinstance(source, bytes | bytearray | memoryview):
         yield bytes(source)
     elif hasattr(source, "read"):
-        file = cast("IO[bytes]", source)
-        async with aclosing(_read_in_thread(lambda: file.read(_READ_SIZE))) as pieces:
+        async with aclosing(_read_in_thread(file_pieces(cast("IO[bytes]", source)))) as pieces:
             async for piece in pieces:
-                if not piece:
-                    return
                 yield piece
     elif isinstance(source, AsyncIterable):
         async for sent in source:
             yield _checked(sent)
     elif isinstance(cast("object", source), Iterable):
-        remaining: Iterator[object] = iter(cast("Iterable[object]", source))
-        async with aclosing(_read_in_thread(lambda: next(remaining, _END))) as pieces:
+        async with aclosing(_read_in_thread(iter(cast("Iterable[object]", source)))) as pieces:
             async for piece in pieces:
                 yield piece
     else:
@@ -55,10 +51,14 @@ async def input_chunks(source: InputSource) -> AsyncGenerator[bytes]:
         )
 
 
-async def _read_in_thread(read: Callable[[], object]) -> AsyncGenerator[bytes]:
-    """What a function returns, again and again until it returns `_END`. Nothing waits for a call that is given up."""
+async def _read_in_thread(remaining: Iterator[object]) -> AsyncGenerator[bytes]:
+    """What an iterator has, one after the other. Nothing waits for one that is given up."""
     thread, context = SourceThread(), contextvars.copy_context()
     loop = asyncio.get_running_loop()
+
+    def read() -> object:
+        return next(remaining, _END)
+
     try:
         while (piece := await loop.run_in_executor(thread, context.run, read)) is not _END:
             yield _checked(piece)
