@@ -167,7 +167,7 @@ def test_changes_of_the_size_are_passed_on(kubeconfig: Path, program: str) -> No
 
 
 @each_facade
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(
     kubeconfig: Path, program: str, number: signal.Signals
 ) -> None:
@@ -175,6 +175,47 @@ def test_a_signal_that_ends_the_program_leaves_the_terminal_as_it_was(
         terminal.until(b"ready")
         terminal.process.send_signal(number)
         assert (terminal.end(), terminal.is_restored) == (-number, True)
+
+
+@each_facade
+def test_a_signal_that_the_program_ignores_leaves_the_session_as_it_is(
+    kubeconfig: Path, program: str
+) -> None:
+    ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    with session(ignoring + program, kubeconfig, "echo-keys") as terminal:
+        terminal.until(b"ready")
+        raw = termios.tcgetattr(terminal.terminal)
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.type(b"\x03")
+        terminal.until(b"<03>")
+        assert termios.tcgetattr(terminal.terminal) == raw
+        terminal.type(b"q")
+        assert (terminal.end(), terminal.is_restored) == (5, True)
+
+
+HANDLED = """
+import signal, sys, termios
+def handle(number, frame):
+    is_cooked = bool(termios.tcgetattr(0)[3] & termios.ICANON)
+    print("handled", is_cooked, flush=True)
+signal.signal(signal.SIGTERM, handle)
+"""
+
+
+@each_facade
+def test_a_session_goes_on_after_a_signal_that_the_program_handles(kubeconfig: Path, program: str) -> None:
+    with session(HANDLED + program, kubeconfig, "echo-keys") as terminal:
+        terminal.until(b"ready")
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.until(b"handled True")
+        # Keys that are typed before it is raw again are dropped.
+        while b"<61>" not in terminal.seen:
+            terminal.type(b"a")
+            terminal.seen += os.read(terminal.master, 4096)
+        terminal.type(b"\x03")
+        terminal.until(b"<03>")
+        terminal.type(b"q")
+        assert (terminal.end(), terminal.is_restored) == (5, True)
 
 
 @each_facade

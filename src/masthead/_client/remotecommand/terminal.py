@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from types import FrameType
     from typing import Self
 
@@ -22,7 +22,7 @@ __all__ = ["Terminal"]
 _READ_SIZE: Final = 2**12
 _RESIZE_SECONDS: Final = 0.2
 """How often the size is looked at. A signal says it sooner, but only to the main thread, which may not be ours."""
-_DEADLY: Final = ("SIGTERM", "SIGHUP")
+_DEADLY: Final = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """Signals that end a process without running what would restore the terminal."""
 
 
@@ -30,7 +30,8 @@ class Terminal:
     """The terminal of this process, in raw mode within its ``with`` block.
 
     What is typed goes on as it is: Ctrl-C reaches the remote process, not this one. The terminal is restored when the block
-    is left, and if SIGTERM or SIGHUP end the process meanwhile, provided that the block runs in the main thread.
+    is left, and if SIGTERM, SIGHUP or SIGQUIT end the process meanwhile, provided that the block runs in the main thread.
+    A handler that the program has for one of these runs with the terminal restored; if it returns, raw mode goes on.
 
     Args:
         source: The file descriptor to read from; that of stdin by default.
@@ -46,12 +47,12 @@ class Terminal:
             sys.__stdout__.fileno() if target is None and sys.__stdout__ is not None else target or 1
         )
         self._settings: list[int | list[bytes | int]] | None = None
-        self._handlers: dict[int, object] = {}
+        self._is_within = False
+        self._handlers: dict[int, Callable[[int, FrameType | None], object] | int] = {}
 
     def __enter__(self) -> Self:
         try:
             import termios
-            import tty
         except ImportError:  # Windows
             raise InvalidValueError(
                 "an interactive session needs a POSIX terminal; use exec with stdin"
@@ -61,25 +62,27 @@ class Terminal:
                 "an interactive session needs a terminal as stdin; use exec with stdin", value=self._source
             )
         self._settings = termios.tcgetattr(self._source)
+        self._is_within = True
         self._catch_signals()
-        tty.setraw(self._source)
+        self._set_raw()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._is_within = False  # before all else, so that a signal now does not make it raw again
         self.restore()
+        self._settings = None
         for number, handler in self._handlers.items():
-            signal.signal(number, handler)  # type: ignore[arg-type] # as signal.signal returned it
+            signal.signal(number, handler)
         self._handlers.clear()
 
     def restore(self) -> None:
-        """Take the terminal out of raw mode. Restoring twice does nothing."""
-        settings, self._settings = self._settings, None
-        if settings is not None:
+        """Take the terminal out of raw mode. Restoring twice does no harm."""
+        if self._settings is not None:
             import termios
 
             with suppress(termios.error):  # the terminal is gone
                 # What was typed and not read is for the remote process, not for the shell that follows.
-                termios.tcsetattr(self._source, termios.TCSAFLUSH, settings)
+                termios.tcsetattr(self._source, termios.TCSAFLUSH, self._settings)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -122,19 +125,30 @@ class Terminal:
         """Print bytes. In a thread, because a terminal may be stopped."""
         await asyncio.to_thread(_write_all, self._target, data)
 
+    def _set_raw(self) -> None:
+        import tty
+
+        tty.setraw(self._source)
+
     def _catch_signals(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
         for name in _DEADLY:
             number = getattr(signal, name)
-            self._handlers[number] = signal.signal(number, self._on_signal)
+            handler = signal.getsignal(number)
+            # Nothing happens at an ignored one; one that is not Python's could not be put back.
+            if handler is not signal.SIG_IGN and handler is not None:
+                self._handlers[number] = handler
+                signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.restore()
         handler = self._handlers.get(number)
         if callable(handler):
             handler(number, frame)
-        elif handler is not signal.SIG_IGN:
+            if self._is_within:
+                self._set_raw()
+        else:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
