@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,6 +24,7 @@ from masthead.errors import (
     SelectorError,
     ServiceUnavailableError,
     StatusError,
+    TimeError,
 )
 
 if TYPE_CHECKING:
@@ -148,6 +150,8 @@ async def test_options_go_to_the_server(kubelet: Kubelet) -> None:
 
     await kubelet.pods.logs("web").read()
     assert kubelet.query == {}
+    await kubelet.pods.logs("web", container="").read()
+    assert kubelet.query == {}
     await kubelet.pods.logs("web", container="main", previous=True, tail_lines=0, timestamps=True).read()
     assert kubelet.query == {"container": "main", "previous": "true", "tailLines": "0", "timestamps": "true"}
     await kubelet.pods.logs("web", since=since, limit_bytes=1000).read()
@@ -169,6 +173,10 @@ async def test_options_that_are_wrong_are_never_sent(kubelet: Kubelet) -> None:
         kubelet.pods.logs("web", since=datetime(2001, 1, 1, tzinfo=UTC), since_seconds=1)
     with pytest.raises(InvalidValueError, match="tail_lines"):
         kubelet.pods.logs("web", tail_lines=-1)
+    for since in ("2020-01-01T00:00:00Z", date(2020, 1, 1), 1577836800, datetime(2020, 1, 1)):  # noqa: DTZ001
+        for verb in (functools.partial(kubelet.pods.logs, "web"), kubelet.pods.merged_logs):
+            with pytest.raises(TimeError, match="time zone"):
+                verb(since=since)
     with pytest.raises(InvalidValueError, match="follow or previous, not both"):
         kubelet.pods.logs("web", follow=True, previous=True)
     with pytest.raises(InvalidValueError, match="max_streams"):

@@ -10,6 +10,7 @@ import pytest
 from tests.integration.conftest import connected
 
 import masthead.server
+from masthead._meta.secret import Secret
 from masthead.config import from_kubeconfig
 from masthead.errors import (
     ClosedError,
@@ -117,10 +118,11 @@ async def test_a_request_reaches_the_pod(web: Any) -> None:
 
 @pytest.mark.parametrize("method", ["post", "put", "patch"])
 async def test_bodies_are_sent(web: Any, method: str) -> None:
-    said = (await getattr(web, method)("/", b"data", content_type="text/csv")).json()
+    for data in (b"data", bytearray(b"data"), memoryview(b"data")):
+        said = (await getattr(web, method)("/", data, content_type="text/csv")).json()
 
-    assert (said["method"], said["body"]) == (method.upper(), "data")
-    assert said["headers"]["content-type"] == "text/csv"
+        assert (said["method"], said["body"]) == (method.upper(), "data")
+        assert said["headers"]["content-type"] == "text/csv"
 
 
 async def test_other_methods_are_sent(web: Any) -> None:
@@ -193,6 +195,47 @@ async def test_bad_names_and_paths_are_never_sent(client: Any, web: Any, server:
         await web.get("/../../../nodes")
     with pytest.raises(InvalidValueError):
         await web.get("/", headers={"X-Bad": "a\r\nb: c"})
+    assert len(server.requests) == before
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "AUTHORIZATION"])
+async def test_the_credential_of_a_backend_is_not_sent_to_the_api_server(
+    web: Any, server: Server, name: str
+) -> None:
+    before = len(server.requests)
+    with pytest.raises(
+        InvalidValueError, match=r"take it for the client's own credential.* port_forward"
+    ) as e:
+        await web.get("/", headers={name: Secret("Basic pw")})
+    with pytest.raises(InvalidValueError, match="Authorization"):
+        async with web.stream("GET", headers={name: "Basic pw"}):
+            pass
+    assert "pw" not in repr((e.value, vars(e.value)))
+    assert len(server.requests) == before
+    assert (await web.get("/", headers={"X-Api-Key": Secret("k")})).json()["headers"]["x-api-key"] == "k"
+
+
+@pytest.mark.parametrize(
+    ("request_of", "problem"),
+    [
+        (lambda web: web.post("/", "text"), "body is of type str; it must be bytes"),
+        (lambda web: web.put("/", {"a": 1}), "body is of type dict"),
+        (lambda web: web.get("/", query=[("a", "b")]), "query is of type list; it must be a mapping"),
+        (lambda web: web.get("/", query="a=b"), "query is of type str"),
+        (lambda web: web.get("/", headers=[("a", "b")]), "headers is of type list; it must be a mapping"),
+        (lambda web: web.get("/", headers={"a": 3}), "the header 'a' is of type int"),
+        (lambda web: web.get("/", headers={3: "a"}), "the name of a header is of type int"),
+        (lambda web: web.get(b"/"), "path is of type bytes"),
+        (lambda web: web.request(None), "method is of type NoneType"),
+        (lambda web: web.post("/", b"", content_type=None), "content_type is of type NoneType"),
+    ],
+)
+async def test_requests_of_other_types_are_never_sent(
+    web: Any, server: Server, request_of: Any, problem: str
+) -> None:
+    before = len(server.requests)
+    with pytest.raises(InvalidValueError, match=problem):
+        await request_of(web)
     assert len(server.requests) == before
 
 

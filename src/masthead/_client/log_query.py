@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
 from masthead._client.options import integer_text
 from masthead._meta.time import format_time
-from masthead.errors import InvalidValueError
+from masthead.errors import InvalidValueError, TimeError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from masthead._client.options import Query
 
 __all__ = ["LogQuery"]
@@ -24,7 +23,7 @@ class LogQuery:
 
     Raises:
         InvalidValueError: If options contradict each other, or a number is invalid.
-        TimeError: If `since` has no time zone.
+        TimeError: If `since` is not a datetime, or has no time zone.
     """
 
     container: str | None = None
@@ -45,7 +44,13 @@ class LogQuery:
             raise InvalidValueError(
                 "a previous container writes nothing any more: give follow or previous, not both"
             )
-        self._numbers()
+        if self.since is not None and not isinstance(cast("object", self.since), datetime):
+            raise TimeError(
+                f"since is {self.since!r}; it must be a datetime with a time zone, or give since_seconds",
+                value=self.since,
+            )
+        self._start()
+        self._numbers("limit_bytes")
 
     def query(self) -> Query:
         """The query parameters of a single request, which has the server do it all."""
@@ -87,7 +92,7 @@ class LogQuery:
             "insecureSkipTLSVerifyBackend": self.insecure_skip_tls_verify_backend,
         }
         query = [(name, "true") for name, wanted in switches.items() if wanted]
-        return query if self.container is None else [*query, ("container", self.container)]
+        return [*query, ("container", self.container)] if self.container else query
 
     def _start(self) -> Query:
         since = [] if self.since is None else [("sinceTime", format_time(self.since))]

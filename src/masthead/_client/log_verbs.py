@@ -76,7 +76,8 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 default. With `follow`, the log is then requested again from where it was: after 300 seconds by default.
 
         Raises:
-            InvalidValueError: If options contradict each other.
+            InvalidValueError: If options contradict each other, or one is invalid.
+            TimeError: If `since` is not a datetime, or has no time zone.
             StatusError: While reading, if the server refuses.
         """
         options = LogQuery(
@@ -144,7 +145,8 @@ class LogVerbs(ReadVerbs[T], Generic[T]):
                 a warning. What it raises ends the iteration.
 
         Raises:
-            InvalidValueError: If options contradict each other.
+            InvalidValueError: If options contradict each other, or one is invalid.
+            TimeError: If `since` is not a datetime, or has no time zone.
             SelectorError: If a selector is invalid.
             MastheadError: While iterating, if the pods cannot be listed or watched.
         """

@@ -1,15 +1,19 @@
-"""Names and paths of the API server's proxy, checked before anything is sent."""
+"""Requests to the API server's proxy, checked before anything is sent."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote, unquote
 
 from masthead._meta import names
 from masthead.errors import InvalidValueError, NameFormatError
 
-__all__ = ["checked_name", "escaped_path"]
+if TYPE_CHECKING:
+    from masthead._meta.secret import Secret
+
+__all__ = ["checked_body", "checked_headers", "checked_name", "checked_query", "checked_text", "escaped_path"]
 
 _SCHEMES: Final = ("", "http", "https")
 _PORT: Final = re.compile(r"[0-9]{1,5}|[a-z0-9-]*[a-z][a-z0-9-]*|", re.ASCII)
@@ -55,3 +59,66 @@ def escaped_path(path: str) -> str:
             value=path,
         )
     return "/" + quote(_NOT_ESCAPED.sub("%25", path), safe=_SAFE).removeprefix("/")
+
+
+def checked_text(what: str, value: str) -> str:
+    """A part of a request that is text.
+
+    Raises:
+        InvalidValueError: If it is something else.
+    """
+    if not isinstance(cast("object", value), str):
+        raise _of_another_type(what, value, "text")
+    return value
+
+
+def checked_query(query: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The query parameters of a request to a backend.
+
+    Raises:
+        InvalidValueError: If they are no mapping.
+    """
+    if not isinstance(cast("object", query or {}), Mapping):
+        raise _of_another_type("query", query, "a mapping of names to values")
+    return query or {}
+
+
+def checked_headers(headers: Mapping[str, str | Secret] | None) -> Mapping[str, str | Secret]:
+    """The additional headers of a request to a backend. Messages repeat no value.
+
+    Raises:
+        InvalidValueError: If they are no mapping of texts, or one of them is ``Authorization``.
+    """
+    from masthead._meta.secret import Secret
+
+    if not isinstance(cast("object", headers or {}), Mapping):
+        raise _of_another_type("headers", headers, "a mapping of names to values")
+    for name, value in (headers or {}).items():
+        if checked_text("the name of a header", name).lower() == "authorization":
+            raise InvalidValueError(
+                "the header Authorization cannot be sent through the API server's proxy: the API server would take it for "
+                "the client's own credential, and would not pass it on. If the backend takes no other header, reach it by "
+                "port_forward. Nothing was sent.",
+                value=name,
+            )
+        if not isinstance(cast("object", value), str | Secret):
+            raise _of_another_type(f"the header {names.quote(name)}", value, "text")
+    return headers or {}
+
+
+def checked_body(body: bytes | None) -> bytes | None:
+    """The body of a request to a backend.
+
+    Raises:
+        InvalidValueError: If it is something other than bytes.
+    """
+    if body is not None and not isinstance(cast("object", body), bytes | bytearray | memoryview):
+        raise _of_another_type("body", body, "bytes, as those of text.encode()")
+    return None if body is None else bytes(body)
+
+
+def _of_another_type(what: str, value: object, wanted: str) -> InvalidValueError:
+    # Without the value, which may be a credential.
+    return InvalidValueError(
+        f"{what} is of type {type(value).__name__}; it must be {wanted}. Nothing was sent."
+    )

@@ -8,7 +8,14 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from masthead._client.base import BaseResource
-from masthead._client.proxy_names import checked_name, escaped_path
+from masthead._client.proxy_names import (
+    checked_body,
+    checked_headers,
+    checked_name,
+    checked_query,
+    checked_text,
+    escaped_path,
+)
 from masthead._client.proxy_stream import ProxyStream
 from masthead._meta.object import Object
 from masthead._module import set_module
@@ -38,7 +45,8 @@ class ResourceProxy:
     listens. It is recognised by the Status in its body, so that a backend's own response is raised, too, if it is a
     Status of an API server.
 
-    Redirects are returned, not followed. The API server removes the client's credentials.
+    Redirects are returned, not followed. The API server takes an ``Authorization`` header for the client's credential, and
+    removes it: the backend never gets one.
     """
 
     def __init__(self, rest: RestClient, base: Callable[[], Awaitable[Call]]) -> None:
@@ -166,13 +174,13 @@ class ResourceProxy:
             query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers.
+            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, or a header cannot be sent.
+            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
             MastheadError: As all calls.
         """
@@ -206,7 +214,7 @@ class ResourceProxy:
             query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers.
+            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
             timeout: Timeout until the response begins, in seconds; None for the client's default.
             read_timeout: Seconds without a byte after which the response is considered dead; None for the client's
                 default.
@@ -257,21 +265,21 @@ def _proxied(
     """The call of a request to a backend.
 
     Raises:
-        InvalidValueError: If the path leads elsewhere.
+        InvalidValueError: If the path leads elsewhere, a header is not for the backend, or something is of another type.
     """
-    path, _, written = path.partition("?")
+    path, _, written = checked_text("path", path).partition("?")
     own = parse_qsl(written, keep_blank_values=True)
-    method = method.upper()
+    method = checked_text("method", method).upper()
     return msgspec.structs.replace(
         base,
         method=method,
         path=base.path + escaped_path(path),
         subject=msgspec.structs.replace(base.subject, verb=method.lower()),
-        query=(*own, *query.items()) if query else own,
-        body=body,
-        content_type=content_type,
+        query=(*own, *checked_query(query).items()),
+        body=checked_body(body),
+        content_type=checked_text("content_type", content_type),
         accept="*/*",
-        headers=tuple(headers.items()) if headers else (),
+        headers=tuple(checked_headers(headers).items()),
         timeout=timeout,
         is_proxied=True,
     )

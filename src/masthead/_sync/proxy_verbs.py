@@ -59,7 +59,8 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
     listens. It is recognised by the Status in its body, so that a backend's own response is raised, too, if it is a
     Status of an API server.
 
-    Redirects are returned, not followed. The API server removes the client's credentials.
+    Redirects are returned, not followed. The API server takes an ``Authorization`` header for the client's credential, and
+    removes it: the backend never gets one.
     """
 
     def get(
@@ -189,13 +190,13 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers.
+            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
             StatusError: If the API server itself refuses, or cannot reach the backend.
             TransportError: If no usable response arrives.
-            InvalidValueError: If the path has a ``..`` in it, or a header cannot be sent.
+            InvalidValueError: If the path has a ``..`` in it, a header cannot be sent, or an argument is of another type.
             NameFormatError: If the name has another form than ``name``, ``name:port`` or ``scheme:name:port``.
             MastheadError: As all calls.
         """
@@ -237,7 +238,7 @@ class ResourceProxy(Facade[AsyncResourceProxy]):
             query: Query parameters, not escaped.
             body: The body.
             content_type: The ``Content-Type`` of the body.
-            headers: Additional headers.
+            headers: Additional headers, but for ``Authorization``, which would replace the client's own credential.
             timeout: Timeout until the response begins, in seconds; None for the client's default.
             read_timeout: Seconds without a byte after which the response is considered dead; None for the client's
                 default.
