@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+from masthead._cli.connection import trouble_of
 from masthead._cli.failures import explain
 from masthead._cli.family import Family, FamilyMember, Vitals, member_of, vitals_of
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
@@ -263,8 +264,8 @@ class FamilySearch:
     @property
     def trouble(self) -> str:
         """Why what is shown may be out of date; empty if all watches are open."""
-        failing = (each.health for each in self._informers)
-        return next((each.last_error for each in failing if each.failures), "")
+        found = (trouble_of(each.health) for each in self._informers)
+        return next(filter(None, found), "")
 
 
 def _essentials(obj: PartialObjectMetadata) -> PartialObjectMetadata:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from masthead._cli.connection import report_connection, trouble_of
 from masthead._cli.mirror import Mirror
 from masthead._cli.tables import COLORED, status_style
-from masthead._cli.terminal import say, style, write
+from masthead._cli.terminal import style, write
 from masthead._printers.formats import format_labels
 from masthead._printers.layout import cell_text
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._printers.printer import Column
     from masthead._printers.table import PrintedRow
 
-__all__ = ["GrowingTable", "follow", "report_connection"]
+__all__ = ["GrowingTable", "follow"]
 
 _PADDING: Final = 3
 _NARROWEST: Final = 6
@@ -105,23 +106,9 @@ def follow(
         namespaces = selected.resource.namespaced and selected.namespace is None
         table = GrowingTable(mirror.columns, options, namespaces=namespaces)
         write(table.add(mirror.first.rows))
-        is_lost = False
+        problem = ""
         while True:
             change = mirror.next(_LOOK_UP)
             if change is not None:
                 write(table.add([mirror.row(change, datetime.now(UTC))]))
-            is_lost = report_connection(mirror.health, is_lost=is_lost)
-
-
-def report_connection(health: masthead.Health, *, is_lost: bool) -> bool:
-    """Say once that the connection is lost, and once that it is there again; return whether it is lost.
-
-    Args:
-        health: How the informer is doing.
-        is_lost: What was returned the last time.
-    """
-    if health.failures and not is_lost:
-        say(f"reconnecting: {health.last_error}")
-    elif is_lost and not health.failures:
-        say("connected again")
-    return health.failures > 0
+            problem = report_connection(trouble_of(mirror.health), problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ApplyOutcome", "ApplyResult", "outcome_of"]
 
+_BOOKKEEPING: Final = frozenset({"managedFields", "resourceVersion"})
 ApplyOutcome: TypeAlias = Literal["created", "configured", "unchanged"]
 """What an apply did to an object."""
 
@@ -24,13 +25,23 @@ def outcome_of(before: Unstructured | None, after: Unstructured, *, is_dry_run: 
         before: The object before; None if it did not exist.
         after: The object that the server returned.
         is_dry_run: Whether it was a dry run, which never increases the resource version.
+
+    Returns:
+        ``unchanged`` also if nothing but the managed fields is different.
     """
     if before is None:
         return "created"
-    if is_dry_run:
-        return "unchanged" if before == after else "configured"
-    is_same = before.metadata.resource_version == after.metadata.resource_version
-    return "unchanged" if is_same else "configured"
+    is_written = before.metadata.resource_version != after.metadata.resource_version
+    if not is_written and not is_dry_run:
+        return "unchanged"
+    return "unchanged" if _content(before) == _content(after) else "configured"
+
+
+def _content(obj: Unstructured) -> dict[str, Any]:
+    """What an object says. Who owns its fields may change with an apply that changes nothing else."""
+    plain = obj.to_dict()
+    metadata = {k: v for k, v in plain.get("metadata", {}).items() if k not in _BOOKKEEPING}
+    return {**plain, "metadata": metadata}
 
 
 @set_module("masthead")

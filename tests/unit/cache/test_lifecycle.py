@@ -15,6 +15,7 @@ from masthead._cache.informer.informer import SharedInformer
 from masthead._cache.informer.mutation_detector import VARIABLE
 from masthead.errors import (
     ClosedError,
+    ConnectError,
     InformerStateError,
     MutationError,
 )
@@ -481,3 +482,18 @@ async def test_logs_and_health_use_the_given_names(source: FakeListWatch) -> Non
         await informer.wait_synced(30)
         await processed(first, second)
         assert informer.health.pending == {"settings-1": 0, "audit": 0}
+
+
+async def test_health_says_whether_the_watch_is_open(
+    source: FakeListWatch,
+) -> None:
+    informer = following(source)
+    assert not informer.health.is_connected
+    async with informer:
+        await informer.wait_synced(30)
+        await turns_until(lambda: informer.health.is_connected)
+        source.errors.extend([ConnectError("refused")] * 3)
+        source.end(ConnectError("gone"))
+        await turns_until(lambda: informer.health.failures > 0 and not informer.health.is_connected)
+        await turns_until(lambda: informer.health.is_connected)
+    assert not informer.health.is_connected

@@ -30,7 +30,7 @@ def change(type_: str, name: str) -> RowChange:
     return RowChange(type_, obj(name))  # type: ignore[arg-type]
 
 
-def health(failures: int = 0) -> Health:
+def health(failures: int = 0, *, is_connected: bool = False) -> Health:
     return Health(
         state="watching",
         is_synced=True,
@@ -38,7 +38,7 @@ def health(failures: int = 0) -> Health:
         objects=1,
         staleness=0,
         since_event=0,
-        last_error="10.0.0.1 refused\nthe connection" if failures else "",
+        last_error="ConnectError: 10.0.0.1 refused\nthe connection" if failures else "",
         since_error=0,
         failures=failures,
         relists=0,
@@ -46,6 +46,7 @@ def health(failures: int = 0) -> Health:
         broken={},
         pending={},
         handler_failures={},
+        is_connected=is_connected,
     )
 
 

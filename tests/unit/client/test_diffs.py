@@ -100,11 +100,14 @@ def test_a_pruned_secret_is_masked_too() -> None:
 
 
 def test_outcomes_of_an_apply() -> None:
-    old, new = obj(metadata={"resourceVersion": "1"}), obj(metadata={"resourceVersion": "2"})
+    old = obj(metadata={"resourceVersion": "1"})
+    new = obj(metadata={"resourceVersion": "2"}, data={"a": "b"})
+    taken_over = obj(metadata={"resourceVersion": "2", "managedFields": [{"manager": "x"}]})
 
     assert outcome_of(None, new, is_dry_run=False) == "created"
     assert outcome_of(old, new, is_dry_run=False) == "configured"
     assert outcome_of(old, old.copy(), is_dry_run=False) == "unchanged"
+    assert outcome_of(old, taken_over, is_dry_run=False) == "unchanged"
     # A dry run never increases the resource version.
     assert (
         outcome_of(old, obj(metadata={"resourceVersion": "1"}, data={"a": "b"}), is_dry_run=True)

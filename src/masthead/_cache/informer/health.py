@@ -32,7 +32,7 @@ class Health:
         last_error: What went wrong last, in one sentence; empty if nothing ever did.
         since_error: Seconds since then; infinite if nothing ever did.
         failures: How many attempts have failed since the server last sent something, or a watch lasted; 0 if all is
-            well.
+            well. A watch that has just been opened again proves nothing yet; see `is_connected`.
         relists: How often the whole state was asked for again, though there was one.
         reconnects: How often a watch was opened to go on where another had ended.
         broken: Keys of objects that cannot be read, or that a transform or key function refuses, and why. Of those
@@ -41,6 +41,7 @@ class Health:
         handler_failures: How often each handler has raised, by its name.
         other_shards: How many objects the server has sent that belong to shards which are not selected: they are dropped.
             More than a few mean that it does not select shards.
+        is_connected: Whether every watch is open.
     """
 
     state: str
@@ -58,6 +59,7 @@ class Health:
     pending: Mapping[str, int]
     handler_failures: Mapping[str, int]
     other_shards: int = 0
+    is_connected: bool = False
 
     @property
     def is_healthy(self) -> bool:
@@ -113,6 +115,7 @@ def health_of(
         pending=pending,
         handler_failures=handler_failures,
         other_shards=sum(status.other_shards for status in statuses),
+        is_connected=not state and all(status.is_open for status in statuses),
     )
 
 

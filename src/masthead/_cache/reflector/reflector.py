@@ -428,6 +428,7 @@ class Reflector(Generic[T]):
     ) -> None:
         """Process events until the stream ends."""
         self._machine.opened()
+        self.status.is_open = True
         unread = 0
         timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
         try:
@@ -442,6 +443,7 @@ class Reflector(Generic[T]):
                         unread = 0
                         await asyncio.sleep(0)
         finally:
+            self.status.is_open = False
             timer.cancel()
 
     async def _next_events(

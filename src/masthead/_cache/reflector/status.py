@@ -19,6 +19,7 @@ class ReflectorStatus:
     Attributes:
         phase: What it is doing.
         is_waiting: Whether it waits before its next attempt.
+        is_open: Whether a watch is open.
         contact: When the server last sent a state, an event or a bookmark; in the loop's time.
         event: When the last change came.
         error: What went wrong last.
@@ -32,6 +33,7 @@ class ReflectorStatus:
 
     phase: Phase = Phase.STREAMING
     is_waiting: bool = False
+    is_open: bool = False
     contact: float = -_NEVER
     event: float = -_NEVER
     error: str = ""

@@ -89,7 +89,8 @@ class _Tree:
         from masthead._cli.family_search import FamilySearch
 
         selected = self._selected
-        async with self._state.connect_async() as client:
+        # All kinds are searched, the deprecated ones as well.
+        async with self._state.connect_async(prints_warnings=False) as client:
             search = FamilySearch(client, selected.resource, selected.namespace, selected.names[0])
             await search.begin()
             kinds = await self._search(search)
@@ -166,14 +167,14 @@ class _Tree:
 
     async def _print(self, search: FamilySearch) -> NoReturn:
         """Print the tree, and again whenever it has changed."""
-        shown, is_lost = -1, False
+        from masthead._cli.connection import report_connection
+
+        shown, problem = -1, ""
         while True:
             if search.changes != shown:
                 write(self._text(search) if shown < 0 else f"\n{self._text(search)}")
                 shown = search.changes
-            if bool(search.trouble) != is_lost:
-                say("connected again" if is_lost else f"reconnecting: {search.trouble}")
-                is_lost = not is_lost
+            problem = report_connection(search.trouble, problem)
             await asyncio.sleep(_TICK)
             await search.catch_up(_AT_ONCE)
 
