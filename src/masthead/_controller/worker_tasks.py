@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Coroutine, Iterator
+    from contextlib import AbstractContextManager
 
 __all__ = ["WorkerTasks"]
 
 MOST_SUBSTITUTES: Final = 10
 """How many threads of a controller may hang before it has fewer workers: each keeps its memory, and what it has locked."""
+
+_NEVER: Final = contextlib.nullcontext()
 
 
 class WorkerTasks:
@@ -66,12 +69,12 @@ class WorkerTasks:
         self._surplus -= 1
         return True
 
-    @contextlib.contextmanager
-    def substituted_after(self, seconds: float | None) -> Iterator[None]:
+    def substituted_after(self, seconds: float | None) -> AbstractContextManager[None]:
         """While the block takes longer than this, another worker runs in place of the caller; None for never."""
-        if seconds is None:
-            yield
-            return
+        return _NEVER if seconds is None else self._substituted_after(seconds)
+
+    @contextlib.contextmanager
+    def _substituted_after(self, seconds: float) -> Iterator[None]:
         is_substituted = False
 
         def substitute() -> None:
