@@ -58,8 +58,8 @@ def test_yaml_is_that_of_the_object(cli: Cli) -> None:
 
 
 def test_shared_options_stand_before_or_after_the_command(cli: Cli) -> None:
-    assert cli("-n shop get pods").out == cli("get pods --namespace=shop").out != ""
-    assert cli("-A get pods").out == cli("get -A pods").out
+    assert cli("-n shop get pods -o name").out == cli("get pods -o name --namespace=shop").out != ""
+    assert cli("-A get pods -o name").out == cli("get -A pods -o name").out
     assert cli("--context nope get pods").code == 3
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cli.conftest import pod
 
+import masthead
+from masthead._cli.waiting import wait_for_each
 from masthead.api.core.v1 import ConfigMap
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Ran
 
-    import masthead
     from masthead.server import Server
 
     Cli = Callable[..., Ran]
@@ -74,7 +75,7 @@ def test_a_diff_shows_what_would_change(cli: Cli, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_failed_diff_is_no_difference(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: Pood\nmetadata: {name: x}\n", "utf-8")
+    (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {}\n", "utf-8")
 
     assert cli(f"diff -f {tmp_path / 'bad.yaml'}").code == 2
 
@@ -244,3 +245,128 @@ def test_an_unreadable_standard_input_is_said_in_a_line(cli: Cli, monkeypatch: p
     monkeypatch.setattr("sys.stdin", io.StringIO("# later\n---\n"))
     ran = cli("apply -f -")
     assert (ran.code, ran.err) == (2, "masthead apply: there are no objects in the manifests\n")
+
+
+UNKNOWN_FIELD = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: NAME, namespace: shop}
+datum: {color: red}
+"""
+
+
+def test_warnings_of_the_server_are_told_once_on_the_error_output(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twice = f"{UNKNOWN_FIELD.replace('NAME', 'unknown-1')}---\n{UNKNOWN_FIELD.replace('NAME', 'unknown-2')}"
+    monkeypatch.setattr("sys.stdin", io.StringIO(twice))
+    ran = cli("apply --client-side --validate warn -f -")
+
+    assert ran.code == 0
+    assert ran.out == "configmap/unknown-1 created\nconfigmap/unknown-2 created\n"
+    assert ran.err == 'Warning: unknown field "datum"\n'
+
+
+@pytest.mark.parametrize(
+    ("conditions", "code", "out"),
+    [
+        ("--for=jsonpath=.data.color=red", 0, "configmap/settings condition met\n"),
+        ("--for=jsonpath=data.color='red'", 0, "configmap/settings condition met\n"),
+        ("--for=jsonpath=.data.color", 0, "configmap/settings condition met\n"),
+        ("--for=jsonpath=.data.color=blue", 124, ""),
+        ("--for=jsonpath=.data.color=", 2, ""),
+        ("--for=Create", 0, "configmap/settings condition met\n"),
+        (
+            "--for=jsonpath=.data.color=red --for=jsonpath=.data.size",
+            124,
+            "configmap/settings condition met\n",
+        ),
+        ("--for=jsonpath=.data.size --for=jsonpath=.data.color=red", 124, ""),
+        ("--for=ready --for=create", 0, "configmap/settings condition met\n" * 2),
+    ],
+)
+def test_all_conditions_have_to_hold_in_the_forms_of_kubectl(
+    conditions: str, code: int, out: str, cli: Cli
+) -> None:
+    ran = cli(f"wait cm/settings -n shop --timeout=0 {conditions}")
+
+    assert (ran.code, ran.out) == (code, out)
+
+
+def test_what_was_never_there_is_gone_in_silence(cli: Cli) -> None:
+    ran = cli("wait cm/never-there -n shop --for=condition=Ready --for=Delete --timeout=60s")
+
+    assert (ran.code, ran.out) == (0, "")
+
+
+def test_what_is_gone_now_is_told(
+    client: masthead.Client, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.core_v1.config_maps("shop").create(ConfigMap.new("late"))
+    with masthead.Client(kubeconfig=server.kubeconfig()) as other:
+
+        def is_gone(obj: masthead.Object | None) -> bool:
+            if obj is not None:
+                other.core_v1.config_maps("shop").delete("late")
+            return obj is None
+
+        gone: masthead.WaitCondition[masthead.Object] = masthead.WaitCondition(is_gone, "it is gone")
+        late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late", "namespace": "shop"}}
+        wait_for_each(client, late, [gone], total=1, timeout=60, no_color=True)
+
+    assert capsys.readouterr().out == "configmap/late condition met\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("get pods -n Bad_Name", 2, "masthead get: -n: 'Bad_Name' may hold only a-z"),
+        ("--server ftp://x get pods", 2, "--server: the scheme must be https or http, not 'ftp'"),
+        ("--server ftp://x --kubeconfig /no/such/file get pods", 2, "--server: the scheme"),
+        (
+            "--server http://10.0.0.1 --token secret get pods",
+            2,
+            "the command line is invalid: server: uses plain",
+        ),
+    ],
+)
+def test_a_wrong_option_is_not_blamed_on_the_kubeconfig(line: str, code: int, said: str, cli: Cli) -> None:
+    ran = cli(line)
+
+    assert ran.code == code
+    assert said in ran.err
+    assert "allow_plain_http" not in ran.err
+
+
+@pytest.mark.parametrize("command", ["apply", "diff"])
+def test_an_unknown_kind_in_a_manifest_does_not_exist(
+    command: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("{apiVersion: v1, kind: Nix, metadata: {name: x}}"))
+    ran = cli(f"{command} -f -")
+
+    assert ran.code == 4
+    said, hint = ran.err.splitlines()
+    assert said.endswith(": the server has no kind Nix in v1")
+    assert hint.startswith("hint: if it is custom, ")
+
+
+def test_a_diff_that_the_server_refuses_says_so(
+    cli: Cli, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.faults.fail(403, resource="configmaps", verb="get", times=None)
+    monkeypatch.setattr("sys.stdin", io.StringIO(UNKNOWN_FIELD.replace("NAME", "x")))
+    ran = cli("diff -f -")
+
+    assert ran.code == 5
+    assert "nothing was sent" not in ran.err
+    assert ran.err.splitlines()[-1].startswith("hint: ")
+
+
+@pytest.mark.parametrize("command", ["apply", "diff", "delete", "wait"])
+def test_a_folder_without_manifests_is_a_wrong_argument(command: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    ran = cli(f"{command} -f {tmp_path}")
+
+    assert ran.code == 2
+    assert "holds no manifests: no file ends in .json, .yaml, .yml" in ran.err

@@ -12,11 +12,32 @@ if TYPE_CHECKING:
     import masthead
     from masthead._cli.state import State
 
-__all__ = ["complete_contexts", "complete_namespaces", "complete_pods", "complete_references"]
+__all__ = [
+    "complete_conditions",
+    "complete_contexts",
+    "complete_namespaces",
+    "complete_outputs",
+    "complete_pods",
+    "complete_references",
+]
 
 _TIMEOUT: Final = 2.0
 """Seconds that a request may take while a user waits at a prompt."""
 _SHOWN: Final = 500
+
+
+def complete_conditions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """What ``--for`` of ``wait`` takes."""
+    return _beginning_with(incomplete, ("ready", "delete", "create", "condition=", "jsonpath="))
+
+
+def complete_outputs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """What ``-o`` of ``get`` takes."""
+    return _beginning_with(incomplete, ("wide", "yaml", "json", "name", "jsonpath=", "custom-columns="))
+
+
+def _beginning_with(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [each for each in words if each.startswith(incomplete)]
 
 
 def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -107,7 +128,7 @@ def _connect(ctx: click.Context) -> masthead.Client:
     state = _state(ctx)
     state.debug = False
     state.request_timeout = _TIMEOUT
-    return state.connect()
+    return state.connect(prints_warnings=False)
 
 
 def _quietly(find: Callable[[], Iterable[str]], incomplete: str) -> list[str]:

@@ -93,6 +93,10 @@ _NO_CLUSTER: Final = (
 )
 _NUMBERED: Final = re.compile(r" \(manifest \d+\)$")
 """Where an object comes from that was not in a file."""
+_COMPARED: Final = "these manifests cannot be compared"
+"""How the error of a diff begins that the server has refused."""
+_PLAIN_HTTP: Final = ", or pass allow_plain_http=True"
+"""Advice for programs: no option says that."""
 _BUG: Final = "this is a bug; --debug shows where"
 
 
@@ -118,16 +122,29 @@ def explain(error: BaseException) -> ExplainedFailure:
 
 
 def _explain_manifests(error: ManifestError) -> ExplainedFailure:
-    """Manifests that cannot be read list their problems; otherwise the cause says what is wrong, and the code."""
-    if len(error.problems) == 1:
-        return ExplainedFailure(f"nothing was sent: {printable(error.problems[0])}", "", ExitCode.FAILED)
+    """Manifests that cannot be used list their problems; a cause says better what is wrong, and the code."""
     cause = error.__cause__
-    if cause is None or error.problems:
-        return ExplainedFailure(_text(error), "", ExitCode.FAILED)
-    inner = explain(cause)
+    inner = explain(cause) if cause is not None else None
+    if len(error.problems) == 1:
+        return _explain_problem(error, inner)
+    code = inner.code if inner is not None else ExitCode.FAILED
+    if inner is None or error.problems:
+        return ExplainedFailure(_text(error), "", code)
     # Its own message ends with advice for programs, and with what was done, which has been printed.
     which = _NUMBERED.sub("", _text(error).partition(": ")[0])
-    return ExplainedFailure(f"{which}: {inner.line}", inner.hint, inner.code)
+    return ExplainedFailure(f"{which}: {inner.line}", inner.hint, code)
+
+
+def _explain_problem(error: ManifestError, inner: ExplainedFailure | None) -> ExplainedFailure:
+    """The only problem of manifests, in one line."""
+    problem = error.problems[0]
+    hint, code = "", ExitCode.FAILED
+    if inner is not None:
+        which = problem.removesuffix(f": {error.__cause__}")
+        problem, hint, code = f"{which}: {inner.line}", inner.hint, inner.code
+    # A diff has asked the server, and changes nothing anyway.
+    is_sent = str(error).startswith(_COMPARED)
+    return ExplainedFailure(f"{'' if is_sent else 'nothing was sent: '}{printable(problem)}", hint, code)
 
 
 def _explain_status(error: StatusError) -> ExplainedFailure:
@@ -167,7 +184,7 @@ def _explain_deadline(error: BaseException) -> ExplainedFailure:
 
 
 def _explain_config(error: BaseException) -> ExplainedFailure:
-    line, found, _ = _text(error).partition("Name a kubeconfig, or set KUBECONFIG")
+    line, found, _ = _text(error).replace(_PLAIN_HTTP, "").partition("Name a kubeconfig, or set KUBECONFIG")
     # What was tried is a list, one line each.
     problem, *tried = [each.strip(" -.") for each in line.strip().splitlines()]
     said = f"{problem} {'; '.join(tried)}" if tried else problem

@@ -58,23 +58,26 @@ def dry_run_option(function: F) -> F:
         is_flag=False,
         flag_value="server",
         default="none",
-        type=click.Choice(["server", "none", "client"]),
+        type=_DryRun(["server", "none"]),
         help="server (if alone): the server checks everything and stores nothing",
     )(function)
 
 
-def is_dry_run(value: str) -> bool:
-    """Whether ``--dry-run`` asks for one.
+class _DryRun(click.Choice[str]):
+    """What ``--dry-run`` takes; that of kubectl without the server is refused with advice."""
 
-    Raises:
-        CommandError: If it is to be done without the server.
-    """
-    if value == "client":
-        raise CommandError(
-            "--dry-run=client is not supported",
-            hint="--dry-run=server has the server check everything, and stores nothing",
-            code=ExitCode.USAGE,
-        )
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - as click declares it
+        if value == "client":
+            raise CommandError(
+                "--dry-run=client is not supported",
+                hint="--dry-run=server has the server check everything, and stores nothing",
+                code=ExitCode.USAGE,
+            )
+        return super().convert(value, param, ctx)
+
+
+def is_dry_run(value: str) -> bool:
+    """Whether ``--dry-run`` asks for one."""
     return value == "server"
 
 
@@ -105,7 +108,17 @@ def _source(name: str) -> Path | StandardInput:
     path = Path(name)
     if not path.exists():
         raise CommandError(f"{name} does not exist", code=ExitCode.USAGE)
+    if path.is_dir():
+        _refuse_without_manifests(path)
     return path
+
+
+def _refuse_without_manifests(folder: Path) -> None:
+    from masthead._client.documents import MANIFEST_SUFFIXES
+
+    if not any(each.suffix in MANIFEST_SUFFIXES and each.is_file() for each in folder.iterdir()):
+        ends = ", ".join(MANIFEST_SUFFIXES)
+        raise CommandError(f"{folder} holds no manifests: no file ends in {ends}", code=ExitCode.USAGE)
 
 
 def _read_standard_input() -> StandardInput:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from masthead._cli.terminal import console, is_live, say, write
+from masthead._cli.terminal import console, drawing, is_live, say, write
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,20 +40,21 @@ class Work:
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._lock = threading.Lock()
+        self._shown = ExitStack()
 
     def __enter__(self) -> Self:
         # Where only one of the two is a terminal, a bar would stand in the way of what is read from the other.
         if is_live() and is_live(sys.stderr):
             self._progress = _bar(no_color=self._no_color, has_total=self._total is not None)
             self._task = self._progress.add_task(self._title, total=self._total, detail="")
-            self._progress.start()
+            self._shown.enter_context(self._progress)
+            self._shown.enter_context(drawing(self._progress.console))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._shown.close()
 
     def line(self, text: str) -> None:
         """Print a line of the result."""

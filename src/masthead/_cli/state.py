@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import masthead
     import masthead.aio
+    from masthead._cli.server_warnings import ServerWarningPrinter
     from masthead._config.model import Config
 
 __all__ = ["State"]
@@ -55,22 +56,14 @@ class State:
         ``--server`` alone does not send the credentials of the current context to that server.
 
         Raises:
+            CommandError: If an option is wrong.
             ConfigError: If there is none, or it is invalid.
         """
         from masthead._config.loader import load
-        from masthead._config.model import Config
-        from masthead._config.overrides import adjusted
-        from masthead._config.proxies import proxy_for
 
+        self._refuse_bad_options()
         if self.server is not None and self.kubeconfig is None and self.context is None:
-            found = Config(
-                server=self.server,
-                token=self.token or "",
-                insecure=self.insecure,
-                proxy_url=proxy_for(self.server, os.environ),
-                origin="the arguments",
-            )
-            return adjusted(found, namespace=self.namespace, impersonate=self.impersonate)
+            return self._config_of_options(self.server)
         return load(
             self.kubeconfig,
             context=self.context,
@@ -81,13 +74,58 @@ class State:
             insecure=self.insecure or None,
         )
 
-    def connect(self, *, timeout: float | None = None) -> masthead.Client:
+    def _refuse_bad_options(self) -> None:
+        """Check what would otherwise look like a fault of the kubeconfig.
+
+        Raises:
+            CommandError: If an option is wrong.
+        """
+        from masthead._cli.failures import CommandError, ExitCode
+        from masthead._config.model import Config
+        from masthead._meta.names import problem_with_dns1123_label, quote
+        from masthead.errors import ConfigError
+
+        if self.namespace and (problem := problem_with_dns1123_label(self.namespace)):
+            raise CommandError(f"-n: {quote(self.namespace)} {problem}", code=ExitCode.USAGE)
+        try:
+            Config(server=self.server or "https://localhost")
+        except ConfigError as error:
+            problem = str(error).partition(" server: ")[2]
+            raise CommandError(f"--server: {problem}", code=ExitCode.USAGE) from None
+
+    def _config_of_options(self, server: str) -> Config:
+        """The configuration without a kubeconfig.
+
+        Raises:
+            CommandError: If options contradict each other.
+        """
+        from masthead._cli.failures import CommandError, ExitCode, explain
+        from masthead._config.model import Config
+        from masthead._config.overrides import adjusted
+        from masthead._config.proxies import proxy_for
+        from masthead.errors import ConfigError
+
+        try:
+            found = Config(
+                server=server,
+                token=self.token or "",
+                insecure=self.insecure,
+                proxy_url=proxy_for(server, os.environ),
+                origin="the command line",
+            )
+            return adjusted(found, namespace=self.namespace, impersonate=self.impersonate)
+        except ConfigError as error:
+            said = explain(error)
+            raise CommandError(said.line, hint=said.hint, code=ExitCode.USAGE) from None
+
+    def connect(self, *, prints_warnings: bool = True) -> masthead.Client:
         """Make the client; use it in a ``with`` block. Nothing is sent before the first call.
 
         Args:
-            timeout: Seconds that one request may take, if the options do not say it.
+            prints_warnings: Whether warnings of the server are printed: not of requests that nobody asked for.
 
         Raises:
+            CommandError: If an option is wrong.
             ConfigError: If there is no configuration, or it is invalid.
             AuthError: If the credentials cannot be used.
         """
@@ -96,15 +134,20 @@ class State:
         self.silence_logs()
         return Client(
             self.config(),
-            timeout=self.request_timeout or timeout or _REQUEST_TIMEOUT,
+            timeout=self.request_timeout or _REQUEST_TIMEOUT,
             field_manager=_FIELD_MANAGER,
             discovery_cache=cache_folder(),
+            on_warning=self._on_warning(prints_warnings=prints_warnings),
         )
 
-    def connect_async(self) -> masthead.aio.Client:
+    def connect_async(self, *, prints_warnings: bool = True) -> masthead.aio.Client:
         """Make an async client as `connect` does; use it in an ``async with`` block.
 
+        Args:
+            prints_warnings: Whether warnings of the server are printed: not of requests that nobody asked for.
+
         Raises:
+            CommandError: If an option is wrong.
             ConfigError: If there is no configuration, or it is invalid.
             AuthError: If the credentials cannot be used.
         """
@@ -116,7 +159,14 @@ class State:
             timeout=self.request_timeout or _REQUEST_TIMEOUT,
             field_manager=_FIELD_MANAGER,
             discovery_cache=cache_folder(),
+            on_warning=self._on_warning(prints_warnings=prints_warnings),
         )
+
+    def _on_warning(self, *, prints_warnings: bool) -> ServerWarningPrinter | None:
+        """What prints warnings; None to log them, which shows them with ``--debug`` only."""
+        from masthead._cli.server_warnings import ServerWarningPrinter
+
+        return ServerWarningPrinter(no_color=self.no_color) if prints_warnings else None
 
     def silence_logs(self) -> None:
         """Send logs of the library to the error output with ``--debug``, and nowhere without it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from rich.console import Console
     from rich.live import Live
@@ -19,11 +19,13 @@ __all__ = [
     "after_interrupt",
     "console",
     "discard_output",
+    "drawing",
     "has_color",
     "is_live",
     "live_display",
     "report",
     "say",
+    "say_beside",
     "write",
     "style",
 ]
@@ -40,6 +42,8 @@ _CODES: Final = {
     "magenta": "\x1b[35m",
     "cyan": "\x1b[36m",
 }
+_drawn: Final[list[Console]] = []
+"""The consoles on which something live is drawn now, the last one on top."""
 
 
 def is_live(stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> bool:
@@ -85,6 +89,26 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
+def say_beside(text: str) -> None:
+    """Write a line to the error output; above a live display, if that is drawn on the same terminal. Any thread may call it."""
+    if _drawn and sys.stderr.isatty():
+        from rich.text import Text
+
+        _drawn[-1].print(Text.from_ansi(text), soft_wrap=True)
+    else:
+        say(text)
+
+
+@contextmanager
+def drawing(screen: Console) -> Generator[None]:
+    """Have `say_beside` write above what is drawn live on a console, as long as the block runs."""
+    _drawn.append(screen)
+    try:
+        yield
+    finally:
+        _drawn.remove(screen)
+
+
 def report(command: str, failure: ExplainedFailure) -> None:
     """Say why a command has failed, on the error output; where that cannot be written, nothing is said.
 
@@ -119,7 +143,8 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
     )
 
 
-def live_display(screen: Console, *, transient: bool = False) -> Live:
+@contextmanager
+def live_display(screen: Console, *, transient: bool = False) -> Generator[Live]:
     """A live display of rich that its command draws, and that leaves the standard streams alone.
 
     Args:
@@ -128,7 +153,7 @@ def live_display(screen: Console, *, transient: bool = False) -> Live:
     """
     from rich.live import Live
 
-    return Live(
+    made = Live(
         console=screen,
         auto_refresh=False,
         transient=transient,
@@ -136,6 +161,8 @@ def live_display(screen: Console, *, transient: bool = False) -> Live:
         redirect_stdout=False,
         redirect_stderr=False,
     )
+    with made, drawing(screen):
+        yield made
 
 
 def after_interrupt() -> None:

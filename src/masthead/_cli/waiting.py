@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import re
+import time
+from typing import TYPE_CHECKING, Final
 
 from masthead._cli.client_warnings import telling_warnings
 from masthead._cli.failures import CommandError, ExitCode
@@ -14,12 +16,35 @@ from masthead._client.readiness import ready
 from masthead.errors import DeadlineError, MastheadError, ObjectFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import masthead
     from masthead._client.documents import Source
     from masthead._meta.object import Object
     from masthead._meta.unstructured import Unstructured
 
-__all__ = ["parse_condition", "seconds_to_wait", "wait_for", "label_of"]
+__all__ = ["label_of", "parse_condition", "parse_conditions", "seconds_to_wait", "wait_for", "wait_for_each"]
+
+_EQUALS: Final = re.compile(r"(?<![=!<>])=(?!=)")
+"""What stands between a path and its value: no part of ``==``, ``!=``, ``<=`` and ``>=``, which filters have."""
+
+
+def parse_conditions(texts: Sequence[str]) -> list[WaitCondition[Object]]:
+    """Read all values of ``--for``, in the order in which they are waited for.
+
+    As for kubectl, they have to hold one after the other, and ``create`` comes first. What is gone is not waited for if
+    ``delete`` comes later.
+
+    Raises:
+        CommandError: If one of them is not a condition.
+    """
+    ordered = sorted(texts, key=lambda each: each.casefold() != "create")
+    last_delete = max((at for at, each in enumerate(ordered) if each.casefold() == "delete"), default=-1)
+    parsed = [parse_condition(each) for each in ordered]
+    return [
+        each | deleted() if at < last_delete and ordered[at].casefold() not in {"create", "delete"} else each
+        for at, each in enumerate(parsed)
+    ]
 
 
 def parse_condition(text: str) -> WaitCondition[Object]:
@@ -29,7 +54,7 @@ def parse_condition(text: str) -> WaitCondition[Object]:
         CommandError: If it is not a condition.
     """
     form, _, rest = text.partition("=")
-    match form:
+    match form.casefold():
         case "ready" if not rest:
             return ready()
         case "delete" if not rest:
@@ -50,11 +75,23 @@ def parse_condition(text: str) -> WaitCondition[Object]:
     )
 
 
+def _split_jsonpath(text: str) -> tuple[str, str | None]:
+    """The path, with or without braces, and its value; None for any."""
+    if "}=" in text:
+        path, _, wanted = text.rpartition("}=")
+        return f"{path}}}", wanted
+    path, *values = _EQUALS.split(text, maxsplit=1)
+    return path, values[0] if values else None
+
+
 def _jsonpath_is(text: str) -> ObjectWaitCondition[Object]:
     """A path has a value, or any value if none is given."""
-    path_text, closing, wanted = text.rpartition("}=") if "}=" in text else (text, "", "")
+    path_text, value = _split_jsonpath(text)
+    wanted = "" if value is None else value.strip("'\"").strip()
+    if value is not None and not wanted:
+        raise CommandError("--for=jsonpath: there is no value behind the =", code=ExitCode.USAGE)
     try:
-        path = parse_path_argument(f"{path_text}}}" if closing else path_text)
+        path = parse_path_argument(path_text)
     except JsonPathError as error:
         raise CommandError(f"--for=jsonpath: {error}", code=ExitCode.USAGE) from None
 
@@ -63,7 +100,7 @@ def _jsonpath_is(text: str) -> ObjectWaitCondition[Object]:
 
     def test(obj: Object) -> bool:
         found = values(obj)
-        return wanted in found if closing else bool(found)
+        return wanted in (each.strip() for each in found) if wanted else bool(found)
 
     def says(obj: Object | None) -> str:
         if obj is None:
@@ -79,6 +116,37 @@ def seconds_to_wait(given: float | None, default: float) -> float:
     return math.inf if seconds < 0 else seconds
 
 
+def wait_for_each(
+    client: masthead.Client,
+    source: Source,
+    conditions: Sequence[WaitCondition[Object]],
+    *,
+    total: int,
+    timeout: float,
+    no_color: bool,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Wait for several conditions, one after the other; a timeout is that of all of them.
+
+    Args:
+        client: The client.
+        source: The objects, or their manifests.
+        conditions: What to wait for.
+        total: How many objects there are.
+        timeout: Seconds to wait; ``math.inf`` for ever, 0 to look once.
+        no_color: Whether the option ``--no-color`` is given.
+        clock: Seconds that only grow.
+
+    Raises:
+        CommandError: If it takes too long, or an object has failed.
+        MastheadError: As any call.
+    """
+    end = clock() + timeout
+    for each in conditions:
+        left = round(max(end - clock(), 0.0), 3)
+        wait_for(client, source, each, total=total, timeout=left, no_color=no_color, gone="condition met")
+
+
 def wait_for(
     client: masthead.Client,
     source: Source,
@@ -88,6 +156,7 @@ def wait_for(
     timeout: float,
     no_color: bool,
     done: str = "condition met",
+    gone: str = "",
 ) -> None:
     """Wait for objects, with a line for each for which the condition holds.
 
@@ -99,41 +168,61 @@ def wait_for(
         timeout: Seconds to wait; ``math.inf`` for ever.
         no_color: Whether the option ``--no-color`` is given.
         done: What the lines say.
+        gone: What the lines of objects say that existed, and do not any more; empty for no such lines.
 
     Raises:
         CommandError: If it takes too long, or an object has failed.
         MastheadError: As any call.
     """
     with Work("waiting", total=total, no_color=no_color) as work, telling_warnings(work.warn):
-        watched = _told(condition, work, done)
+        watched = _Watched(condition, work, done)
         try:
-            client.wait_for_all(source, watched, timeout=timeout)
+            client.wait_for_all(source, watched.condition, timeout=timeout)
         except DeadlineError as error:
             raise _timed_out(error) from None
         except ObjectFailedError as error:
             raise CommandError(str(error), hint="masthead get ... -o yaml shows its status") from None
+        for label in watched.unmet if gone else ():
+            work.line(f"{label} {gone}")
 
 
-def _told(condition: WaitCondition[Object], work: Work, done: str) -> WaitCondition[Unstructured]:
-    """The same condition, which tells of progress whenever it is tested."""
-    met: set[str] = set()
+class _Watched:
+    """A condition that tells of progress whenever it is tested."""
 
-    def test(obj: Unstructured | None) -> bool:
-        holds = condition(obj)
+    def __init__(self, condition: WaitCondition[Object], work: Work, done: str) -> None:
+        self._condition = condition
+        self._work = work
+        self._done = done
+        self._met: set[tuple[str, str]] = set()
+        self._unmet: dict[tuple[str, str], str] = {}
+
+    @property
+    def condition(self) -> WaitCondition[Unstructured]:
+        """The same condition."""
+        return WaitCondition(self._test, self._condition.description, self._condition.says)
+
+    @property
+    def unmet(self) -> list[str]:
+        """Objects for which it did not hold when they were seen last. Once the wait has ended, they are gone."""
+        return list(self._unmet.values())
+
+    def _test(self, obj: Unstructured | None) -> bool:
+        holds = self._condition(obj)
         if obj is None:
             if holds:
-                work.advance()
+                self._work.advance()
             return holds
         label = label_of(obj)
+        key = (label, obj.metadata.namespace)
         if not holds:
-            work.detail(f"{label}: {condition.says(obj)}")
-        elif label not in met:
-            met.add(label)
-            work.advance()
-            work.line(f"{label} {done}")
+            self._unmet[key] = label
+            self._work.detail(f"{label}: {self._condition.says(obj)}")
+        elif key not in self._met:
+            self._met.add(key)
+            self._unmet.pop(key, None)
+            self._work.advance()
+            self._work.line(f"{label} {self._done}")
         return holds
-
-    return WaitCondition(test, condition.description, condition.says)
 
 
 def label_of(obj: Unstructured) -> str:

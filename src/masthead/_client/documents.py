@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import Object
 
 __all__ = [
+    "MANIFEST_SUFFIXES",
     "ManifestDocument",
     "Readable",
     "KindScope",
@@ -51,7 +52,8 @@ Source: TypeAlias = (
 """A source of manifests: the path of a file or directory, YAML or JSON text, an open file, plain data, an object or a
 list of objects, or several of these. A ``str`` is text, never a path."""
 
-_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+MANIFEST_SUFFIXES: Final = (".json", ".yaml", ".yml")
+"""How the names of files end that are read of a directory."""
 _NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 _SHOWN: Final = 20
 """How many problems a message lists; the error has all of them."""
@@ -230,12 +232,12 @@ def _files(path: Path) -> Iterator[_Part]:
             # A file that is named is read whatever its suffix.
             yield from _text(path.read_bytes(), str(path))
             return
-        found = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+        found = sorted(each for each in path.iterdir() if each.suffix in MANIFEST_SUFFIXES and each.is_file())
     except OSError as error:
         yield str(path), f"cannot be read: {error.strerror}"
         return
     if not found:
-        yield str(path), f"holds no manifests: no file ends in {', '.join(sorted(_SUFFIXES))}"
+        yield str(path), f"holds no manifests: no file ends in {', '.join(MANIFEST_SUFFIXES)}"
     for each in found:
         yield from _files(each)
 

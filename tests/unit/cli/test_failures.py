@@ -14,6 +14,14 @@ def manifest_error(cause: Exception) -> errors.ManifestError:
     return made
 
 
+def refused_manifest(cause: Exception) -> errors.ManifestError:
+    made = errors.ManifestError(
+        "these manifests cannot be compared:", problems=[f"Pod web (web.yaml): {cause}"]
+    )
+    made.__cause__ = cause
+    return made
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -33,6 +41,8 @@ def manifest_error(cause: Exception) -> errors.ManifestError:
         (errors.ManifestError("bad", problems=["x"]), 1),
         (manifest_error(errors.ForbiddenError("no")), 5),
         (manifest_error(errors.ConnectError("no")), 3),
+        (refused_manifest(errors.ForbiddenError("no")), 5),
+        (refused_manifest(errors.UnknownKindError("no")), 4),
         (errors.MastheadError("other"), 1),
         (OSError("disk"), 1),
         (ZeroDivisionError("oops"), 1),

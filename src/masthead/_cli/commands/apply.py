@@ -66,7 +66,7 @@ def command(
     """Create or change the objects of manifests.
 
     It is a server-side apply: the server merges, and remembers who manages each field. A field that another manager owns
-    with another value is a conflict, and nothing of that object is changed. Definitions and namespaces come first.
+    with another value is a conflict, and nothing of that object is changed. CRDs and namespaces come first.
 
     \b
     masthead apply -f deploy/ --wait

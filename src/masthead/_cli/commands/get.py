@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from masthead._cli.completion import complete_references
+from masthead._cli.completion import complete_outputs, complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
 from masthead._cli.terminal import has_color, say, write
@@ -47,6 +47,7 @@ class _Asked:
     "-o",
     "--output",
     metavar="FORM",
+    shell_complete=complete_outputs,
     help="wide, yaml, json, name, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,...",
 )
 @click.option("-w", "--watch", is_flag=True, help="go on with a line for each change")

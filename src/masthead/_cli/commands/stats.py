@@ -72,7 +72,8 @@ class _Stats:
         from masthead._cli.progress import Work
         from masthead._cli.stats import as_data, stats_lines
 
-        async with self._state.connect_async() as client:
+        # All kinds are searched, the deprecated ones as well.
+        async with self._state.connect_async(prints_warnings=False) as client:
             census = Census(client, self._state.namespace)
             kinds = await census.kinds()
             with Work("counting", no_color=self._state.no_color, total=len(kinds)) as work:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from masthead._cli.completion import complete_references
+from masthead._cli.completion import complete_conditions, complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import file_options, read_sources
@@ -24,11 +24,13 @@ _WAIT: Final = 30.0
 @file_options
 @click.option(
     "--for",
-    "for_",
-    default="ready",
-    show_default=True,
+    "conditions",
+    multiple=True,
+    default=("ready",),
     metavar="CONDITION",
-    help="ready, delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE]",
+    shell_complete=complete_conditions,
+    help="ready (this is the default), delete, create, condition=NAME[=STATUS] or jsonpath={PATH}[=VALUE]; several have to "
+    "hold one after the other",
 )
 @click.option("-l", "--selector", metavar="SELECTOR", help="objects with these labels")
 @click.option("--all", "is_all", is_flag=True, help="all objects of the kind")
@@ -44,7 +46,7 @@ def command(
     references: tuple[str, ...],
     files: tuple[str, ...],
     kustomize: str | None,
-    for_: str,
+    conditions: tuple[str, ...],
     selector: str | None,
     is_all: bool,
     timeout: float | None,
@@ -60,32 +62,34 @@ def command(
     masthead wait deploy/web --timeout=2m
     masthead wait pods -l app=web --for=condition=Ready
     masthead wait pod/web --for=jsonpath='{.status.phase}'=Succeeded
+    masthead wait pod/web --for=create --for=condition=Ready
     masthead wait -f deploy/ --for=delete
     """
     from masthead._cli.identities import objects_of
-    from masthead._cli.waiting import parse_condition, seconds_to_wait, wait_for
+    from masthead._cli.waiting import parse_conditions, seconds_to_wait, wait_for_each
     from masthead._client.documents import load_manifests
 
-    condition = parse_condition(for_)
+    parsed = parse_conditions(conditions)
+    forms = {each.casefold() for each in conditions}
     sources = read_sources(files, kustomize)
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)
     with state.connect() as client:
         # What does not exist yet is worth waiting for only if that is said.
-        may_miss = for_ in {"delete", "create"}
+        may_miss = not forms.isdisjoint({"delete", "create"})
         named = (
             objects_of(client, state, references, selector=selector, is_all=is_all, must_exist=not may_miss)
             if references
             else []
         )
         if references and not named:
-            if for_ == "delete":
+            if "delete" in forms:
                 return ExitCode.OK
             raise CommandError("no object was found to wait for", code=ExitCode.NOT_FOUND)
-        wait_for(
+        wait_for_each(
             client,
             named or sources,
-            condition,
+            parsed,
             total=len(named) or len(load_manifests(sources)),
             timeout=seconds_to_wait(timeout, _WAIT),
             no_color=state.no_color,

@@ -1,0 +1,42 @@
+"""The server's warnings: deprecated kinds, unknown fields, risky settings. Each is a line on the error output, as of kubectl."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from masthead._cli.terminal import has_color, say_beside, style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._sansio.warnings import ServerWarning
+
+__all__ = ["ServerWarningPrinter"]
+
+_REMEMBERED: Final = 1000
+"""How many texts are remembered as told. They may hold names of objects, so their number is unbounded."""
+
+
+class ServerWarningPrinter:
+    """Prints each text once: the callback of a client, which may call it in a thread of its own.
+
+    Args:
+        no_color: Whether the option ``--no-color`` is given.
+        tell: Gets the line.
+    """
+
+    def __init__(self, *, no_color: bool, tell: Callable[[str], None] = say_beside) -> None:
+        self._no_color = no_color
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def __call__(self, warning: ServerWarning) -> None:
+        """Print a warning, unless its text was printed before."""
+        if warning.text in self._told:
+            return
+        if len(self._told) == _REMEMBERED:
+            self._told.clear()
+        self._told.add(warning.text)
+        is_colored = has_color(no_color=self._no_color, stream=sys.stderr)
+        self._tell(f"{style('Warning:', 'yellow' if is_colored else '')} {warning.text}")
