@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -12,3 +13,9 @@ SLOW = [HealthCheck.too_slow]
 settings.register_profile("same", derandomize=True, suppress_health_check=SLOW, deadline=None)
 settings.register_profile("random", suppress_health_check=SLOW, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+# Programs inherit what is ignored: without this, those that tests interrupt would go on where the tests themselves were
+# started in the background, or by nohup.
+for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, default)

@@ -60,7 +60,8 @@ async def test_it_is_ready_when_its_controllers_have_started() -> None:
         async with asyncio.timeout(60):
             while (await fetch(port, "/readyz")).status != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-        assert (await fetch(port, "/healthz?verbose")).text == "[+]ping ok\nhealthz check passed\n"
+        found = (await fetch(port, "/healthz?verbose")).text
+        assert found == "[+]ping ok\n[+]reconciles ok\nhealthz check passed\n"
 
 
 @in_virtual_time

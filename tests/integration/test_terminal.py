@@ -78,10 +78,6 @@ def register(server: Server) -> None:
         await asyncio.to_thread(server.kubelet.fail, "web")
 
 
-HANG_UP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-"""Tests that are run by nohup ignore the signal, and so would the programs that they start."""
-
-
 class Session:
     """A program at a terminal."""
 
@@ -90,7 +86,7 @@ class Session:
         self.resize(100, 30)
         self.before = termios.tcgetattr(self.terminal)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", HANG_UP + program, str(kubeconfig), *command],
+            [sys.executable, "-c", program, str(kubeconfig), *command],
             stdin=self.terminal,
             stdout=self.terminal,
             stderr=self.terminal,
