@@ -98,6 +98,8 @@ def test_who_is_not_known_is_told_so(cli: Cli, server: Server) -> None:
     assert marks(ran)["http"] == "ok"
     assert marks(ran)["identity"] == "fail"
     assert "log in" in checks(ran)["identity"]["hint"]
+    assert [name for name, mark in marks(ran).items() if mark == "fail"] == ["identity"]
+    assert checks(ran)["watch"]["facts"] == {"needs": "identity"}
 
 
 def test_what_is_forbidden_missing_and_throttled_is_found(cli: Cli, server: Server) -> None:
@@ -121,6 +123,14 @@ def test_a_check_that_hangs_does_not_hold_up_the_others(
     assert ran.code == 1
     assert checks(ran)["namespace"]["line"] == "took longer than 0.5 s"
     assert marks(ran)["watch"] == "ok"
+
+
+def test_the_time_that_a_request_may_take_is_that_of_the_option(cli: Cli, server: Server) -> None:
+    server.faults.delay(600, verb="get", resource="namespaces", times=None)
+    found = checks(cli("doctor --request-timeout 0.5 -o json"))["namespace"]
+
+    assert "no complete response" in found["line"]
+    assert "--request-timeout" in found["hint"]
 
 
 def test_a_terminal_shows_marks_in_colour(environ: dict[str, str]) -> None:

@@ -194,16 +194,17 @@ def judge_access(allowed: Mapping[str, bool], namespace: str) -> Diagnosis:
     return Diagnosis("access", "warn", f"not allowed in {namespace}: {', '.join(denied)}", hint, facts)
 
 
-def judge_watch(seconds: float | None, problem: str) -> Diagnosis:
+def judge_watch(seconds: float | None, problem: str, hint: str = "") -> Diagnosis:
     """Whether a watch delivers.
 
     Args:
         seconds: How long it took until the first event or bookmark; None if none came.
         problem: Why none came; empty if there is no reason but silence.
+        hint: What to do about the problem.
     """
     if seconds is not None:
         return Diagnosis("watch", "ok", f"a watch delivers, after {1000 * seconds:.0f} ms")
     if problem:
-        return Diagnosis("watch", "fail", problem, "informers need the verbs list and watch")
-    hint = "a proxy or load balancer may buffer responses: let it pass streams on at once"
-    return Diagnosis("watch", "fail", "a watch was opened, but nothing came", hint)
+        return Diagnosis("watch", "fail", problem, hint)
+    buffered = "a proxy or load balancer may buffer responses: let it pass streams on at once"
+    return Diagnosis("watch", "fail", "a watch was opened, but nothing came", buffered)

@@ -53,6 +53,8 @@ CHECKS: Final = (
     "namespace", "access", "latency", "watch", "throttling",
 )  # fmt: skip
 """The checks, in their order."""
+_KNOWN_USERS: Final = frozenset({"version", "discovery", "namespace", "access", "watch"})
+"""The checks that a server answers only to users that it knows."""
 
 
 class CheckRecorder:
@@ -138,17 +140,17 @@ async def _network(config: Config, on_check: Callable[[str], object]) -> AsyncIt
 
 async def isolated(name: str, check: Awaitable[Diagnosis]) -> Diagnosis:
     """Run a check; what it raises, or that it takes too long, is its finding."""
+    limit = asyncio.timeout(_PATIENCE)
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with limit:
             return await check
-    except TimeoutError:
-        return Diagnosis(
-            name, "fail", f"took longer than {_PATIENCE:g} s", "the network or the server is slow"
-        )
-    except MastheadError as error:
+    except MastheadError as error:  # that of a deadline is a TimeoutError as well, and says which one
         said = explain(error)
         return Diagnosis(name, "fail", said.line, said.hint)
     except OSError as error:
+        if limit.expired():
+            line = f"took longer than {_PATIENCE:g} s"
+            return Diagnosis(name, "fail", line, "the network or the server is slow")
         return Diagnosis(name, "fail", str(error), "check the address and the network")
 
 
@@ -163,14 +165,18 @@ async def _server(state: State, on_check: Callable[[str], object]) -> AsyncItera
 
         client.rest.wrap_transport(wrap)
         visit = _Visit(client, recorders[0])
+        failed: dict[str, str] = {}
         for name in CHECKS[CHECKS.index("http") :]:
+            if name in failed:
+                yield _unchecked(name, failed[name])
+                continue
             on_check(name)
             found = await isolated(name, getattr(visit, f"check_{name}")())
             yield found
             if name == "http" and found.mark == "fail":
-                for other in CHECKS[CHECKS.index("http") + 1 :]:
-                    yield _unchecked(other, "http")
-                return
+                failed = dict.fromkeys(CHECKS, "http")
+            if name == "identity" and found.mark == "fail":
+                failed = dict.fromkeys(_KNOWN_USERS, "identity")
 
 
 class _Visit:
@@ -286,10 +292,13 @@ class _Visit:
                 ) as events,
             ):
                 await anext(events)
+        except ForbiddenError as error:
+            return diagnosis.judge_watch(None, explain(error).line, "informers need the verbs list and watch")
+        except MastheadError as error:
+            said = explain(error)
+            return diagnosis.judge_watch(None, said.line, said.hint)
         except TimeoutError:
             return diagnosis.judge_watch(None, "")
-        except MastheadError as error:
-            return diagnosis.judge_watch(None, explain(error).line)
         return diagnosis.judge_watch(time.perf_counter() - begin, "")
 
     async def check_throttling(self) -> Diagnosis:

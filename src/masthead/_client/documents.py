@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from masthead._client.install_order import is_definition
+from masthead._client.json_streams import separate_json
 from masthead._meta import names, yaml
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.model import Struct
@@ -97,8 +98,8 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
         for obj in masthead.load_manifests("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"):
             print(obj.kind, obj.key)
 
-    Lists (``kind: List``, ``ConfigMapList``) are split into their items, and empty documents are skipped, as
-    by kubectl. The files of a directory are read in the order of their names; its subdirectories are not
+    Lists (``kind: List``, ``ConfigMapList``) are split into their items, empty documents are skipped, and JSON
+    objects may follow each other without anything between them, as for kubectl. The files of a directory are read in the order of their names; its subdirectories are not
     read.
 
     Args:
@@ -244,7 +245,7 @@ def _files(path: Path) -> Iterator[_Part]:
 
 def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
     try:
-        documents = yaml.load_all(text, keep_empty=True)
+        documents = yaml.load_all(separate_json(text), keep_empty=True)
     except DecodeError as error:
         yield origin, str(error)
         return
