@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Generator
     from contextlib import AbstractContextManager
 
 __all__ = ["WorkerTasks"]
@@ -74,7 +74,7 @@ class WorkerTasks:
         return _NEVER if seconds is None else self._substituted_after(seconds)
 
     @contextlib.contextmanager
-    def _substituted_after(self, seconds: float) -> Iterator[None]:
+    def _substituted_after(self, seconds: float) -> Generator[None]:
         is_substituted = False
 
         def substitute() -> None:
