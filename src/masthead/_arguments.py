@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["ArgumentParser"]
 
 _BAD_ARGUMENTS: Final = 2
+_UNKNOWN: Final = "unrecognized arguments: "
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -25,4 +26,15 @@ class ArgumentParser(argparse.ArgumentParser):
         Raises:
             SystemExit: Always.
         """
-        self.exit(_BAD_ARGUMENTS, f"{self.prog}: {message}\nhint: {self.prog} --help shows what there is\n")
+        hint = self._nearest(message) or f"{self.prog} --help lists its options"
+        self.exit(_BAD_ARGUMENTS, f"{self.prog}: {message}\nhint: {hint}\n")
+
+    def _nearest(self, message: str) -> str:
+        """A hint that names the option that is spelt most like an unknown one; empty if there is none."""
+        import difflib  # only for those who mistype
+
+        unknown = message.removeprefix(_UNKNOWN).partition(" ")[0].partition("=")[0]
+        if not message.startswith(_UNKNOWN) or not unknown.startswith("--"):
+            return ""
+        near = difflib.get_close_matches(unknown, self._option_string_actions, n=1, cutoff=0.75)
+        return f"did you mean {near[0]}?" if near else ""

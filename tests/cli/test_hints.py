@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ("tree cm zzz -n shop", "masthead get configmaps -n shop lists them"),
         ("watch cm zzz -n shop", "masthead get configmaps -n shop lists them"),
         ("logs zzz -n shop", "masthead get pods -n shop lists them"),
+        ("cp shop/zzz:/etc/motd .", "masthead get pods -n shop lists them"),
         ("get cm zzz", "masthead get configmaps lists them"),
         ("get nodes zzz -n shop", "masthead get nodes lists them"),
     ],

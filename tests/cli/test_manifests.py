@@ -370,3 +370,9 @@ def test_a_folder_without_manifests_is_a_wrong_argument(command: str, cli: Cli, 
 
     assert ran.code == 2
     assert "holds no manifests: no file ends in .json, .yaml, .yml" in ran.err
+
+
+def test_a_selector_that_selects_nothing_is_said(cli: Cli) -> None:
+    ran = cli("delete pods -n shop -l app=nothing-of-it")
+
+    assert (ran.code, ran.out) == (0, "No resources found\n")

@@ -306,6 +306,8 @@ def test_without_the_extra_it_is_named_and_the_rest_works(
         ("masthead get -n shop pods/", {"pods/web-1", "pods/web-2"}),
         ("masthead watch -n sh", {"shop"}),
         ("masthead --kubeconfig /no/such/file get po", set()),
+        ("masthead get -o js", {"json", "jsonpath="}),
+        ("masthead wait --for cr", {"create"}),
     ],
 )
 def test_words_are_completed(words: str, expected: set[str], environ: dict[str, str]) -> None:

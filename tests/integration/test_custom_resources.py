@@ -319,5 +319,5 @@ async def test_a_removed_kind_is_unknown_after_rediscovery(
     await retry_on(still_there, TimeoutError, attempts=SOON)
     with pytest.raises(UnknownKindError, match="kind Box"):
         await client.mapper.kind(GroupVersionKind(new_group, "v1", "Box"))
-    with pytest.raises(NotFoundError, match="install its definition"):
+    with pytest.raises(NotFoundError, match="install its CRD"):
         await client.resource(box_class(new_group), namespace).list()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from masthead._cli.catalog import CATALOG, nearest_command, usage
+from masthead._cli.catalog import CATALOG, hint_for_unknown, usage
 from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, explain
 from masthead._cli.framework import merge_shared, shared_options
 from masthead._cli.main import COMPLETION, run_program
@@ -33,11 +33,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         entry = CATALOG.get(cmd_name)
         if entry is None:
-            near = nearest_command(cmd_name)
             raise CommandError(
-                f"there is no command {cmd_name!r}",
-                hint=f"did you mean {near}?" if near else "masthead --help lists the commands",
-                code=ExitCode.USAGE,
+                f"there is no command {cmd_name!r}", hint=hint_for_unknown(cmd_name), code=ExitCode.USAGE
             )
         if entry.program:
             return _program(cmd_name, entry.program, entry.summary)
@@ -151,7 +148,7 @@ def _invoke(arguments: Sequence[str], state: State) -> object:
 
 
 def _explain_usage(error: click.ClickException, command: str) -> ExplainedFailure:
-    help_ = f"{command} --help shows what there is"
+    help_ = f"{command} --help lists its options"
     if isinstance(error, click.NoSuchOption):
         near = ", ".join(error.possibilities or ())
         line = f"there is no option {error.option_name!r}"

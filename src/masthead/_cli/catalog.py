@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["CATALOG", "Entry", "EXTRA", "GLOBAL_OPTIONS", "nearest_command", "usage"]
+__all__ = ["CATALOG", "Entry", "EXTRA", "GLOBAL_OPTIONS", "hint_for_unknown", "usage"]
 
 EXTRA: Final = "pip install 'masthead[cli]'"
 """What installs what the commands need that talk to a cluster."""
@@ -73,6 +73,20 @@ CATALOG: Final[dict[str, Entry]] = {
     )
 }
 
+_APPLY: Final = "change the manifest, and run masthead apply -f FILE"
+_INSTEAD: Final = {
+    "help": "masthead --help lists the commands; masthead COMMAND --help shows the options of one",
+    "version": "masthead --version shows the version; masthead doctor shows the server's",
+    "create": "masthead apply -f FILE creates objects",
+    "replace": "masthead apply -f FILE changes objects",
+    "edit": f"{_APPLY}; masthead get KIND NAME -o yaml prints an object",
+    **dict.fromkeys(("annotate", "autoscale", "expose", "label", "patch", "scale", "set"), _APPLY),
+    "rollout": f"masthead wait deploy/NAME waits for a rollout; to begin one, {_APPLY}",
+    "cluster-info": "masthead doctor checks the cluster",
+    "attach": "masthead logs -f follows what a container prints; masthead exec runs another command in it",
+}
+"""What does the work of commands that kubectl has."""
+
 GLOBAL_OPTIONS: Final = """\
   --kubeconfig FILE      the kubeconfig (found as kubectl does)
   --context NAME         the context of the kubeconfig (its current one)
@@ -104,8 +118,11 @@ def usage() -> str:
     return "\n".join(lines) + "\n"
 
 
-def nearest_command(name: str) -> str:
-    """The command that is spelt most like a name; empty if none is."""
+def hint_for_unknown(name: str) -> str:
+    """What to use instead of a command that does not exist: for one of kubectl, or the one that is spelt most like it."""
+    if name in _INSTEAD:
+        return _INSTEAD[name]
     import difflib  # only for those who mistype
 
-    return next(iter(difflib.get_close_matches(name, CATALOG, n=1)), "")
+    near = next(iter(difflib.get_close_matches(name, CATALOG, n=1)), "")
+    return f"did you mean {near}?" if near else "masthead --help lists the commands"

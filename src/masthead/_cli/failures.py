@@ -97,6 +97,14 @@ _COMPARED: Final = "these manifests cannot be compared"
 """How the error of a diff begins that the server has refused."""
 _PLAIN_HTTP: Final = ", or pass allow_plain_http=True"
 """Advice for programs: no option says that."""
+_WORDS: Final = (
+    ("container=...", "-c NAME"),
+    ('field_validation="Warn" or "Ignore" has', "--validate warn or ignore has"),
+    (", as with conditions.pod_running()", ", as with masthead wait"),
+    (", as with wait_for(name, conditions.deleted())", ", as with masthead wait --for=delete"),
+    (" (ca_file)", ""),
+)
+"""What the advice for programs is in options and commands."""
 _BUG: Final = "this is a bug; --debug shows where"
 
 
@@ -147,15 +155,23 @@ def _explain_problem(error: ManifestError, inner: ExplainedFailure | None) -> Ex
     return ExplainedFailure(f"{'' if is_sent else 'nothing was sent: '}{printable(problem)}", hint, code)
 
 
+def _advice(error: StatusError) -> str:
+    """The next step, in words of the command line."""
+    advice = error.next_step
+    for theirs, ours in _WORDS:
+        advice = advice.replace(theirs, ours)
+    return advice
+
+
 def _explain_status(error: StatusError) -> ExplainedFailure:
     line = f"{printable(error.message) or 'the server gave no message'} ({error.code} {error.reason or 'Unknown'})"
     if isinstance(error, UnauthorizedError):
         hint = "the credentials are missing, wrong or expired: log in again, or check --context"
         return ExplainedFailure(line, hint, ExitCode.FORBIDDEN)
     if isinstance(error, ForbiddenError):
-        return ExplainedFailure(line, error.next_step, ExitCode.FORBIDDEN)
+        return ExplainedFailure(line, _advice(error), ExitCode.FORBIDDEN)
     if isinstance(error, NotFoundError):
-        return ExplainedFailure(line, error.next_step, ExitCode.NOT_FOUND)
+        return ExplainedFailure(line, _advice(error), ExitCode.NOT_FOUND)
     if isinstance(error, ApplyConflictError):
         hint = "take these fields over with --force-conflicts, or leave them out of the manifest"
         return ExplainedFailure(line, hint, ExitCode.FAILED)
@@ -163,7 +179,7 @@ def _explain_status(error: StatusError) -> ExplainedFailure:
         return ExplainedFailure(line, "fix the fields that the message names", ExitCode.FAILED)
     if isinstance(error, TooManyRequestsError):
         return ExplainedFailure(line, "wait a little, then try again", ExitCode.FAILED)
-    return ExplainedFailure(line, error.next_step, ExitCode.FAILED)
+    return ExplainedFailure(line, _advice(error), ExitCode.FAILED)
 
 
 def _no_connection(hint: str) -> Callable[[BaseException], ExplainedFailure]:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from masthead._cli.catalog import CATALOG, EXTRA, nearest_command, usage
+from masthead._cli.catalog import CATALOG, EXTRA, hint_for_unknown, usage
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -64,10 +64,12 @@ def _dispatch(given: Sequence[str]) -> int:
     first = given[0] if given else ""
     if _is_completing():
         return _run_framework(given)
-    if first in {"", "-h", "--help"}:
+    if first == "help" and given[1:2] and given[1] in CATALOG:
+        return _dispatch([given[1], "--help"])
+    if first in {"", "-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    if first == "--version":
+    if first in {"--version", "version"}:
         sys.stdout.write(f"masthead {__version__}\n")
         return 0
     entry = CATALOG.get(first)
@@ -123,7 +125,5 @@ def _is_completing() -> bool:
 
 
 def _unknown(name: str) -> int:
-    near = nearest_command(name)
-    hint = f"did you mean {near}?" if near else "masthead --help lists the commands"
-    sys.stderr.write(f"masthead: there is no command {name!r}\nhint: {hint}\n")
+    sys.stderr.write(f"masthead: there is no command {name!r}\nhint: {hint_for_unknown(name)}\n")
     return _BAD_ARGUMENTS

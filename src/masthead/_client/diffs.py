@@ -104,7 +104,7 @@ class ObjectDiff:
     def _conflict_lines(self) -> list[str]:
         if self.conflict is None:
             return []
-        head = f"# {self._obj.kind} {self._obj.key} conflicts; shown is what force=True would do:\n"
+        head = f"# {self._obj.kind} {self._obj.key} conflicts; shown is what a forced apply would do:\n"
         return [head, *(f"#   {each.field}: {each.message}\n" for each in self.conflict.conflicts)]
 
     @property

@@ -134,7 +134,7 @@ class RestMapper:
 def _missing(index: Index, subject: str, name: str, place: str | None) -> str:
     where = f" in {place}" if place else ""
     near = index.nearest(name)
-    hint = f"; the nearest: {', '.join(near)}" if near else "; if it is custom, install its definition"
+    hint = f"; the nearest: {', '.join(near)}" if near else "; if it is custom, install its CRD"
     return f"the server has no {subject}{where}{hint}{_failed_versions(index.found)}"
 
 

@@ -102,7 +102,7 @@ _CASES: Final[Mapping[str, tuple[_Case, ...]]] = {
         ),
         _Case(
             ("previous terminated container", "not found"),
-            "The container has not been restarted: leave out previous=True.",
+            "The container has not been restarted, so it has no previous log: ask for the current one.",
         ),
         _Case(
             ("strict decoding error",),
@@ -262,7 +262,7 @@ def _not_found(request: FailedRequest, message: str) -> str:
             whole = request.resource.partition("/")[0]
             return f"{whole} have no {request.part}."
         where = "at that path" if request.is_raw else "by that group, version and name"
-        return f"The server has no resource {where}; if it is custom, install its definition."
+        return f"The server has no resource {where}; if it is custom, install its CRD."
     return "" if request.namespace else "Check the name."
 
 

@@ -485,7 +485,7 @@ async def test_log_lines_have_advice_only_where_a_person_is_needed(
     async with following(source, name="shelves") as informer:
         await informer.wait_synced(30)
     missing, late = caplog.messages
-    assert "if it is custom, install its definition" in missing
+    assert "if it is custom, install its CRD" in missing
     assert late.endswith("list shelves.shop: later (503 ServiceUnavailable)")
 
 

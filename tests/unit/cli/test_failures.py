@@ -86,5 +86,12 @@ def test_hints_are_in_words_of_the_command_line() -> None:
     assert "force=True" not in explain(manifest_error(errors.ApplyConflictError("conflict"))).line
 
 
+def test_advice_for_programs_is_said_in_options() -> None:
+    message = "a container name must be specified for pod web, choose one of: [a b]"
+    failure = explain(errors.BadRequestError(message, code=400, reason="BadRequest"))
+
+    assert failure.hint == "Name one of them: -c NAME"
+
+
 def test_text_of_the_server_cannot_control_the_terminal() -> None:
     assert "\x1b" not in explain(errors.InternalError("\x1b]0;owned\x07oops")).line

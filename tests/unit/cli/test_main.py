@@ -29,12 +29,44 @@ def test_an_unknown_command_is_named(capsys: pytest.CaptureFixture[str]) -> None
     assert "there is no option '--halp'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("create", "masthead apply -f"),
+        ("edit", "-o yaml"),
+        ("scale", "masthead apply -f"),
+        ("rollout", "masthead wait"),
+    ],
+)
+def test_a_command_of_kubectl_has_a_pointer(
+    command: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in ([command], ["-n", "shop", command]):
+        assert main(arguments) == 2
+        assert hint in capsys.readouterr().err
+
+
+def test_help_and_version_are_words_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == main(["version"]) == main(["help", "completion"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("usage: masthead [options] COMMAND")
+    assert f"masthead {version('masthead')}\n" in printed
+    assert "usage: masthead completion" in printed
+
+
+def test_an_option_of_a_program_that_is_mistyped_has_a_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--dtaa", "x"])
+
+    assert capsys.readouterr().err.endswith("hint: did you mean --data?\n")
+
+
 @pytest.mark.parametrize("option", ["--sort-by", "--nothing"])
 def test_a_wrong_option_names_its_command(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["get", "pods", option]) == 2
     line, hint = capsys.readouterr().err.splitlines()
     assert line.startswith("masthead get: ")
-    assert hint == "hint: masthead get --help shows what there is"
+    assert hint == "hint: masthead get --help lists its options"
 
 
 def test_serve_has_the_servers_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +136,7 @@ def test_wrong_arguments_of_programs_are_said_as_those_of_commands(
     assert ended.value.code == 2
     line, hint = capsys.readouterr().err.splitlines()
     assert line.startswith(f"masthead {command}: ")
-    assert hint == f"hint: masthead {command} --help shows what there is"
+    assert hint == f"hint: masthead {command} --help lists its options"
 
 
 @pytest.mark.parametrize(

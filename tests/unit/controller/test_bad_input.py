@@ -553,7 +553,7 @@ async def test_a_definition_that_is_missing_comes_late_and_vanishes_stops_no_oth
         await env.advance(60)
         assert seen == ["secret default/one"]
         health = env.replicas[0].runtime.factory.health["widgets.example.com[untyped]"]
-        assert "install its definition" in health.last_error
+        assert "install its CRD" in health.last_error
 
         definitions = env.client.dynamic("apiextensions.k8s.io/v1", "customresourcedefinitions")
         made = env.client.dynamic("example.com/v1", "widgets", namespace="default")

@@ -13,7 +13,14 @@ __all__ = ["command"]
 _SHELLS: Final = ("bash", "zsh", "fish")
 
 
-@click.command("completion", context_settings={"help_option_names": ["-h", "--help"]})
+class _PlainCommand(click.Command):
+    """A command without the shared options, whose usage looks like that of all others."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix="usage: ")
+
+
+@click.command("completion", cls=_PlainCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("shell", type=click.Choice(_SHELLS))
 def command(shell: str) -> None:
     """Print the completion script of a shell.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +54,7 @@ def command(state: State, source: str, target: str, container: str | None, no_pr
     if bool(here.pod) == bool(there.pod):
         raise CommandError("either the source or the target is POD:PATH", code=ExitCode.USAGE)
     remote, local = (here, there) if here.pod else (there, here)
-    state = replace(state, namespace=remote.namespace or state.namespace)
+    state.namespace = remote.namespace or state.namespace  # hints name it as well
     with state.connect() as client:
         pod = one_pod(client, state, remote.pod)
         pods = client.core_v1.pods(pod.namespace)

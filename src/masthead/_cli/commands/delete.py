@@ -12,7 +12,7 @@ from masthead._cli.completion import complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import dry_run_option, file_options, is_dry_run, read_sources
-from masthead._cli.terminal import say
+from masthead._cli.terminal import say, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +99,8 @@ def command(
             deleted = _delete_manifests(client, state, sources, how)
         else:
             targets = _targets(client, state, references, selector, is_all=is_all, ignores=ignore_not_found)
+            if not targets:
+                write("No resources found\n")
             deleted = _delete_named(client, state, targets, how)
         remaining = [each for each in deleted if each["metadata"].get("uid")]
         if waits and not how.is_dry and remaining:
