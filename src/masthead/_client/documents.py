@@ -99,8 +99,8 @@ def load_manifests(source: Source, *, strict: bool = False) -> list[Object]:
             print(obj.kind, obj.key)
 
     Lists (``kind: List``, ``ConfigMapList``) are split into their items, empty documents are skipped, and JSON
-    objects may follow each other without anything between them, as for kubectl. The files of a directory are read in the order of their names; its subdirectories are not
-    read.
+    objects may follow each other without anything between them, as for kubectl. The files of a directory are
+    read in the order of their names; its subdirectories are not read.
 
     Args:
         source: The path of a file or directory, YAML or JSON text, an open file, plain data, or several of
