@@ -1,4 +1,4 @@
-"""The pods that a workload or a service selects, as ``describe`` lists them."""
+"""The pods that a workload or a service selects, or that run on a node, as ``describe`` lists them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import masthead
     from masthead._cli.outputs import Plain
+    from masthead._meta.object import ObjectList
+    from masthead._meta.unstructured import Unstructured
 
 __all__ = ["SelectedPods", "fetch_selected_pods", "selected_pods_section", "selector_in"]
 
@@ -36,11 +38,12 @@ _SELECTING: Final = frozenset(
 _SHOWN: Final = 20
 _PAGE: Final = 500
 _COLUMNS: Final = ("Name", "Ready", "Status", "Restarts", "Age", "Node")
+_COLUMNS_ON_NODE: Final = ("Namespace", "Name", "Ready", "Status", "Restarts", "Age")
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedPods:
-    """The pods that an object selects.
+    """The pods that an object selects, or that run on a node.
 
     Attributes:
         pods: The pods; of very many, the first page.
@@ -60,24 +63,36 @@ def selector_in(obj: Plain) -> str:
 
 
 def fetch_selected_pods(client: masthead.Client, obj: Plain) -> SelectedPods | None:
-    """Fetch the pods that an object selects, in one request.
+    """Fetch the pods that an object selects, or those of a node, in one request.
 
     Args:
         client: The client.
         obj: The object.
 
     Returns:
-        The pods; None if the object does not select pods.
+        The pods; None if the object has none to list.
 
     Raises:
         MastheadError: As any call.
     """
+    if _is_node(obj):
+        on_node = {"spec.nodeName": text(part(obj, "metadata"), "name")}
+        return _first_page(client.dynamic("v1", "pods").list(field_selector=on_node, limit=_PAGE))
     selector = selector_in(obj)
     if not selector:
         return None
     namespace = text(part(obj, "metadata"), "namespace")
-    found = client.dynamic("v1", "pods", namespace=namespace).list(label_selector=selector, limit=_PAGE)
+    return _first_page(
+        client.dynamic("v1", "pods", namespace=namespace).list(label_selector=selector, limit=_PAGE)
+    )
+
+
+def _first_page(found: ObjectList[Unstructured]) -> SelectedPods:
     return SelectedPods([each.to_dict() for each in found], bool(found.metadata.continue_))
+
+
+def _is_node(obj: Plain) -> bool:
+    return (text(obj, "apiVersion"), text(obj, "kind")) == ("v1", "Node")
 
 
 def selected_pods_section(obj: Plain, selected: SelectedPods | None, now: datetime) -> list[Line]:
@@ -93,9 +108,10 @@ def selected_pods_section(obj: Plain, selected: SelectedPods | None, now: dateti
     title = heading("Pods")
     if selected.problem:
         return [title, line((f"not known: {selected.problem}", "yellow"), indent=1)]
-    ordered = sorted(selected.pods, key=lambda pod: (_is_fine(pod), text(part(pod, "metadata"), "name")))
-    rows = [_row(pod, now) for pod in ordered[:_SHOWN]]
-    lines = [title, *_summary(obj, selected), *table([each.upper() for each in _COLUMNS], rows)]
+    ordered = sorted(selected.pods, key=_order)
+    columns = _COLUMNS_ON_NODE if _is_node(obj) else _COLUMNS
+    rows = [_row(pod, now, columns) for pod in ordered[:_SHOWN]]
+    lines = [title, *_summary(obj, selected), *table([each.upper() for each in columns], rows)]
     hidden = len(ordered) - _SHOWN
     if hidden > 0 or selected.has_more:
         count = f"at least {max(hidden, 0) + 1}" if selected.has_more else str(hidden)
@@ -129,15 +145,21 @@ def _is_fine(pod: Plain) -> bool:
     return _is_ready(pod) or text(part(pod, "status"), "phase") == "Succeeded"
 
 
-def _row(pod: Plain, now: datetime) -> list[str | Span]:
-    """The cells of a pod, as ``get pods -o wide`` has them."""
+def _order(pod: Plain) -> tuple[bool, str, str]:
+    metadata = part(pod, "metadata")
+    return _is_fine(pod), text(metadata, "namespace"), text(metadata, "name")
+
+
+def _row(pod: Plain, now: datetime, columns: Sequence[str]) -> list[str | Span]:
+    """The cells of a pod, as ``get pods -A -o wide`` has them."""
     printer = printer_for("", "Pod")
     cells = {
         column.name: cell_text(cell)
         for column, cell in zip(printer.columns, printer.cells(pod, now), strict=True)
     }
+    cells["Namespace"] = text(part(pod, "metadata"), "namespace")
     row: list[str | Span] = []
-    for name in _COLUMNS:
+    for name in columns:
         shown = cells[name].replace("<none>", "")
         row.append((shown, status_style(shown)) if name in {"Ready", "Status"} else shown)
     return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from masthead._cli.describe import Described, describe
 from masthead._cli.document import as_text, fields, outline, table
 from masthead._cli.object_events import about, last_seen
-from masthead._cli.selected_pods import SelectedPods, selector_in
+from masthead._cli.selected_pods import SelectedPods, fetch_selected_pods, selector_in
+from masthead.api.core.v1 import Pod
+
+if TYPE_CHECKING:
+    import masthead
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 METADATA = {"name": "web", "namespace": "shop", "creationTimestamp": "2026-03-01T11:55:00Z", "uid": "u-1"}
@@ -277,6 +281,30 @@ def test_a_service_says_whether_a_ready_pod_is_behind_it() -> None:
     assert "Pods\n  none of them is ready, " in said_of(SERVICE, SelectedPods([waiting, going]))
     assert said_of(SERVICE, SelectedPods()).endswith("Pods\n  none: no pod has the labels app=web\n")
     assert said_of(DEPLOYMENT, SelectedPods()).endswith("Pods\n  none\n")
+
+
+def test_a_node_lists_the_pods_of_all_namespaces_that_run_on_it() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
+    found = [selected("web", namespace="shop"), selected("dns", namespace="kube-system")]
+
+    assert said_of(node, SelectedPods(found)).endswith(
+        "Pods\n"
+        "  NAMESPACE     NAME   READY   STATUS    RESTARTS   AGE\n"
+        "  kube-system   dns    1/1     Running   2          5m\n"
+        "  shop          web    1/1     Running   2          5m\n"
+    )
+
+
+def test_the_pods_of_a_node_are_fetched_by_its_name(kube_client: masthead.Client) -> None:
+    spec = {"containers": [{"name": "main", "image": "image"}]}
+    pods = kube_client.core_v1.pods("default")
+    pods.create(Pod.new("here", spec={**spec, "nodeName": "node-a"}))
+    pods.create(Pod.new("there", spec={**spec, "nodeName": "node-b"}))
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}
+
+    found = fetch_selected_pods(kube_client, node)
+    assert found is not None
+    assert [each["metadata"]["name"] for each in found.pods] == ["here"]
 
 
 def test_why_the_pods_are_not_known_is_said_in_a_line() -> None:

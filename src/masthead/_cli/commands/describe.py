@@ -32,7 +32,7 @@ _EVENTS: Final = 20
 def command(state: State, references: tuple[str, ...], selector: str | None, no_events: bool) -> int:
     """Tell all about objects: their state, conditions, owners, pods and events.
 
-    Workloads and services have a list of the pods that they select. The values of Secrets are not shown.
+    Workloads, services and nodes have a list of their pods. The values of Secrets are not shown.
 
     \b
     masthead describe pod web
