@@ -46,6 +46,15 @@ def test_what_may_not_be_listed_is_noted(cli: Cli, server: Server) -> None:
     assert "pods" in ran.out
 
 
+def test_a_user_who_may_list_nothing_is_told_so_in_a_line(cli: Cli, server: Server) -> None:
+    server.faults.fail(403, verb="list", times=None)
+    ran = cli("stats --seconds 0 -n shop")
+
+    assert (ran.code, ran.out) == (5, "")
+    assert ran.err.startswith("masthead stats: none of ")
+    assert " kinds could be counted: " in ran.err.splitlines()[0]
+
+
 @pytest.mark.parametrize("line", ["stats --seconds -1", "stats --seconds soon", "stats --sort age"])
 def test_wrong_arguments_are_said_in_a_line(line: str, cli: Cli) -> None:
     assert cli(line).code == 2

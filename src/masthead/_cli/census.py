@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from masthead._cli.failures import explain
+from masthead._cli.failures import CommandError, explain
 from masthead._cli.stats import KindStats
+from masthead._errors.base import counted
 from masthead._meta import typeinfo
 from masthead.errors import DecodeError, ExpiredError, MastheadError, TransportError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from masthead import aio
+    from masthead._cli.failures import ExplainedFailure
     from masthead._discovery.model import ApiResource
     from masthead._transport.contract import Transport, TransportRequest, TransportResponse
 
@@ -77,6 +79,7 @@ class Census:
         self._client = client
         self._namespace = namespace
         self._versions: dict[str, str] = {}
+        self._refusal: ExplainedFailure | None = None
         self.stats: dict[str, KindStats] = {}
         client.rest.wrap_transport(self._monitor)
 
@@ -111,6 +114,9 @@ class Census:
         Args:
             kinds: The kinds.
             on_done: Is called with each kind that is done.
+
+        Raises:
+            CommandError: If none could be counted.
         """
         limit = asyncio.Semaphore(_AT_ONCE)
 
@@ -122,6 +128,12 @@ class Census:
         async with asyncio.TaskGroup() as group:
             for each in kinds:
                 group.create_task(count_one(each))
+        if self._refusal is not None and not self._versions:
+            raise CommandError(
+                f"none of {counted(len(kinds), 'kind')} could be counted: {self._refusal.line}",
+                hint=self._refusal.hint,
+                code=self._refusal.code,
+            )
 
     async def _count(self, resource: ApiResource) -> None:
         name = str(resource.gvr.group_resource)
@@ -140,7 +152,8 @@ class Census:
         except ExpiredError:
             found.note = "changed too fast to be counted to the end"
         except MastheadError as error:
-            found.note = explain(error).line
+            self._refusal = explain(error)
+            found.note = self._refusal.line
 
     async def follow(self, kinds: list[ApiResource]) -> None:
         """Count changes, until it is cancelled.
@@ -148,10 +161,10 @@ class Census:
         Args:
             kinds: The kinds that were counted.
         """
-        counted = [each for each in kinds if str(each.gvr.group_resource) in self._versions]
-        counted.sort(key=lambda each: -self.stats[str(each.gvr.group_resource)].objects)
-        watched = [each for each in counted if "watch" in each.verbs][:_WATCHES]
-        for name in {str(each.gvr.group_resource) for each in counted if each not in watched}:
+        listed = [each for each in kinds if str(each.gvr.group_resource) in self._versions]
+        listed.sort(key=lambda each: -self.stats[str(each.gvr.group_resource)].objects)
+        watched = [each for each in listed if "watch" in each.verbs][:_WATCHES]
+        for name in {str(each.gvr.group_resource) for each in listed if each not in watched}:
             self.stats[name].note = "not watched"
         async with asyncio.TaskGroup() as group:
             for each in watched:
