@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
@@ -203,6 +204,30 @@ def test_threads_can_load_while_others_store_and_recompress(pods: list[Pod]) -> 
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_training_that_another_thread_is_just_starting_is_waited_for(pods: list[Pod]) -> None:
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads meet in the middle of it
+    try:
+        for _ in range(20):
+            storage = Compact(Pod)
+            start = threading.Barrier(2)
+            stored = {pod.key: storage.pack(pod) for pod in pods[:195]}
+            with ThreadPoolExecutor(1) as pool:
+
+                def repack(storage: Compact[Pod] = storage, start: threading.Barrier = start) -> None:
+                    start.wait()
+                    for _ in range(20):
+                        storage.repack({})
+
+                repacking = pool.submit(repack)
+                start.wait()
+                stored |= {pod.key: storage.pack(pod) for pod in pods[195:205]}
+                repacking.result()
+            assert storage.wait_trained()
+    finally:
+        sys.setswitchinterval(switching)
 
 
 WITHOUT_ZSTANDARD = """

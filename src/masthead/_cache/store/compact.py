@@ -180,7 +180,8 @@ class Compact(ObjectStorage[T]):
 
     def wait_trained(self, timeout: float | None = None) -> bool:
         """Wait for a training that is under way, for so many seconds at the most; returns whether it has ended."""
-        training = self._training
+        with self._lock:  # under which it is started: a thread that is not cannot be waited for
+            training = self._training
         if training is not None:
             training.join(timeout)
         return training is None or not training.is_alive()
