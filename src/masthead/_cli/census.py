@@ -50,16 +50,18 @@ class ConnectionMonitor:
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
-        self.trouble = ""
+        self.connection_error = ""
 
     async def send(self, request: TransportRequest) -> TransportResponse:
         """Send a request, and remember how that went."""
         try:
             response = await self._inner.send(request)
         except TransportError as error:
-            self.trouble = explain(error).line
+            self.connection_error = explain(error).line
             raise
-        self.trouble = f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
+        self.connection_error = (
+            f"the server answers with {response.status}" if response.status >= _UNAVAILABLE else ""
+        )
         return response
 
     async def close(self) -> None:
@@ -88,9 +90,9 @@ class Census:
         return self._connection
 
     @property
-    def trouble(self) -> str:
+    def connection_error(self) -> str:
         """What is wrong with the connection; empty if nothing is."""
-        return self._connection.trouble
+        return self._connection.connection_error
 
     async def kinds(self) -> list[ApiResource]:
         """The resources that can be listed.

@@ -9,10 +9,10 @@ from masthead._cli.terminal import say
 if TYPE_CHECKING:
     import masthead
 
-__all__ = ["report_connection", "trouble_of"]
+__all__ = ["report_connection", "connection_error"]
 
 
-def trouble_of(health: masthead.Health) -> str:
+def connection_error(health: masthead.Health) -> str:
     """Why what is shown may be out of date, in a line; empty if the watches are open."""
     if health.is_connected or not health.failures:
         return ""
@@ -21,18 +21,18 @@ def trouble_of(health: masthead.Health) -> str:
     return message if kind.isidentifier() else health.last_error
 
 
-def report_connection(found: str, problem: str) -> str:
+def report_connection(error: str, last_error: str) -> str:
     """Say why the connection is lost, once for each reason, and once that it is there again.
 
     Args:
-        found: Why it is lost now; empty if it is not.
-        problem: What was returned the last time.
+        error: Why it is lost now; empty if it is not.
+        last_error: What was returned the last time.
 
     Returns:
         Why it is lost now.
     """
-    if found and found != problem:
-        say(f"reconnecting: {found}")
-    elif problem and not found:
+    if error and error != last_error:
+        say(f"reconnecting: {error}")
+    elif last_error and not error:
         say("connected again")
-    return found
+    return error

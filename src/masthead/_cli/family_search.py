@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from masthead._cli.connection import trouble_of
+from masthead._cli.connection import connection_error
 from masthead._cli.failures import explain
 from masthead._cli.family import Family, FamilyMember, Vitals, member_of, vitals_of
 from masthead.errors import MastheadError, NotFoundError, UnknownKindError
@@ -262,9 +262,9 @@ class FamilySearch:
         return len(self._informers)
 
     @property
-    def trouble(self) -> str:
+    def connection_error(self) -> str:
         """Why what is shown may be out of date; empty if all watches are open."""
-        found = (trouble_of(each.health) for each in self._informers)
+        found = (connection_error(each.health) for each in self._informers)
         return next(filter(None, found), "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from masthead._cli.connection import report_connection, trouble_of
+from masthead._cli.connection import connection_error, report_connection
 from masthead._cli.mirror import Mirror
 from masthead._cli.tables import COLORED, status_style
 from masthead._cli.terminal import style, write
@@ -106,9 +106,9 @@ def follow(
         namespaces = selected.resource.namespaced and selected.namespace is None
         table = GrowingTable(mirror.columns, options, namespaces=namespaces)
         write(table.add(mirror.first.rows))
-        problem = ""
+        error = ""
         while True:
             change = mirror.next(_LOOK_UP)
             if change is not None:
                 write(table.add([mirror.row(change, datetime.now(UTC))]))
-            problem = report_connection(trouble_of(mirror.health), problem)
+            error = report_connection(connection_error(mirror.health), error)

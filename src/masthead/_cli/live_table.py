@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from masthead._cli.connection import trouble_of
+from masthead._cli.connection import connection_error
 from masthead._cli.live_rows import columns_that_fit
 from masthead._cli.tables import COLORED, status_style
 from masthead._errors.base import counted
@@ -119,9 +119,9 @@ def status_line(what: str, objects: int, changes: int, health: masthead.Health, 
     """
     counts = f"{counted(objects, 'object')}, {counted(changes, 'change')}"
     line = Text(no_wrap=True, overflow="ellipsis")
-    if trouble := trouble_of(health):
+    if error := connection_error(health):
         line.append("reconnecting", style="yellow")
-        line.append(f" {what} ({counts}): {trouble}", style="dim")
+        line.append(f" {what} ({counts}): {error}", style="dim")
     else:
         line.append("watching", style="green")
         times = counted(health.reconnects + health.relists, "time")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ServerWarningPrinter"]
 
 _REMEMBERED: Final = 1000
-"""How many texts are remembered as told. They may hold names of objects, so their number is unbounded."""
+"""How many texts are remembered as printed. They may hold names of objects, so their number is unbounded."""
 
 
 class ServerWarningPrinter:
@@ -23,20 +23,20 @@ class ServerWarningPrinter:
 
     Args:
         no_color: Whether the option ``--no-color`` is given.
-        tell: Gets the line.
+        write: Writes the line.
     """
 
-    def __init__(self, *, no_color: bool, tell: Callable[[str], None] = say_beside) -> None:
+    def __init__(self, *, no_color: bool, write: Callable[[str], None] = say_beside) -> None:
         self._no_color = no_color
-        self._tell = tell
-        self._told: set[str] = set()
+        self._write = write
+        self._printed: set[str] = set()
 
     def __call__(self, warning: ServerWarning) -> None:
         """Print a warning, unless its text was printed before."""
-        if warning.text in self._told:
+        if warning.text in self._printed:
             return
-        if len(self._told) == _REMEMBERED:
-            self._told.clear()
-        self._told.add(warning.text)
+        if len(self._printed) == _REMEMBERED:
+            self._printed.clear()
+        self._printed.add(warning.text)
         is_colored = has_color(no_color=self._no_color, stream=sys.stderr)
-        self._tell(f"{style('Warning:', 'yellow' if is_colored else '')} {warning.text}")
+        self._write(f"{style('Warning:', 'yellow' if is_colored else '')} {warning.text}")

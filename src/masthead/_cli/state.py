@@ -122,7 +122,7 @@ class State:
         """Make the client; use it in a ``with`` block. Nothing is sent before the first call.
 
         Args:
-            prints_warnings: Whether warnings of the server are printed: not of requests that nobody asked for.
+            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its own.
 
         Raises:
             CommandError: If an option is wrong.
@@ -144,7 +144,7 @@ class State:
         """Make an async client as `connect` does; use it in an ``async with`` block.
 
         Args:
-            prints_warnings: Whether warnings of the server are printed: not of requests that nobody asked for.
+            prints_warnings: Whether warnings of the server are printed; off for requests that the command makes on its own.
 
         Raises:
             CommandError: If an option is wrong.

@@ -187,7 +187,7 @@ def wait_for(
 
 
 class _Watched:
-    """A condition that tells of progress whenever it is tested."""
+    """A condition that reports progress whenever it is tested."""
 
     def __init__(self, condition: WaitCondition[Object], work: Work, done: str) -> None:
         self._condition = condition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
-from masthead._controller.applier import Applier
 from masthead._controller.finalization import add_finalizer, check_cleanup, remove_finalizer
 from masthead._controller.primary_writer import PrimaryWriter, resource_client, target_of
+from masthead._controller.server_side_apply import ServerSideApply
 from masthead._controller.status import status_patch
 from masthead._meta.finalizers import has_finalizer
 from masthead._meta.names import check_qualified_name
@@ -72,7 +72,7 @@ class Context(Generic[T]):
         self._flight = flight
         self._object = obj
         self._primary = PrimaryWriter(services.client, obj, field_manager)
-        self._applier = Applier(services.client, reader, flight)
+        self._server_side_apply = ServerSideApply(services.client, reader, flight)
         self._log = log
         self._field_manager = field_manager
         self._finalizer = finalizer
@@ -236,7 +236,7 @@ class Context(Generic[T]):
             StatusError: If the server refuses it.
         """
         given = self._checked(obj, owned=owned)
-        applied = await self._applier.apply(
+        applied = await self._server_side_apply.apply(
             given,
             self._primary.latest if owned else None,
             field_manager=field_manager or self._field_manager,

@@ -233,7 +233,7 @@ class ShardMember:
                 group.create_task(self._announce(on_change))
         except BaseExceptionGroup as errors:  # not `except*`: what is raised here must not be wrapped
             error = _first(errors)
-            # Here, because the own lease may be lost at the same time: then nobody gets the error.
+            # Here, because the own lease may be lost at the same time: then no caller gets the error.
             if isinstance(error, _TermOverError):
                 _log.warning("shard group %s: %s; joining again", self._group, error)
             raise error from None

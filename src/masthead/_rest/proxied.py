@@ -1,9 +1,9 @@
-"""Responses of what is behind the API server's proxy, told apart from the API server's own refusals.
+"""Responses of what is behind the API server's proxy, distinguished from the API server's own refusals.
 
 The proxy passes a backend's response on with any status. If it refuses a request itself, because there is no such pod, no
 endpoint or no permission, or if it cannot reach the backend, it responds with a Status, as everywhere. So an error status
 with a Status of API version ``v1`` in its body is taken for the API server's. A backend that is an API server itself
-is the exception that cannot be told apart.
+is the exception that cannot be distinguished.
 """
 
 from __future__ import annotations

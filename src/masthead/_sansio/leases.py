@@ -293,7 +293,7 @@ class Election:
         self._follows_absence &= is_own
         if self._is_release and not is_own:
             self._term = None
-            return TryResult(TryOutcome.RELEASED, self._was_read, f"{record.holder or 'nobody'} holds it")
+            return TryResult(TryOutcome.RELEASED, self._was_read, f"{record.holder or 'no one'} holds it")
         if self._term is not None and not is_own:
             return self._not_own(_whose(record, self._identity))
         if record.holder and not is_own:
@@ -342,7 +342,7 @@ class Election:
 
 def _whose(record: LeaseRecord, identity: str) -> str:
     if not record.holder:
-        return "somebody else has released it"
+        return "another holder has released it"
     if record.holder == identity:
         return f"another process uses the identity {identity}, or did so before a restart"
     return f"{record.holder} holds it"

@@ -312,7 +312,7 @@ class _LoopThread:
 
 
 class _ForeignLoop(_LoopThread):
-    """The running event loop, which belongs to somebody else."""
+    """The running event loop, which has another owner."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -382,7 +382,7 @@ class _Hop(Generic[R]):
 
     def wait(self) -> None:
         """Wait until the call has ended; in the calling thread, and again after an interrupt."""
-        # Not by the lock alone: an interrupt may come when it has just been acquired, and nobody releases it again.
+        # Not by the lock alone: an interrupt may come when it has just been acquired, and no other thread releases it again.
         while not self._is_over:
             self._done.acquire(timeout=_LOOK_UP)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.unit.cli.healths import health
 
-from masthead import Health, Unstructured
+from masthead import Unstructured
 from masthead._cli.live_rows import LiveRows, columns_that_fit
 from masthead._cli.live_table import Frame, render_frame, status_line
 from masthead._cli.mirror import RowChange
@@ -30,24 +31,7 @@ def change(type_: str, name: str) -> RowChange:
     return RowChange(type_, obj(name))  # type: ignore[arg-type]
 
 
-def health(failures: int = 0, *, is_connected: bool = False) -> Health:
-    return Health(
-        state="watching",
-        is_synced=True,
-        version="1",
-        objects=1,
-        staleness=0,
-        since_event=0,
-        last_error="ConnectError: 10.0.0.1 refused\nthe connection" if failures else "",
-        since_error=0,
-        failures=failures,
-        relists=0,
-        reconnects=0,
-        broken={},
-        pending={},
-        handler_failures={},
-        is_connected=is_connected,
-    )
+REFUSED = "ConnectError: 10.0.0.1 refused\nthe connection"
 
 
 def test_rows_come_change_go_and_fade() -> None:
@@ -93,7 +77,9 @@ def shown(*, width: int, height: int, count: int, failures: int = 0) -> list[str
         COLUMNS,
         [(each, each.row) for each in rows.visible(0.0)],
         0.0,
-        status_line("pods in shop", len(rows), rows.changes, health(failures), width),
+        status_line(
+            "pods in shop", len(rows), rows.changes, health(REFUSED if failures else "", failures), width
+        ),
         namespaces=True,
     )
     console = Console(width=width, height=height, force_terminal=False)

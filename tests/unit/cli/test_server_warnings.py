@@ -23,22 +23,22 @@ class Screen(io.StringIO):
 
 
 def test_each_text_is_told_once() -> None:
-    told: list[str] = []
-    printer = ServerWarningPrinter(no_color=True, tell=told.append)
+    printed: list[str] = []
+    printer = ServerWarningPrinter(no_color=True, write=printed.append)
     for text in ("old", "older", "old"):
         printer(ServerWarning(text))
 
-    assert told == ["Warning: old", "Warning: older"]
+    assert printed == ["Warning: old", "Warning: older"]
 
 
 def test_not_all_texts_are_remembered_for_ever() -> None:
-    told: list[str] = []
-    printer = ServerWarningPrinter(no_color=True, tell=told.append)
+    printed: list[str] = []
+    printer = ServerWarningPrinter(no_color=True, write=printed.append)
     for number in range(1001):
         printer(ServerWarning(str(number)))
     printer(ServerWarning("0"))
 
-    assert told.count("Warning: 0") == 2
+    assert printed.count("Warning: 0") == 2
 
 
 def test_a_warning_stands_above_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None:

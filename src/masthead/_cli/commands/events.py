@@ -114,18 +114,18 @@ def _follow(
     client: masthead.Client, namespace: str | None, selection: ObjectSelection, table: GrowingTable
 ) -> NoReturn:
     """Print each event as it comes; only an interrupt ends it."""
-    from masthead._cli.connection import report_connection, trouble_of
+    from masthead._cli.connection import connection_error, report_connection
     from masthead._cli.feed import Feed
     from masthead._cli.object_events import newest_last
 
     with Feed(client.dynamic("v1", "events", namespace=namespace), selection) as feed:
         write(table.add(_rows(newest_last(feed.first))))
-        problem = ""
+        error = ""
         while True:
             event = feed.next(_LOOK_UP)
             if event is not None:
                 write(table.add(_rows([event])))
-            problem = report_connection(trouble_of(feed.health), problem)
+            error = report_connection(connection_error(feed.health), error)
 
 
 def _rows(events: Sequence[Unstructured]) -> list[PrintedRow]:

@@ -10,7 +10,7 @@ import click
 
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
-from masthead._cli.terminal import console, has_color, is_live, live_display, say, write
+from masthead._cli.terminal import console, has_color, is_live, live_display, write
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -62,7 +62,6 @@ class _Stats:
         self._seconds = seconds
         self._sort = sort
         self._began = time.monotonic()
-        self._is_lost = False
 
     async def run(self, *, is_json: bool) -> None:
         import json
@@ -97,20 +96,18 @@ class _Stats:
     async def _show(self, census: Census, *, is_drawn: bool) -> None:
         """Wait for the time to pass, and draw what there is meanwhile."""
         if not is_drawn:
+            from masthead._cli.connection import report_connection
+
+            error = ""
             while (left := self._seconds - self._passed) > 0:
                 await asyncio.sleep(min(_TICK, left))
-                self._report_connection(census)
+                error = report_connection(census.connection_error, error)
             return
         screen = console(no_color=self._state.no_color)
         with live_display(screen, transient=True) as live:
             while (left := self._seconds - self._passed) > 0:
                 live.update(self._frame(census, screen), refresh=True)
                 await asyncio.sleep(min(_TICK, left))
-
-    def _report_connection(self, census: Census) -> None:
-        if bool(census.trouble) != self._is_lost:
-            say("connected again" if self._is_lost else f"reconnecting: {census.trouble}")
-            self._is_lost = not self._is_lost
 
     def _frame(self, census: Census, screen: Console) -> RenderableType:
         from rich.console import Group
@@ -121,8 +118,8 @@ class _Stats:
         most = max(1, screen.height - _BELOW)
         lines = stats_lines(census.stats.values(), self._passed, order=self._sort, most=most)
         time_left = f"{self._passed:.0f} of {self._seconds:g} s"
-        if trouble := census.trouble:
-            status = line(("reconnecting", "yellow"), (f" ({time_left}): {trouble}", "dim"))
+        if error := census.connection_error:
+            status = line(("reconnecting", "yellow"), (f" ({time_left}): {error}", "dim"))
         else:
             status = line(("counting changes", "green"), (f" ({time_left}); Ctrl-C ends", "dim"))
         return Group(*as_rich([*lines, status]))

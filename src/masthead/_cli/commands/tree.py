@@ -158,8 +158,8 @@ class _Tree:
             counted(search.watches, "kind"),
         )
         shown = ", ".join(counts)
-        if trouble := search.trouble:
-            status = line(("reconnecting", "yellow"), (f" ({shown}): {trouble}", "dim"))
+        if error := search.connection_error:
+            status = line(("reconnecting", "yellow"), (f" ({shown}): {error}", "dim"))
         else:
             status = line(("watching", "green"), (f" the tree ({shown}); Ctrl-C ends", "dim"))
         lines = self._lines(search, max(1, screen.height - _BELOW))
@@ -169,12 +169,12 @@ class _Tree:
         """Print the tree, and again whenever it has changed."""
         from masthead._cli.connection import report_connection
 
-        shown, problem = -1, ""
+        shown, error = -1, ""
         while True:
             if search.changes != shown:
                 write(self._text(search) if shown < 0 else f"\n{self._text(search)}")
                 shown = search.changes
-            problem = report_connection(search.trouble, problem)
+            error = report_connection(search.connection_error, error)
             await asyncio.sleep(_TICK)
             await search.catch_up(_AT_ONCE)
 

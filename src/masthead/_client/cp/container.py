@@ -52,7 +52,7 @@ class Ended:
         command: Its name.
         exit_code: Its exit code; None if it could not be run.
         problem: Why it could not be run.
-        stdout: The end of what it printed to stdout, unless somebody has received that.
+        stdout: The end of what it printed to stdout, unless a receiver has taken that.
         stderr: The end of what it printed to stderr.
     """
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from masthead._controller.primary_writer import ObjectTarget
     from masthead._meta.object import Object
 
-__all__ = ["Applier"]
+__all__ = ["ServerSideApply"]
 
 
-class Applier:
+class ServerSideApply:
     """Applies objects.
 
     Args:
