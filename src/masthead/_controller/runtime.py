@@ -409,7 +409,7 @@ class ManagerRuntime:
             retry_period=options.retry_period,
             clock=self._clock,
             metrics=self._metrics,
-            recorder=lambda lease, reason, message: self._recorder.record(lease, "Normal", reason, message),
+            recorder=self._recorder,
         )
 
     def _make_shards(self) -> ShardedRun:

@@ -70,7 +70,7 @@ class ElectionOptions:
     on_stopped_leading: Callable[[], object] | None = None
     on_new_leader: Callable[[str], object] | None = None
     on_overdue: Callable[[], object] | None = None
-    recorder: Callable[[Unstructured, str, str], object] | None = None
+    record: Callable[[Unstructured, str, str, str], None] | None = None
 
 
 class Elections:
@@ -273,10 +273,10 @@ class Elections:
             self.callbacks.put(name, call)
 
     def _record(self, text: str) -> None:
-        call = self.options.recorder
-        if call is not None:
+        record = self.options.record
+        if record is not None:
             subject, message = self.lock.reference, f"{self.election.identity} {text}"
-            self.callbacks.put("recorder", lambda: call(subject, _EVENT_REASON, message))
+            self.callbacks.put("recorder", lambda: record(subject, "Normal", _EVENT_REASON, message))
 
 
 def _check_names(name: str, namespace: str, labels: Mapping[str, str]) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from masthead._leaderelection.leadership import TermState
     from masthead._leaderelection.term import Term
-    from masthead._meta.unstructured import Unstructured
     from masthead._sync.client import Client
+    from masthead._sync.event_recorder import EventRecorder
     from masthead.errors import MastheadError
     from masthead.metrics import Metrics
 
@@ -110,7 +110,7 @@ class LeaderElector:
         on_stopped_leading: Callable[[], object] | None = None,
         on_new_leader: Callable[[str], object] | None = None,
         on_overdue: Callable[[], object] | None = None,
-        recorder: Callable[[Unstructured, str, str], object] | None = None,
+        recorder: EventRecorder | None = None,
     ) -> None:
         """Create an elector. Nothing is sent before it runs.
 
@@ -137,7 +137,8 @@ class LeaderElector:
             on_new_leader: Called with the identity of each new leader, this one included.
             on_overdue: Called if the work has not ended though its lease has expired, so that another may lead.
                 To be sure, exit the process there: ``lambda: os._exit(1)``.
-            recorder: Called with the Lease, a reason and a message when a term begins or ends, to record an event.
+            recorder: Records an Event about the Lease, with the reason ``LeaderElection``, when a term begins or ends. It is
+                started and closed by the caller.
 
         Raises:
             InvalidValueError: Unless lease_duration > renew_deadline > 1.2 * retry_period > 0; or if the identity is
@@ -156,7 +157,7 @@ class LeaderElector:
             on_stopped_leading=_in_thread(on_stopped_leading),
             on_new_leader=_in_thread(on_new_leader),
             on_overdue=_in_thread(on_overdue),
-            recorder=_in_thread(recorder),
+            record=None if recorder is None else recorder.record,
         )
         self._portal, inner = behind(client)
         self._client = client  # which must not be collected while this is in use

@@ -10,11 +10,12 @@ from prometheus_client import CollectorRegistry
 from tests.unit.leaderelection.replicas import Work, cluster
 
 from masthead import PrometheusMetrics
+from masthead.aio import EventRecorder
 from masthead.errors import LeadershipLostError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
-    from masthead.aio import Leadership, Unstructured
+    from masthead.aio import Leadership
 
 
 async def _nothing(_: Leadership) -> None:
@@ -120,18 +121,18 @@ async def test_work_that_is_overdue_is_reported_though_other_callbacks_hang() ->
 @in_virtual_time
 async def test_events_are_recorded_about_the_lease() -> None:
     async with cluster() as replicas:
-        events: list[str] = []
+        async with EventRecorder(replicas.client, "operator") as recorder:
+            elector = await replicas.elector("a", recorder=recorder)
+            await elector.run(_nothing)
 
-        def record(lease: Unstructured, reason: str, message: str) -> None:
-            events.append(f"{lease.kind} {lease.key} {bool(lease.metadata.uid)}: {reason}: {message}")
-
-        elector = await replicas.elector("a", recorder=record)
-        await elector.run(_nothing)
-
-        assert events == [
-            "Lease default/operator True: LeaderElection: a became leader",
-            "Lease default/operator True: LeaderElection: a stopped leading",
+        lease = await replicas.lease()
+        events = await replicas.client.core_v1.events("default").list()
+        assert [(event.type, event.reason, event.message) for event in events] == [
+            ("Normal", "LeaderElection", "a became leader"),
+            ("Normal", "LeaderElection", "a stopped leading"),
         ]
+        assert {event.involved_object.kind for event in events} == {"Lease"}
+        assert {event.involved_object.uid for event in events} == {lease.metadata.uid}
 
 
 @in_virtual_time

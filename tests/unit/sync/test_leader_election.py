@@ -9,7 +9,7 @@ import pytest
 
 import masthead
 import masthead.server
-from masthead import LeaderElector
+from masthead import EventRecorder, LeaderElector
 from masthead.errors import ClosedError, InvalidValueError, LeadershipLostError
 
 if TYPE_CHECKING:
@@ -210,17 +210,26 @@ def test_callbacks_may_call_the_client_and_block(client: Client, name: str) -> N
         on_started_leading=lambda: seen.append(holder(client, name)),
         on_stopped_leading=lambda: seen.append("stopped"),
         on_new_leader=lambda identity: seen.append(f"new leader {identity}"),
-        recorder=lambda lease, reason, message: seen.append(f"{lease.key} {reason} {message}"),
     )
 
     elector.run(lambda leadership: leadership.wait_lost(0.3))
 
     assert seen == [
         "new leader a",
-        f"default/{name} LeaderElection a became leader",
         "a",
         "stopped",
-        f"default/{name} LeaderElection a stopped leading",
+    ]
+
+
+def test_a_recorder_writes_an_event_when_a_term_begins_and_when_it_ends(client: Client, name: str) -> None:
+    with EventRecorder(client, "operator") as recorder:
+        elector = LeaderElector(client, name, "default", identity="a", recorder=recorder)
+        elector.run(lambda _: None)
+
+    events = client.core_v1.events("default").list(field_selector=f"involvedObject.name={name}")
+    assert [(event.type, event.reason, event.message) for event in events] == [
+        ("Normal", "LeaderElection", "a became leader"),
+        ("Normal", "LeaderElection", "a stopped leading"),
     ]
 
 
