@@ -74,7 +74,7 @@ async def test_own_checks_are_asked_too() -> None:
         raise ConnectionError("no route to host")
 
     async with managed(app) as (_, port):
-        found = await fetch(port, "/healthz")
+        found = await fetch(port, "/healthz?verbose")
     assert (found.status, found.text.split("\n")[0]) == (500, "[-]database failed: no route to host")
 
 

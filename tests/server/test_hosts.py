@@ -74,6 +74,8 @@ def test_this_machine_s_own_names_are_allowed(open_server: Server, host: str) ->
         "10.0.0.1",
         "[::2]",
         "localhost@evil.example",
+        "evil.example@localhost",
+        "[::1].evil.example",
         "",
         "[",
         "évil",

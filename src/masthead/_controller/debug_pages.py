@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["DebugPages", "format_sections"]
 
 _JSON: Final = "application/json"
-_LOOPBACK: Final = ("localhost", "127.", "[::1]")
 
 
 class DebugPages:
@@ -36,18 +35,15 @@ class DebugPages:
 
     Args:
         sections: Returns the sections: plain data by name. It is called on the event loop.
-        is_local: Whether requests come from this machine only, so that a name of another machine in ``Host`` is that of a
-            web page that tries to read this one.
     """
 
-    def __init__(self, sections: Callable[[], Mapping[str, object]], *, is_local: bool = False) -> None:
+    def __init__(self, sections: Callable[[], Mapping[str, object]]) -> None:
         self._sections = sections
-        self._is_local = is_local
         self._thread = ThreadSlot()
 
     async def respond(self, request: EndpointRequest) -> EndpointResponse:
-        """Answer a request."""
-        if self._is_local and not request.headers.get("host", "").startswith(_LOOPBACK):
+        """Answer a request; one of a browser on this machine, in the name of a web page, is refused."""
+        if request.is_from_loopback and not request.names_loopback:
             return text_response("use localhost or 127.0.0.1 as the host\n", HTTPStatus.FORBIDDEN)
         name = request.path.removeprefix("/debug").strip("/")
         try:

@@ -8,6 +8,8 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs, unquote
 
+from masthead._config.address import is_loopback
+
 __all__ = [
     "EndpointRequest",
     "EndpointResponse",
@@ -21,6 +23,7 @@ MAX_HEADERS: Final = 100
 _MAX_TARGET: Final = 4096
 _MAX_PARAMETERS: Final = 50
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z._-]+))(?::[0-9]*)?")
 _VERSION: Final = re.compile(r"HTTP/1\.[01]")
 _METHODS: Final = ("GET", "HEAD")
 TEXT: Final = "text/plain; charset=utf-8"
@@ -48,6 +51,7 @@ class EndpointRequest:
         query: The parameters, with all values of each.
         headers: The headers, by lower-case names; several of one name are joined by commas.
         keeps_alive: Whether the client may send another request on this connection.
+        peer: The IP address of the client.
     """
 
     method: str
@@ -55,6 +59,17 @@ class EndpointRequest:
     query: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     headers: dict[str, str] = field(default_factory=dict[str, str])
     keeps_alive: bool = False
+    peer: str = ""
+
+    @property
+    def is_from_loopback(self) -> bool:
+        """Whether the client runs on this machine."""
+        return is_loopback(self.peer)
+
+    @property
+    def names_loopback(self) -> bool:
+        """Whether ``Host`` is this machine's own name; a web page reaches a local port under its own name (DNS rebinding)."""
+        return is_loopback(_host_name(self.headers.get("host", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +94,12 @@ def text_response(text: str, status: HTTPStatus = HTTPStatus.OK) -> EndpointResp
     return EndpointResponse(status, text.encode("utf-8", "backslashreplace"))
 
 
-def parse_request(head: bytes) -> EndpointRequest:
+def parse_request(head: bytes, peer: str = "") -> EndpointRequest:
     """Parse the head of a request: everything before the empty line.
+
+    Args:
+        head: The head.
+        peer: The IP address of the client.
 
     Raises:
         RequestError: If it is not a GET or HEAD request of HTTP/1.0 or HTTP/1.1, or has a body.
@@ -105,7 +124,13 @@ def parse_request(head: bytes) -> EndpointRequest:
         parameters = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         raise RequestError(HTTPStatus.BAD_REQUEST, "the query has too many parameters") from None
-    return EndpointRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers))
+    return EndpointRequest(method, unquote(path), parameters, headers, _keeps_alive(version, headers), peer)
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without port and brackets; empty if the header is invalid."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else found[1] or found[2]
 
 
 def _parse_request_line(line: str) -> tuple[str, str, str]:

@@ -171,13 +171,14 @@ class EndpointServer:
 
     async def _serve_requests(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         writer, loop = connection.writer, asyncio.get_running_loop()
+        peer = _peer_of(writer)
         for number in range(1, MAX_REQUESTS + 1):
             connection.waits_since = loop.time()
             try:
                 head = await _read_head(reader, HEAD_TIMEOUT if number == 1 else IDLE_TIMEOUT)
                 if head is None:
                     return
-                request = parse_request(head)
+                request = parse_request(head, peer)
             except RequestError as refused:
                 await _write(writer, _refusal(refused.status, str(refused)))
                 return
@@ -202,6 +203,12 @@ class EndpointServer:
         except Exception:  # noqa: BLE001 - one request must not cost the connection
             _log.exception("%s: %s %s failed", self._what, request.method, request.path)
             return text_response("internal error; the log says more\n", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _peer_of(writer: asyncio.StreamWriter) -> str:
+    """The IP address of a client; empty if it is gone already."""
+    address = writer.get_extra_info("peername")
+    return str(address[0]) if address else ""
 
 
 async def _read_head(reader: asyncio.StreamReader, idle: float) -> bytes | None:

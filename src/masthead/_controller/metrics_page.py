@@ -32,16 +32,20 @@ class MetricsPage:
 
     Args:
         registry: The registry; None if no metrics are recorded.
+
+    Attributes:
+        problem: Why there are no metrics, and what to do; empty if there are.
     """
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
         self._registry = registry
         self._thread = ThreadSlot()
+        self.problem: Final = "" if registry is not None else _why_not()
 
     async def respond(self, request: EndpointRequest) -> EndpointResponse:
         """Answer a scrape; the parameter ``name[]`` selects metrics."""
         if self._registry is None:
-            return text_response(_why_not(), HTTPStatus.NOT_FOUND)
+            return text_response(f"{self.problem}\n", HTTPStatus.NOT_FOUND)
         accepted = request.headers.get("accept", "")
         names = request.query.get("name[]", ())
         try:
@@ -74,5 +78,5 @@ def _accepts_gzip(request: EndpointRequest) -> bool:
 
 def _why_not() -> str:
     if find_spec("prometheus_client") is None:
-        return "metrics need prometheus-client: pip install 'masthead[metrics]'\n"
-    return "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()\n"
+        return "metrics need prometheus-client: pip install 'masthead[metrics]'"
+    return "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()"

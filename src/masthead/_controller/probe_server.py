@@ -15,7 +15,7 @@ from masthead._controller.http_server import EndpointServer
 from masthead._controller.metrics_page import MetricsPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     _Handler: TypeAlias = Callable[[EndpointRequest], Awaitable[EndpointResponse]]
 
-__all__ = ["ProbeServer"]
+__all__ = ["ProbeServer", "respond_checks"]
 
 _log: Final = logging.getLogger("masthead.controller")
-_LOOPBACK: Final = ("127.", "localhost", "::1")
+_WITHHELD: Final = "reason withheld"
+"""What clients on other machines read in place of the text of an exception."""
 
 
 class ProbeServer:
@@ -42,8 +43,8 @@ class ProbeServer:
             print(probes.probe_port)
 
     A check is a function or coroutine function that raises if something is wrong; one that takes longer than a second counts
-    as failed. A plain function runs in a thread, a coroutine function on the event loop. Endpoints whose addresses are equal
-    share one listener.
+    as failed. A plain function runs in a thread, a coroutine function on the event loop. The reason of a failure is logged, and
+    shown with ``?verbose`` to clients on this machine. Endpoints whose addresses are equal share one listener.
 
     Guarantees:
         A check that raises or hangs affects no other, and no check runs twice at the same time. Slow, hostile or many clients
@@ -82,14 +83,15 @@ class ProbeServer:
             parse_bind_address(probe_bind, "probe_bind"),
             {"healthz": self._respond_health, "livez": self._respond_health, "readyz": self._respond_ready},
         )
+        metrics = MetricsPage(metrics_registry)
         self._metrics = self._add(
             parse_bind_address(metrics_bind, "metrics_bind"),
-            {"metrics": MetricsPage(metrics_registry).respond},
+            {"metrics": metrics.respond},
         )
+        self._metrics_problem = metrics.problem
         self._debug = debug_address = parse_bind_address(debug_bind, "debug_bind")
         if debug is not None and debug_address is not None:
-            is_local = debug_address.host.startswith(_LOOPBACK)
-            self._add(debug_address, {"debug": DebugPages(debug, is_local=is_local).respond})
+            self._add(debug_address, {"debug": DebugPages(debug).respond})
 
     @property
     def probe_port(self) -> int | None:
@@ -116,10 +118,10 @@ class ProbeServer:
             stack.callback(self._health.close)
             stack.callback(self._ready.close)
             for address, routes in self._routes.items():
-                what = " and ".join(f"/{each}" for each in routes)
+                what = _join_paths(routes)
                 server = EndpointServer(_Router(routes).respond, address, what)
                 self._servers[address] = await stack.enter_async_context(server)
-                _log.info("%s on port %d", what, server.port)
+                self._log_listening(routes, server.port)
             self._stack = stack.pop_all()
         return self
 
@@ -132,6 +134,13 @@ class ProbeServer:
         """Stop listening; responses have two seconds to finish."""
         await self._stack.aclose()
 
+    def _log_listening(self, routes: Mapping[str, _Handler], port: int) -> None:
+        problem = self._metrics_problem
+        if served := [name for name in routes if name != "metrics" or not problem]:
+            _log.info("%s on port %d", _join_paths(served), port)
+        if "metrics" in routes and problem:
+            _log.info("/metrics on port %d answers 404: %s", port, problem)
+
     def _add(self, address: BindAddress | None, routes: dict[str, _Handler]) -> BindAddress | None:
         if address is not None:
             self._routes.setdefault(address, {}).update(routes)
@@ -142,10 +151,14 @@ class ProbeServer:
         return None if server is None else server.port
 
     async def _respond_health(self, request: EndpointRequest) -> EndpointResponse:
-        return await _respond_checks(self._health, request)
+        return await respond_checks(self._health, request)
 
     async def _respond_ready(self, request: EndpointRequest) -> EndpointResponse:
-        return await _respond_checks(self._ready, request)
+        return await respond_checks(self._ready, request)
+
+
+def _join_paths(names: Iterable[str]) -> str:
+    return " and ".join(f"/{name}" for name in names)
 
 
 class _Router:
@@ -163,9 +176,12 @@ class _Router:
         return text_response("".join(f"/{each}\n" for each in self._routes), status)
 
 
-async def _respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:
+async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:
     """Answer a probe of all checks, or of one: ``/readyz`` or ``/readyz/NAME``, as Kubernetes' own components do."""
     endpoint, _, name = request.path.strip("/").partition("/")
+    is_verbose = "verbose" in request.query
+    # Exceptions tell names, addresses and more, and probes are open to the whole network.
+    shows_reasons = is_verbose and request.is_from_loopback and request.names_loopback
     names = checks.names()
     if name:
         if name not in names:
@@ -173,16 +189,17 @@ async def _respond_checks(checks: CheckGroup, request: EndpointRequest) -> Endpo
             return text_response(f"there is no check {name!r}; there are: {known}\n", HTTPStatus.NOT_FOUND)
         [only] = await checks.run([name])
         if only.problem:
-            return text_response(f"{only.problem}\n", HTTPStatus.INTERNAL_SERVER_ERROR)
+            reason = only.problem if shows_reasons else _WITHHELD
+            return text_response(f"{reason}\n", HTTPStatus.INTERNAL_SERVER_ERROR)
         return text_response("ok")
     excluded = set(request.query.get("exclude", ()))
     results = await checks.run(each for each in names if each not in excluded)
     has_failed = any(each.problem for each in results)
-    # The reasons are shown in any case if something is wrong.
-    if not has_failed and "verbose" not in request.query:
+    if not has_failed and not is_verbose:
         return text_response("ok")
     results += [CheckResult(each, is_excluded=True) for each in names if each in excluded]
-    lines = [_format_result(each) for each in sorted(results, key=lambda each: each.name)]
+    results.sort(key=lambda result: result.name)
+    lines = [_format_result(result, shows_reason=shows_reasons) for result in results]
     if unknown := excluded.difference(names):
         quoted = ", ".join(f'"{each}"' for each in sorted(unknown))
         lines.append(f"warn: there is nothing to exclude under the name of {quoted}")
@@ -191,7 +208,9 @@ async def _respond_checks(checks: CheckGroup, request: EndpointRequest) -> Endpo
     return text_response("".join(f"{line}\n" for line in lines), status)
 
 
-def _format_result(result: CheckResult) -> str:
+def _format_result(result: CheckResult, *, shows_reason: bool) -> str:
     if result.is_excluded:
         return f"[+]{result.name} excluded: ok"
-    return f"[-]{result.name} failed: {result.problem}" if result.problem else f"[+]{result.name} ok"
+    if not result.problem:
+        return f"[+]{result.name} ok"
+    return f"[-]{result.name} failed: {result.problem if shows_reason else _WITHHELD}"

@@ -8,6 +8,7 @@ is the page that sent the request.
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -20,6 +21,8 @@ __all__ = ["ANY", "AllowedHosts", "is_loopback"]
 
 ANY: Final = "*"
 """Allows every name."""
+_AUTHORITY: Final = re.compile(r"(?:\[[^\]]*\]|[^\[\]@:]*)(?::[0-9]*)?")
+"""A host and perhaps a port: what browsers send as Host, and after the scheme of an Origin."""
 _LONGEST_SHOWN: Final = 100
 _MOST_KNOWN: Final = 64
 
@@ -77,9 +80,11 @@ class AllowedHosts:
 def _name_in(url: str) -> str:
     """The host of an address, in lower case and without port and brackets; empty if the address has none."""
     try:
-        return (urlsplit(url).hostname or "").rstrip(".")
+        parts = urlsplit(url)
     except ValueError:
         return ""
+    # urlsplit takes "[::1].evil.example" for "[::1]".
+    return (parts.hostname or "").rstrip(".") if _AUTHORITY.fullmatch(parts.netloc) else ""
 
 
 def _is_address(name: str) -> bool:

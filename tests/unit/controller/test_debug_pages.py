@@ -82,10 +82,22 @@ async def test_sections_that_cannot_be_made_are_a_500() -> None:
 @in_virtual_time
 async def test_a_web_page_cannot_read_what_is_for_this_machine() -> None:
     async with debugging(lambda: SECTIONS) as server:
-        for host in ("127.0.0.1:1", "localhost", "[::1]:80"):
+        for host in ("127.0.0.1:1", "localhost", "[::1]:80", "LocalHost.:6060", "127.8.9.1"):
             assert (await fetch(server.debug_port, "/debug", host=host)).status == 200
-        assert (await fetch(server.debug_port, "/debug", host="evil.example.com")).status == 403
-        assert (await fetch(server.debug_port, "/debug/tasks", host="evil.example.com")).status == 403
+        for host in (
+            "evil.example.com",
+            "localhost.evil.example",
+            "127.evil.example",
+            "127.0.0.1.evil.example:6060",
+            "[::1].evil.example",
+            "localhost@evil.example",
+            "evil.example@localhost",
+            "localhost, evil.example",
+            "[localhost",
+            "",
+        ):
+            for path in ("/debug", "/debug/tasks"):
+                assert (await fetch(server.debug_port, path, host=host)).status == 403
 
 
 async def waiting_for_paint(dry: asyncio.Event) -> None:

@@ -105,6 +105,17 @@ async def test_without_metrics_the_response_says_how_to_get_them() -> None:
         assert "PrometheusMetrics()" in found.text
 
 
+@in_virtual_time
+async def test_the_log_announces_metrics_only_if_there_are_some(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "masthead.controller")
+    async with metrics_of(CollectorRegistry()) as port:
+        assert caplog.messages == [f"/metrics on port {port}"]
+    caplog.clear()
+    async with metrics_of(None) as port:
+        advice = "no metrics are recorded: give the manager metrics=masthead.PrometheusMetrics()"
+        assert caplog.messages == [f"/metrics on port {port} answers 404: {advice}"]
+
+
 def test_without_prometheus_client_the_response_names_the_extra() -> None:
     program = """
 import asyncio, sys

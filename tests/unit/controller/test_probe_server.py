@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.controller.probing import fetch
 
-from masthead._controller.probe_server import ProbeServer
+from masthead._controller.checks import CheckGroup
+from masthead._controller.http_requests import EndpointRequest
+from masthead._controller.probe_server import ProbeServer, respond_checks
 from masthead.errors import ConfigError, InvalidValueError
 from masthead.testing.virtual_time import in_virtual_time, now
 
@@ -54,9 +56,29 @@ async def test_verbose_lists_all_checks() -> None:
 @in_virtual_time
 async def test_a_failed_check_is_named_with_its_reason_on_one_line() -> None:
     async with probes({"ping": healthy, "database": broken}) as server:
-        found = await fetch(server.probe_port, "/healthz")
+        found = await fetch(server.probe_port, "/healthz?verbose")
         assert found.status == 500
         assert found.text == "[-]database failed: the database is gone\n[+]ping ok\nhealthz check failed\n"
+
+
+@in_virtual_time
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/livez"])
+async def test_the_reason_of_a_failure_is_withheld_unless_a_local_client_asks_for_it(path: str) -> None:
+    async with probes({"database": broken}, {"database": broken}) as server:
+        for target, host in ((path, "localhost"), (f"{path}?verbose", "evil.example")):
+            found = await fetch(server.probe_port, target, host=host)
+            assert found.text.startswith("[-]database failed: reason withheld\n")
+        alone = await fetch(server.probe_port, f"{path}/database")
+        assert (alone.status, alone.text) == (500, "reason withheld\n")
+
+
+@pytest.mark.parametrize("peer", ["192.0.2.7", "2001:db8::7", "::ffff:192.0.2.7", ""])
+async def test_verbose_shows_no_reason_to_other_machines(peer: str) -> None:
+    checks = CheckGroup({"database": broken})
+    request = EndpointRequest("GET", "/readyz", {"verbose": [""]}, {"host": "localhost"}, peer=peer)
+    found = await respond_checks(checks, request)
+    assert found.body == b"[-]database failed: reason withheld\nreadyz check failed\n"
+    checks.close()
 
 
 @in_virtual_time
@@ -72,7 +94,7 @@ async def test_a_check_can_be_asked_for_alone_or_left_out() -> None:
     async with probes({"ping": healthy, "database": broken, "a/b": healthy}) as server:
         assert (await fetch(server.probe_port, "/healthz/ping")).status == 200
         assert (await fetch(server.probe_port, "/healthz/a/b")).status == 200
-        alone = await fetch(server.probe_port, "/healthz/database")
+        alone = await fetch(server.probe_port, "/healthz/database?verbose")
         assert (alone.status, alone.text) == (500, "the database is gone\n")
         assert (await fetch(server.probe_port, "/healthz?exclude=database")).text == "ok"
         without = await fetch(server.probe_port, "/healthz?exclude=database&exclude=nothing&verbose")
@@ -95,7 +117,7 @@ async def test_checks_that_are_added_later_are_run() -> None:
 @in_virtual_time
 async def test_a_check_that_hangs_counts_as_failed_after_a_second() -> None:
     async with probes({"ping": healthy, "slow": hanging, "slower": hanging}) as server:
-        found = await fetch(server.probe_port, "/healthz")
+        found = await fetch(server.probe_port, "/healthz?verbose")
         assert found.status == 500
         assert "[-]slow failed: no result after 1.0 s\n[-]slower failed" in found.text
         assert "[+]ping ok" in found.text
@@ -118,7 +140,7 @@ async def test_a_check_that_ignores_its_cancellation_is_not_started_again() -> N
 
     async with probes({"stubborn": stubborn}) as server:
         for seconds in ("1.0", "1.0", "1.0"):
-            found = await fetch(server.probe_port, "/healthz/stubborn")
+            found = await fetch(server.probe_port, "/healthz/stubborn?verbose")
             assert found.text == f"no result after {seconds} s\n"
         assert starts == 1
         release.set()
@@ -176,7 +198,7 @@ def test_a_check_that_wants_to_exit_does_not(error: type[BaseException], is_asyn
     @in_virtual_time
     async def run() -> None:
         async with probes({"exit": coroutine if is_async else plain}) as server:
-            found = await fetch(server.probe_port, "/healthz/exit")
+            found = await fetch(server.probe_port, "/healthz/exit?verbose")
             assert (found.status, found.text) == (500, f"the check raised {error.__name__}\n")
 
     run()
@@ -185,7 +207,7 @@ def test_a_check_that_wants_to_exit_does_not(error: type[BaseException], is_asyn
 @in_virtual_time
 async def test_a_check_in_a_thread_that_stops_an_iteration_has_failed() -> None:
     async with probes({"first": lambda: next(iter(()))}) as server:
-        found = await fetch(server.probe_port, "/healthz/first")
+        found = await fetch(server.probe_port, "/healthz/first?verbose")
         assert (found.status, found.text) == (500, "the check raised StopIteration\n")
 
 
@@ -210,7 +232,7 @@ def test_every_reason_is_one_safe_line(error: Exception, reason: str) -> None:
     @in_virtual_time
     async def run() -> None:
         async with probes({"it": check}) as server:
-            assert (await fetch(server.probe_port, "/healthz/it")).text == f"{reason}\n"
+            assert (await fetch(server.probe_port, "/healthz/it?verbose")).text == f"{reason}\n"
 
     run()
 

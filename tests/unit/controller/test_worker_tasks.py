@@ -135,7 +135,7 @@ def test_a_reconcile_that_hangs_in_a_thread_keeps_no_other_object_waiting() -> N
             assert others.acquire(timeout=PATIENCE)
         port = runtime.probes.probe_port
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz/reconciles", timeout=PATIENCE)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz/reconciles?verbose", timeout=PATIENCE)
         assert b"too many reconciles hang in threads: configmaps; restart the process" in refused.value.read()
         over.set()
         for _ in range(MOST_SUBSTITUTES):
