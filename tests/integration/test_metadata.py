@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import pytest
 from tests.conformance.objects import config_map, deployment
+from tests.integration import scripts
+from tests.integration.facades import informer_of
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
 from masthead._meta.v1 import PartialObjectMetadata, PartialObjectMetadataList
-from masthead.errors import ConflictError, NotFoundError, UnknownKindError
+from masthead.errors import ConflictError, DecodeError, NotFoundError, UnknownKindError
 
 OURS = "here=yes"
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 
 @pytest.fixture
@@ -125,3 +129,80 @@ async def test_a_resource_is_found_by_any_of_its_names(client: Any, namespace: s
         assert found.kind == "PartialObjectMetadata"
     with pytest.raises(UnknownKindError):
         await client.metadata("unicorns").list()
+
+
+def whole(name: str, version: str = "5") -> dict[str, Any]:
+    """A whole object, as a server sends it that cannot send metadata alone."""
+    return scripts.config_map(name, version, data={"much": "data"}, immutable=True)
+
+
+def names_of(objects: Any) -> list[str]:
+    """The names; none of the objects has any content."""
+    assert all(isinstance(obj, PartialObjectMetadata) for obj in objects)
+    assert all(obj.to_dict().keys() == {"apiVersion", "kind", "metadata"} for obj in objects)
+    return [obj.metadata.name for obj in objects]
+
+
+async def test_metadata_is_taken_from_a_server_that_answers_with_whole_objects(facade: str) -> None:
+    without_kind = {key: value for key, value in whole("b").items() if key not in {"apiVersion", "kind"}}
+    script = scripts.ScriptedServer(
+        rest=deque(
+            [
+                scripts.json_response(whole("a")),
+                scripts.json_response(scripts.listed(whole("a"), without_kind, version="9")),
+            ]
+        )
+    )
+    async with scripts.client_of(script.handle, facade) as client:
+        maps = client.metadata(CONFIG_MAPS, namespace="shop")
+
+        assert names_of([await maps.get("a")]) == ["a"]
+        listed = await maps.list()
+
+    assert names_of(listed) == ["a", "b"]
+    assert isinstance(listed, PartialObjectMetadataList)
+    assert listed.metadata.resource_version == "9"
+
+
+async def test_metadata_is_taken_from_a_watch_of_whole_objects(facade: str) -> None:
+    events = scripts.stream(
+        scripts.event("ADDED", whole("a")),
+        scripts.bookmark("6", ends=True),
+        scripts.event("DELETED", whole("a", "7")),
+    )
+    script = scripts.ScriptedServer(deque([events]))
+    async with scripts.client_of(script.handle, facade) as client:
+        maps = client.metadata(CONFIG_MAPS, namespace="shop")
+
+        assert names_of(await maps.watch_list()) == ["a"]
+        async with maps.watch() as watch:
+            first, second = await anext(watch), await anext(watch)
+
+    assert (first.type, second.type) == ("ADDED", "DELETED")
+    assert names_of([first.object, second.object]) == ["a", "a"]
+
+
+@pytest.mark.parametrize("lists", [False, True], ids=["watch-list", "list"])
+async def test_a_metadata_informer_mirrors_a_server_of_whole_objects(facade: str, lists: bool) -> None:
+    changed = scripts.event("MODIFIED", whole("b", "10"))
+    initial = [scripts.event("ADDED", whole("b")), scripts.bookmark("9", ends=True), changed]
+    refused = scripts.json_response(scripts.status(400, "BadRequest", "no initial events"), "400 Bad Request")
+    watches = (
+        [scripts.ScriptedResponse(refused), scripts.stream(changed)] if lists else [scripts.stream(*initial)]
+    )
+    script = scripts.ScriptedServer(
+        deque(watches), rest=deque([scripts.json_response(scripts.listed(whole("a"), whole("b")))])
+    )
+    async with scripts.client_of(script.handle, facade) as client:
+        informer = informer_of(client.metadata(CONFIG_MAPS, namespace="shop"))
+        async with informer:
+            await informer.wait_for("10", 30)
+            assert sorted(names_of(informer.indexer.list())) == (["a", "b"] if lists else ["b"])
+
+
+async def test_a_status_is_not_taken_for_an_object(facade: str) -> None:
+    answer = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
+    script = scripts.ScriptedServer(rest=deque([scripts.json_response(answer)]))
+    async with scripts.client_of(script.handle, facade) as client:
+        with pytest.raises(DecodeError, match="PartialObjectMetadata: apiVersion"):
+            await client.metadata(CONFIG_MAPS, namespace="shop").get("a")

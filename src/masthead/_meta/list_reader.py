@@ -95,14 +95,14 @@ class ListReader(Generic[L]):
         if not last.endswith(_END) or not self._take(last[: -len(_END)]):
             return self._finish_at_once()
         try:
-            made = wire.reader_for(self._cls).decode(self._head + _END)
-        except (DecodeError, msgspec.ValidationError, *wire.MALFORMED):
+            made = self._cls.from_wire(self._head + _END)
+        except DecodeError:
             return self._finish_at_once()
         broken = any(isinstance(each, DecodeError) for each in self._items)
         if broken and self._on_error is None:
             return self._finish_at_once()  # which raises the error, with its place
         member_of(self._cls, "items").__set__(made, self._usable())
-        return cast("L", made)
+        return made
 
     def _begin(self) -> bool:
         """Find the first item; returns whether it is there."""

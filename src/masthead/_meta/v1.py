@@ -3,9 +3,13 @@
 Written by hand, because the rest of the package stands on them; a test compares them with the API's schema.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
+from msgspec import Raw
+
+from masthead._meta.field_decoder import split_fields
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.metadata import (
     ListMeta,
@@ -16,9 +20,10 @@ from masthead._meta.metadata import (
 )
 from masthead._meta.model import Struct, field
 from masthead._meta.object import Object, ObjectList
-from masthead._meta.shape import JSON, FieldsV1
+from masthead._meta.shape import JSON, FieldsV1, ShapeError
 from masthead._meta.time import MicroTime, Time
 from masthead._module import set_module
+from masthead.errors import DecodeError
 
 __all__ = [
     "APIGroup",
@@ -354,6 +359,15 @@ class PartialObjectMetadata(Object):
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 
+    @classmethod
+    def from_wire(cls, data: bytes) -> Self:
+        """Decode the metadata of an object. Of a whole object, all else is dropped.
+
+        Raises:
+            DecodeError: If it is not JSON, is a Status, or its metadata is invalid.
+        """
+        return super().from_wire(_cut_to_metadata(data, cls.GVK.kind, "metadata"))
+
 
 @set_module("masthead.meta")
 class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
@@ -361,6 +375,38 @@ class PartialObjectMetadataList(ObjectList[PartialObjectMetadata]):
 
     GVK = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadataList")
     ITEM: ClassVar[type[Object]] = PartialObjectMetadata
+
+    @classmethod
+    def from_wire(cls, data: bytes, *, on_error: Callable[[DecodeError], None] | None = None) -> Self:
+        """Decode the metadata of a list and of its items. Of a list of whole objects, all else is dropped.
+
+        Args:
+            data: The response body.
+            on_error: Called for each undecodable item, which is then skipped; its bytes are the error's ``value``.
+                Without it, the first such item raises.
+
+        Raises:
+            DecodeError: If it is not JSON or not a list, or an item cannot be decoded.
+        """
+        cut = _cut_to_metadata(data, cls.GVK.kind, "metadata", "items")
+        return super().from_wire(cut, on_error=on_error)
+
+
+def _cut_to_metadata(data: bytes, kind: str, *names: str) -> bytes:
+    """Keep these fields of an object or list of another kind.
+
+    Servers and proxies that do not know how to send metadata alone send what they have. An ordinary response is returned
+    as it is, and so is one that has no metadata to keep: its decoder says what is wrong.
+    """
+    if data.startswith(b'{"kind":"%b"' % kind.encode()):
+        return data
+    try:
+        parts = split_fields(data)
+    except ShapeError:
+        return data
+    if not parts.keys() >= {*names} or parts.get("kind") in (Raw(f'"{kind}"'.encode()), Raw(b'"Status"')):
+        return data
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), parts[name]) for name in names)
 
 
 @set_module("masthead.meta.v1")
