@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.base import object_or_none
@@ -100,8 +101,14 @@ class DeleteVerbs(WriteBase[T], Generic[T]):
             resource_version=None,
             dry_run=dry_run,
         )
+        # Retries included, as for a list.
+        limit_seconds = timeout_seconds or math.inf
+        default = self._context.rest.settings.timeout
         call = await self._build_call(
-            "deletecollection", query=query.params(), body=delete_body(options), timeout=timeout
+            "deletecollection",
+            query=query.params(),
+            body=delete_body(options),
+            timeout=min(default if timeout is None else timeout, limit_seconds),
         )
         await self._context.rest.call(call)
 

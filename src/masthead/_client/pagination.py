@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from masthead._client.options import list_query
 from masthead._meta.unstructured import UnstructuredList
-from masthead.errors import ExpiredError, GoneError, ProtocolError
+from masthead.errors import DeadlineError, ExpiredError, GoneError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from masthead._meta.object import ObjectList
     from masthead._meta.v1 import ResourceVersionMatch
 
-__all__ = ["ListPage", "ListQuery", "iter_pages", "name_kinds", "list_all"]
+__all__ = ["ListPage", "ListQuery", "PageTimeout", "iter_pages", "name_kinds", "list_all"]
 
 
 class ListPage(Protocol):
@@ -79,6 +81,41 @@ class ListQuery:
     def after(self, token: str) -> ListQuery:
         """The query for the next page. The continue token carries the resource version."""
         return replace(self, continue_=token, resource_version=None, resource_version_match=None)
+
+
+class PageTimeout:
+    """The timeouts of a list: of each page, and of all pages together.
+
+    Only the time of requests counts: what a caller does between two pages does not.
+
+    Args:
+        page: Seconds for a page; None for the client's default.
+        seconds: Seconds for all pages; None or 0 for no limit.
+        default: The client's default.
+    """
+
+    def __init__(self, page: float | None, seconds: int | None, default: float) -> None:
+        self._page = page
+        self._seconds = seconds
+        self._default = default
+        self._left = float(seconds or math.inf)
+
+    async def fetch(self, fetch: Callable[[float | None], Awaitable[P]]) -> P:
+        """Call a function with the timeout of its page.
+
+        Raises:
+            DeadlineError: If there is no time left.
+        """
+        if self._left == math.inf:
+            return await fetch(self._page)
+        if self._left <= 0:
+            raise DeadlineError(f"the pages of the list did not arrive within {self._seconds} s")
+        now = asyncio.get_running_loop().time
+        start = now()
+        try:
+            return await fetch(min(self._left, self._default if self._page is None else self._page))
+        finally:
+            self._left -= now() - start
 
 
 async def iter_pages(

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from masthead._client.base import BaseResource, LazyTarget
 from masthead._client.listwatch import ListWatch
 from masthead._client.options import read_query
-from masthead._client.pagination import ListQuery, iter_pages, list_all, name_kinds
+from masthead._client.pagination import ListQuery, PageTimeout, iter_pages, list_all, name_kinds
 from masthead._client.wait import wait_for
 from masthead._client.watch import Watch
 from masthead._client.watchlist import watch_list
 from masthead._meta.object import Object, ObjectList
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from masthead._client.conditions import ObjectWaitCondition, WaitCondition
     from masthead._client.options import FieldSelection, LabelSelection, Query
@@ -72,7 +72,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match: How `resource_version` is compared.
             limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
             continue_: Fetch only the page of this token.
-            timeout_seconds: How long the server may take for a page.
+            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
+                too. None for no limit.
             shard_selector: Only the objects of one shard, if the server supports shards.
             page_size: The limit of each page; None for the client's default.
             on_error: Called with each object that cannot be decoded, which is then left out; its bytes are
@@ -90,7 +91,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             shard_selector=shard_selector,
         )
         return await list_all(
-            lambda params: self._page(params, timeout, on_error), query, self._page_size(page_size)
+            self._fetcher(timeout, timeout_seconds, on_error), query, self._page_size(page_size)
         )
 
     async def list_pages(
@@ -123,8 +124,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             timeout_seconds=timeout_seconds,
             shard_selector=shard_selector,
         )
-        size = self._page_size(page_size)
-        async for page in iter_pages(lambda params: self._page(params, timeout, on_error), query, size):
+        fetch = self._fetcher(timeout, timeout_seconds, on_error)
+        async for page in iter_pages(fetch, query, self._page_size(page_size)):
             yield page
 
     async def iterate(
@@ -194,7 +195,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match: How `resource_version` is compared.
             limit: Fetch one page of this length only; the table's ``continue_`` is the token of the next.
             continue_: Fetch only the page of this token.
-            timeout_seconds: How long the server may take for a page.
+            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
+                too. None for no limit.
             page_size: The limit of each page; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
@@ -212,9 +214,14 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         )
         target = await self._target()
 
+        page_timeout = PageTimeout(timeout, timeout_seconds, self._timeout_or_default(None))
+
         async def fetch(params: Query) -> TablePage:
+            return await page_timeout.fetch(lambda seconds: fetch_within(params, seconds))
+
+        async def fetch_within(params: Query, seconds: float | None) -> TablePage:
             included = ("includeObject", "Object" if objects else "Metadata")
-            call = await self._build_call("list", query=[*params, included], timeout=timeout)
+            call = await self._build_call("list", query=[*params, included], timeout=seconds)
             response = await self._context.rest.call(replace(call, accept=ACCEPT_TABLE))
             return read_page(response.body, target, has_objects=objects)
 
@@ -242,7 +249,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version: The list must be no older than this version; None for the newest.
             shard_selector: Only the objects of one shard, if the server supports shards.
             on_error: Called with each object that cannot be decoded, as for `list`.
-            timeout: Timeout of the whole operation, in seconds.
+            timeout: Timeout of the watch in seconds; if it falls back to a plain list, that of each page.
 
         Raises:
             InconsistentListError: If the client checks watch-lists, and this one differs from a plain list.
@@ -256,7 +263,9 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         return await watch_list(
             self._list_watch(query),
             query,
-            self._list_all,
+            lambda plain, on_broken: list_all(
+                self._fetcher(timeout, None, on_broken), plain, self._page_size(None)
+            ),
             timeout=self._timeout_or_default(timeout),
             checks=self._context.defaults.check_watch_lists,
             on_error=on_error,
@@ -288,8 +297,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 objects, each as ADDED.
             label_selector: Only objects with matching labels.
             field_selector: Only objects with matching fields.
-            timeout_seconds: After how long the server ends one connection; None for the server's default.
-                Unless the watch is raw, it resumes on a new connection.
+            timeout_seconds: The length of the watch, in seconds. The loop over its events ends then, however many
+                connections the watch has had; ``events.version`` is where another can resume. None for no end.
             shard_selector: Only the objects of one shard, if the server supports shards.
             bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the
                 one that follows the initial objects has ``ends_initial_events``. The watch resumes from them
@@ -301,6 +310,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
         Raises:
             ExpiredError: While iterating, if the resource version has expired; list again.
+            DeadlineError: While iterating, if the existing objects do not arrive within `timeout_seconds`.
         """
         query = ListQuery(
             label_selector=label_selector,
@@ -315,6 +325,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             bookmarks=bookmarks,
             raw=raw,
             send_initial_events=send_initial_events,
+            timeout=timeout_seconds,
         )
 
     def list_watch(
@@ -368,6 +379,16 @@ class ReadVerbs(BaseResource[T], Generic[T]):
         """
         return await wait_for(self, name, condition, timeout=self._timeout_or_default(timeout))
 
+    def _fetcher(
+        self,
+        timeout: float | None,
+        seconds: int | None,
+        on_error: Callable[[DecodeError], None] | None,
+    ) -> Callable[[Query], Awaitable[ObjectList[T]]]:
+        """A function that requests a page, within the timeouts of one list."""
+        page_timeout = PageTimeout(timeout, seconds, self._timeout_or_default(None))
+        return lambda params: page_timeout.fetch(lambda left: self._page(params, left, on_error))
+
     async def _page(
         self,
         query: Query,
@@ -404,8 +425,3 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             find_target=self._target,
             build_call=build_call,
         )
-
-    async def _list_all(
-        self, query: ListQuery, on_error: Callable[[DecodeError], None] | None
-    ) -> ObjectList[T]:
-        return await list_all(lambda params: self._page(params, None, on_error), query, self._page_size(None))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections import deque
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -59,7 +60,7 @@ class Watch(Generic[T]):
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
     connection drops. Each later change is delivered once, in the server's order. Bookmarks advance `version`, and are
-    delivered only on request.
+    delivered only on request. With a timeout, the iterator ends when that has passed.
 
     One watch is for one reader.
     """
@@ -72,6 +73,7 @@ class Watch(Generic[T]):
         bookmarks: bool,
         raw: bool,
         send_initial_events: bool | None = None,
+        timeout: float | None = None,
     ) -> None:
         if send_initial_events is not None and not raw:
             raise InvalidValueError("send_initial_events is for raw watches; others see to it themselves")
@@ -87,11 +89,15 @@ class Watch(Generic[T]):
         )
         self._step = self._machine.start()
         self._due = 0.0
+        self._timeout = timeout or math.inf
+        self._end = math.inf  # set by the first step
+        self._is_established = False
         self._is_refused = False
         self._stream: WatchStream[T] | None = None
         self._ready: deque[WatchEvent[T]] = deque()
         self._initial: list[WatchEvent[T]] = []  # not delivered before all of them have arrived
         self._error: MastheadError | None = None
+        self._last_failure: MastheadError | None = None
         self._failures = 0
         self._closed = asyncio.Event()
 
@@ -128,7 +134,10 @@ class Watch(Generic[T]):
                 raise error
             if self._closed.is_set():
                 raise StopAsyncIteration
-            await self._advance()
+            if _now() >= self._end:
+                self._run_out()
+            else:
+                await self._advance()
         return self._ready.popleft()
 
     async def _advance(self) -> None:
@@ -137,12 +146,13 @@ class Watch(Generic[T]):
             await self._perform(self._step)
             return
         try:
-            async with asyncio.timeout(INITIAL_EVENTS_TIMEOUT if self._is_initial else None):
+            async with asyncio.timeout_at(self._read_deadline()):
                 batch = await anext(self._stream, None)
         except (StatusError, DeadlineError) as error:
             self._after(error)
         except TimeoutError:
-            self._after_initial_timeout()
+            if _now() < self._end:
+                self._after_initial_timeout()
         except TransportError as error:
             self._after(error)
         except ClosedError:
@@ -155,16 +165,42 @@ class Watch(Generic[T]):
             else:
                 self._take(batch)
 
+    def _read_deadline(self) -> float | None:
+        """The time until which a read may wait; None for no limit."""
+        initial = _now() + INITIAL_EVENTS_TIMEOUT if self._is_initial else math.inf
+        return _finite(min(initial, self._end))
+
+    def _run_out(self) -> None:
+        """End a watch whose time is up; with an error if it has not begun, which must not look like no events."""
+        self._drop()
+        self._closed.set()
+        if self._is_established or self._error is not None:
+            return
+        self._error = self._last_failure or DeadlineError(
+            f"watch {self._source.resource}: the existing objects did not arrive within {self._timeout:g} s"
+        )
+
     @property
     def _is_initial(self) -> bool:
         """Whether initial events are expected, and the bookmark behind them."""
         return self._machine.phase is Phase.STREAMING
 
     async def _perform(self, step: Step) -> None:
-        if await self._closed_before(self._due):
+        if self._end == math.inf:
+            self._end = _now() + self._timeout
+        if await self._closed_before(min(self._due, self._end)) or _now() >= self._end:
             return
-        await self._source.target()  # a resource that does not exist is the caller's error
-        self._machine.begin(_now())
+        try:
+            async with asyncio.timeout_at(_finite(self._end)):
+                await self._source.target()  # a resource that does not exist is the caller's error
+                self._machine.begin(_now())
+                await self._request(step)
+        except TimeoutError as error:
+            if isinstance(error, DeadlineError):
+                raise
+            # Otherwise the time of the watch is up, which the reader finds.
+
+    async def _request(self, step: Step) -> None:
         try:
             if isinstance(step, List):
                 await self._list(step)
@@ -185,11 +221,14 @@ class Watch(Generic[T]):
             resource_version=step.version,
             resource_version_match="NotOlderThan" if step.initial_events else None,
             send_initial_events=True if step.initial_events else self._send_initial_events,
+            # Rounded up, or the server would end the last connection before the watch ends.
+            timeout_seconds=0 if self._end == math.inf else math.ceil(self._end - _now()),
         )
         # Once the server has been reached, the machine alone decides about retries and their delays.
         retries = 0 if self._source.has_reached else None
         self._stream = await self._source.open_watch(options, retries=retries, is_raw=self._raw)
         self._machine.opened()
+        self._is_established = self._is_established or not self._is_initial
 
     async def _list(self, step: List) -> None:
         """Read a page of the state of a server that does not support initial events."""
@@ -221,6 +260,7 @@ class Watch(Generic[T]):
         self._deliver_initial()
 
     def _deliver_initial(self) -> None:
+        self._is_established = True
         self._ready.extend(self._initial)
         self._initial.clear()
 
@@ -276,6 +316,7 @@ class Watch(Generic[T]):
     def _log_failure(self, error: MastheadError, version: str, after: float) -> None:
         """Log that the watch continues. A dropped connection is common; a failure to resume is not."""
         self._failures += 1
+        self._last_failure = error
         is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
         _log.log(
             logging.INFO if is_dropped and self._failures == 1 else logging.WARNING,
@@ -307,6 +348,10 @@ class Watch(Generic[T]):
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _finite(moment: float) -> float | None:
+    return None if moment == math.inf else moment
 
 
 def _expired(error: MastheadError) -> MastheadError:

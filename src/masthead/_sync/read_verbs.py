@@ -65,7 +65,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match: How `resource_version` is compared.
             limit: Fetch one page of this length only; its ``metadata.continue_`` is the token of the next.
             continue_: Fetch only the page of this token.
-            timeout_seconds: How long the server may take for a page.
+            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
+                too. None for no limit.
             shard_selector: Only the objects of one shard, if the server supports shards.
             page_size: The limit of each page; None for the client's default.
             on_error: Called with each object that cannot be decoded, which is then left out; its bytes are
@@ -194,7 +195,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version_match: How `resource_version` is compared.
             limit: Fetch one page of this length only; the table's ``continue_`` is the token of the next.
             continue_: Fetch only the page of this token.
-            timeout_seconds: How long the server may take for a page.
+            timeout_seconds: Timeout of the whole list in seconds, pages and retries included; the server is told,
+                too. None for no limit.
             page_size: The limit of each page; None for the client's default.
             timeout: Timeout of each page, in seconds.
         """
@@ -235,7 +237,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
             resource_version: The list must be no older than this version; None for the newest.
             shard_selector: Only the objects of one shard, if the server supports shards.
             on_error: Called with each object that cannot be decoded, as for `list`.
-            timeout: Timeout of the whole operation, in seconds.
+            timeout: Timeout of the watch in seconds; if it falls back to a plain list, that of each page.
 
         Raises:
             InconsistentListError: If the client checks watch-lists, and this one differs from a plain list.
@@ -277,8 +279,8 @@ class ReadVerbs(BaseResource[T], Generic[T]):
                 objects, each as ADDED.
             label_selector: Only objects with matching labels.
             field_selector: Only objects with matching fields.
-            timeout_seconds: After how long the server ends one connection; None for the server's default.
-                Unless the watch is raw, it resumes on a new connection.
+            timeout_seconds: The length of the watch, in seconds. The loop over its events ends then, however many
+                connections the watch has had; ``events.version`` is where another can resume. None for no end.
             shard_selector: Only the objects of one shard, if the server supports shards.
             bookmarks: Whether BOOKMARK events are delivered. They carry a resource version and no object; the
                 one that follows the initial objects has ``ends_initial_events``. The watch resumes from them
@@ -290,6 +292,7 @@ class ReadVerbs(BaseResource[T], Generic[T]):
 
         Raises:
             ExpiredError: While iterating, if the resource version has expired; list again.
+            DeadlineError: While iterating, if the existing objects do not arrive within `timeout_seconds`.
         """
         return Watch(
             self._portal,

@@ -26,7 +26,7 @@ class Watch(StreamFacade[WatchEvent[T]], Generic[T]):
 
     Without a version to start from, the current objects are delivered first, as ADDED and once, however often the
     connection drops. Each later change is delivered once, in the server's order. Bookmarks advance `version`, and are
-    delivered only on request.
+    delivered only on request. With a timeout, the iterator ends when that has passed.
 
     One watch is for one reader.
     """

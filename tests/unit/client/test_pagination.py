@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._client.pagination import ListQuery, iter_pages, list_all
+from masthead._client.pagination import ListQuery, PageTimeout, iter_pages, list_all
 from masthead._meta.metadata import ListMeta
 from masthead.api.core.v1 import ConfigMap, ConfigMapList
-from masthead.errors import ExpiredError, ProtocolError
+from masthead.errors import DeadlineError, ExpiredError, ProtocolError
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from masthead._client.options import Query
@@ -99,3 +102,38 @@ async def test_a_repeated_continue_token_is_an_error() -> None:
 
     with pytest.raises(ProtocolError, match="would never end"):
         await list_all(always_the_same, ListQuery(), 3)
+
+
+@in_virtual_time
+async def test_the_timeout_of_a_list_bounds_all_pages_and_not_the_time_between_them() -> None:
+    collection, timeout = Collection(5), PageTimeout(None, 3, default=60.0)
+    given: list[float | None] = []
+
+    async def fetch(query: Query) -> ConfigMapList:
+        async def fetch_within(seconds: float | None) -> ConfigMapList:
+            given.append(seconds)
+            await asyncio.sleep(2)
+            return await collection.page(query)
+
+        return await timeout.fetch(fetch_within)
+
+    pages = iter_pages(fetch, ListQuery(timeout_seconds=3), 2)
+    await anext(pages)
+    await asyncio.sleep(100)
+    await anext(pages)
+
+    with pytest.raises(DeadlineError, match="within 3 s"):
+        await anext(pages)
+    assert given == pytest.approx([3, 1])
+
+
+@pytest.mark.parametrize(("page", "wanted"), [(None, 60.0), (1.0, 1.0), (math.inf, 100)])
+@in_virtual_time
+async def test_a_page_has_the_shorter_timeout_of_its_own_and_of_the_list(
+    page: float | None, wanted: float
+) -> None:
+    async def fetch(seconds: float | None) -> ConfigMapList:
+        assert seconds == wanted
+        return ConfigMapList()
+
+    await PageTimeout(page, 100, default=60.0).fetch(fetch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import logging
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from masthead._client.resource import ResourceClient
 from masthead._client.target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ConnectError, InternalError
+from masthead.errors import ConnectError, DeadlineError, InternalError, ServiceUnavailableError
 from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -159,6 +160,81 @@ async def test_the_initial_list_of_a_watch_is_retried_by_the_watch_alone() -> No
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
     assert [0.8 * 2**index <= pause <= 1.6 * 2**index for index, pause in enumerate(pauses)] == [True] * 3
+
+
+@in_virtual_time
+async def test_a_watch_with_a_timeout_ends_across_its_connections() -> None:
+    streams = iter(
+        [
+            stream(event("ADDED", "a", "5"), stays_open=False),
+            stream(event("ADDED", "b", "6")),
+        ]
+    )
+    network = FakeTransport(lambda _: next(streams))
+    start = now()
+
+    async with maps_over(network).watch(since="4", timeout_seconds=10) as events:
+        seen = [found.object.key async for found in events]
+
+    assert seen == ["default/a", "default/b"]
+    assert now() - start == pytest.approx(10)
+    first, second = (int(request.query["timeoutSeconds"]) for request in network.sent)
+    assert (first, second) in {(10, 9), (10, 10)}
+    assert events.version == "6"
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@in_virtual_time
+async def test_a_watch_ends_although_the_server_ignores_its_timeout_and_never_pauses(raw: bool) -> None:
+    class Endless(FakeResponse):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            for version in itertools.count(5):
+                if version % 100 == 0:
+                    await asyncio.sleep(1)
+                yield json.dumps(event("MODIFIED", "a", str(version))).encode() + b"\n"
+
+    start = now()
+
+    async with maps_over(FakeTransport(lambda _: Endless())).watch(
+        since="4", timeout_seconds=3, raw=raw
+    ) as events:
+        async for _ in events:
+            pass
+
+    assert now() - start == pytest.approx(3)
+
+
+@in_virtual_time
+async def test_a_watch_whose_time_is_up_before_it_began_raises() -> None:
+    network = FakeTransport(lambda _: reply(failure(503, "ServiceUnavailable"), 503))
+
+    async with maps_over(network).watch(timeout_seconds=3) as events:
+        with pytest.raises(ServiceUnavailableError):
+            await anext(events)
+
+
+@in_virtual_time
+async def test_initial_objects_that_do_not_arrive_in_time_are_an_error() -> None:
+    start = now()
+
+    async with maps_over(FakeTransport(lambda _: stream(event("ADDED", "a", "5")))).watch(
+        timeout_seconds=3
+    ) as events:
+        with pytest.raises(DeadlineError, match="existing objects did not arrive within 3 s"):
+            await anext(events)
+
+    assert now() - start == pytest.approx(3)
+
+
+@in_virtual_time
+async def test_a_timeout_of_zero_is_no_timeout() -> None:
+    network = FakeTransport(lambda _: stream(event("ADDED", "a", "5")))
+
+    async with maps_over(network).watch(since="4", timeout_seconds=0) as events:
+        assert (await anext(events)).object.key == "default/a"
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(60):
+                await anext(events)
 
 
 async def _first(
