@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-from masthead.errors import MastheadError
+from masthead.testing import _plain_imports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -75,6 +75,9 @@ __all__ = [
     "shared_kube_server",
 ]
 
+# Before any other module of the package is imported.
+_plain_imports.install()
+
 _LONGEST: Final = 63
 """The maximum length of a namespace's name."""
 _NOT_IN_NAMES: Final = r"[^a-z0-9]+"
@@ -101,6 +104,8 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     meta = sys.modules.get("masthead._meta.object")
     if op != "==" or meta is None or type(left) is not type(right) or not isinstance(left, meta.Object):
         return None
+    from masthead.errors import MastheadError
+
     one, other = cast("Object", left), cast("Object", right)
     if one.kind == "Secret":  # the output of a test run may be stored publicly
         return None
