@@ -58,6 +58,7 @@ class Mirror:
 
 MIRRORS: Final = (
     Mirror("masthead._rest.client", ("RestClient",), "rest"),
+    Mirror("masthead._rest.response_stream", ("ResponseStream",)),
     Mirror("masthead._discovery.client", ("DiscoveryClient",), "discovery"),
     Mirror("masthead._discovery.rest_mapper", ("RestMapper",)),
     Mirror("masthead._client.base", ("BaseResource",)),
@@ -200,7 +201,9 @@ _LEFT_OUT: Final = frozenset(
         "SharedInformerFactory.stop_nowait",
     }
 )
-_ON_LOOP: Final = frozenset({"SharedInformer.add_event_handler", "SharedInformer.add_indexers"})
+_ON_LOOP: Final = frozenset(
+    {"ResponseStream.close", "SharedInformer.add_event_handler", "SharedInformer.add_indexers"}
+)
 _THROUGH: Final[Mapping[str, tuple[str, str]]] = {
     "EventRecorder.close": ("_close", ""),
     "Registration.remove": ("_end", "leave"),
@@ -227,6 +230,8 @@ _IN_CALLER: Final = frozenset(
         "ExecVerbs.exec_interactive",
         "RemoteProcess.__aenter__",
         "RemoteProcess.__aexit__",
+        "ResponseStream.__aenter__",
+        "ResponseStream.__aexit__",
         "RetryVerbs.update_with_retry",
         "RetryVerbs.create_or_update",
         "SharedInformer.__aenter__",
@@ -239,6 +244,8 @@ _LIMITS: Final[Mapping[str, int]] = {
     "ReadVerbs.list_pages": 1,
     "LogStream.chunks": 16,
     "ProxyStream.chunks": 16,
+    "ResponseStream.batches": 16,
+    "ResponseStream.chunks": 16,
     "RemoteOutput.lines": 1024,
 }
 _SENTENCES: Final[Mapping[str, str]] = {

@@ -250,7 +250,7 @@ class ClassMirror:
         elif isinstance(method, ast.AsyncFunctionDef):
             call = f"self._portal.call({call})"
         elif name in self.rules.on_loop:
-            call = f"self._on_loop(lambda: {call})"
+            call = f"self._on_loop({call.removesuffix('()') if call.endswith('()') else f'lambda: {call}'})"
         if wrapper := self.rules.wrappers.get(_head(returns)):
             return f"return {wrapper}(self._portal, {call})"
         if self._is_facade(_head(returns)):

@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from masthead._sync.remote_streams import RemoteInput as RemoteInput
     from masthead._sync.remote_streams import RemoteOutput as RemoteOutput
     from masthead._sync.resource import ResourceClient as ResourceClient
+    from masthead._sync.response_stream import ResponseStream as ResponseStream
     from masthead._sync.rest import RestClient as RestClient
     from masthead._sync.rest_mapper import RestMapper as RestMapper
     from masthead._sync.reviews import Reviews as Reviews
@@ -296,6 +297,7 @@ _HOMES = {
     "RestMapper": "masthead._sync.rest_mapper",
     "MetadataResource": "masthead._sync.metadata",
     "Registration": "masthead._sync.registration",
+    "ResponseStream": "masthead._sync.response_stream",
     "RestClient": "masthead._sync.rest",
     "ResourceClient": "masthead._sync.resource",
     "Reviews": "masthead._sync.reviews",

@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from masthead._record.recorder import EventRecorder as EventRecorder
     from masthead._rest.client import RestClient as RestClient
     from masthead._rest.proxied import ProxyResponse as ProxyResponse
+    from masthead._rest.response_stream import ResponseStream as ResponseStream
     from masthead._sansio.backoff import Backoff as Backoff
     from masthead._sansio.deltafifo import DeltaFIFO as DeltaFIFO
     from masthead._sansio.sharding import ShardRanges as ShardRanges
@@ -268,6 +269,7 @@ _HOMES = {
     "Unstructured": "masthead._meta.unstructured",
     "PrometheusMetrics": "masthead.metrics",
     "EventRecorder": "masthead._record.recorder",
+    "ResponseStream": "masthead._rest.response_stream",
     "RestClient": "masthead._rest.client",
     "Backoff": "masthead._sansio.backoff",
     "DeltaFIFO": "masthead._sansio.deltafifo",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from masthead._rest.call import Subject as Subject
     from masthead._rest.client import RestClient as RestClient
     from masthead._rest.connect import connect as connect
+    from masthead._rest.rate_limiter import RateLimit as RateLimit
     from masthead._rest.response import Response as Response
     from masthead._rest.response_stream import ResponseStream as ResponseStream
     from masthead._rest.settings import RestSettings as RestSettings
@@ -24,6 +25,7 @@ _HOMES = {
     "RestSettings": "masthead._rest.settings",
     "ResponseStream": "masthead._rest.response_stream",
     "connect": "masthead._rest.connect",
+    "RateLimit": "masthead._rest.rate_limiter",
     "ServerWarning": "masthead._sansio.warnings",
 }
 

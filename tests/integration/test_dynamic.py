@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conformance.objects import config_map, deployment, named, pod
+from tests.integration.conftest import connected
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
@@ -123,6 +124,21 @@ async def test_subresources_are_read_and_written(client: Any, namespace: str) ->
     assert patched.get("status", "replicas") == 2
 
 
+async def test_the_status_of_a_dynamic_resource_has_verbs_of_its_own(client: Any, namespace: str) -> None:
+    deployments = client.dynamic(DEPLOYMENTS, namespace=namespace)
+    found = (await deployments.create(deployment("web", replicas=1))).to_dict()
+
+    updated = await deployments.update_status(found | {"status": {"replicas": 2}, "spec": {}})
+    assert (updated.get("status", "replicas"), updated.get("spec", "replicas")) == (2, 1)
+    patched = await deployments.patch_status("web", Patch.merge({"status": {"replicas": 3}}))
+    assert patched.get("status", "replicas") == 3
+    head = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    applied = await deployments.apply_status(
+        head | {"status": {"replicas": 4}}, field_manager="us", force=True
+    )
+    assert applied.get("status", "replicas") == 4
+
+
 async def test_an_object_can_be_posted_to_a_subresource(client: Any, namespace: str) -> None:
     pods = client.dynamic("v1", "pods", namespace=namespace)
     await pods.create(pod("bound"))
@@ -218,6 +234,19 @@ async def test_a_full_name_needs_no_discovery(cluster: Cluster, client: Any, nam
     assert [each.path for each in list(server.requests)[before:]] == [
         f"/api/v1/namespaces/{namespace}/configmaps"
     ]
+
+
+@pytest.mark.embedded_only
+async def test_discovery_can_be_asked_for_one_group_after_the_other(
+    cluster: Cluster, facade: str, namespace: str
+) -> None:
+    server = cluster.embedded
+    assert server is not None
+    before = len(server.requests)
+    async with connected(cluster.config, facade, aggregated_discovery=False) as client:
+        await client.dynamic("deploy", namespace=namespace).list()
+
+    assert "/apis/apps/v1" in [request.path for request in list(server.requests)[before:]]
 
 
 @pytest.mark.embedded_only

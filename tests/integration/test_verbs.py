@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.integration.facades import faced
 
 from masthead._meta.patch import Patch
 from masthead._meta.v1 import Table
@@ -287,6 +288,22 @@ async def test_an_object_of_another_kind_is_never_sent(client: Any, namespace: s
 async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
     with pytest.raises(InvalidValueError, match=r"Patch\.merge"):
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
+
+
+async def test_any_path_can_be_streamed(client: Any, namespace: str) -> None:
+    await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+
+    stream = await client.rest.stream(
+        path, query={"watch": "true", "fieldSelector": "metadata.name=settings"}
+    )
+    async with faced(stream) as response:
+        assert (response.status, response.content_type) == (200, "application/json")
+        async for lines in response.batches():
+            assert b'"ADDED"' in lines[0]
+            break
+    with pytest.raises(NotFoundError):
+        await client.rest.stream(f"{path}/missing")
 
 
 async def test_the_server_returns_a_table_on_request(client: Any, namespace: str) -> None:

@@ -13,6 +13,7 @@ from masthead._client.proxy_verbs import ProxyVerbs
 from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
 from masthead._client.stream_verbs import AttachVerbs
+from masthead._client.subresources import StatusVerbs
 from masthead._meta.unstructured import Unstructured
 from masthead._module import set_module
 
@@ -28,6 +29,7 @@ __all__ = ["DynamicResource"]
 @set_module("masthead.aio")
 class DynamicResource(
     ResourceClient[Unstructured],
+    StatusVerbs[Unstructured],
     RestartVerbs[Unstructured],
     CopyVerbs[Unstructured],
     AttachVerbs[Unstructured],
@@ -37,9 +39,9 @@ class DynamicResource(
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 
-    It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single
-    objects accept a
-    subresource: ``get("web", subresource="scale")``.
+    It has every verb of `ResourceClient`, takes plain data as well as objects, and writes the status with `update_status`,
+    `patch_status` and `apply_status`. The verbs for single objects accept any subresource:
+    ``get("web", subresource="scale")``.
     """
 
     _ITEM = Unstructured

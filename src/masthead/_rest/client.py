@@ -131,7 +131,7 @@ class RestClient:
         agent = self.settings.user_agent or default_user_agent()
         self._headers = (("User-Agent", agent), *headers)
         self._random = random
-        self._rate_limiter = RateLimiter(self.settings.rate, self.settings.burst, server)
+        self._rate_limiter = RateLimiter(self.settings.rate_limit(), server)
         self._warning_handler = WarningHandler(self.settings.on_warning, server)
         metrics = self.settings.metrics or NO_METRICS
         self._metrics = None if metrics is NO_METRICS else CallMetrics(metrics, server)
@@ -349,6 +349,39 @@ class RestClient:
         return await self.call(
             _raw(method, path, query, body, content_type, accept=accept, headers=headers, timeout=timeout)
         )
+
+    async def stream(
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        accept: str = "*/*",
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+        read_timeout: float | None = None,
+    ) -> ResponseStream:
+        """GET a path, and read the response as it arrives.
+
+        ::
+
+            async with await client.rest.stream("/logs/kube-apiserver.log") as response:
+                async for chunk in response.chunks():
+                    ...
+
+        Args:
+            path: The path, already escaped.
+            query: Query parameters, not escaped.
+            accept: The ``Accept`` header.
+            headers: Additional headers.
+            timeout: Seconds until the response begins; None for the client's default.
+            read_timeout: Seconds without a byte after which the connection is considered dead; None for the client's
+                default.
+
+        Raises:
+            MastheadError: As `call`.
+        """
+        call = _raw("GET", path, query, accept=accept, headers=headers, timeout=timeout)
+        return await self.open(msgspec.structs.replace(call, read_timeout=read_timeout))
 
     async def close(self) -> None:
         """Close all connections, and end calls that wait. Closing twice does nothing."""

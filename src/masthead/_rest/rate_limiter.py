@@ -6,13 +6,17 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from masthead._meta.locks import fork_safe_lock
+from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
 
-__all__ = ["RateLimiter", "Deadline"]
+    from masthead._sansio.token_bucket import Reservation
+
+__all__ = ["RateLimit", "RateLimiter", "Deadline"]
 
 _log: Final = logging.getLogger("masthead.rest")
 
@@ -57,19 +61,72 @@ class Deadline:
         return result
 
 
+@set_module("masthead.rest")
+class RateLimit:
+    """A client-side rate limit, which several clients can share.
+
+    ::
+
+        limit = RateLimit(20, burst=40)
+        with Client(rate=limit) as one, Client(context="other", rate=limit) as other:
+            ...
+
+    Args:
+        rate: Calls per second.
+        burst: How many calls may be sent at once after an idle time.
+
+    Raises:
+        InvalidValueError: If `rate` is not positive, or `burst` is less than 1.
+
+    Threads: may be used from any.
+    """
+
+    def __init__(self, rate: float, burst: int = 10) -> None:
+        try:
+            self._bucket = TokenBucket(rate, burst)
+        except (TypeError, ValueError):
+            raise InvalidValueError(
+                f"a rate limit needs rate > 0 and burst >= 1, not {rate=}, {burst=}", value=(rate, burst)
+            ) from None
+        self._rate = rate
+        self._burst = burst
+        self._lock = fork_safe_lock()
+
+    @property
+    def rate(self) -> float:
+        """Calls per second."""
+        return self._rate
+
+    @property
+    def burst(self) -> int:
+        """How many calls may be sent at once after an idle time."""
+        return self._burst
+
+    def reserve(self, now: float) -> Reservation:
+        """Reserve the next call. Its sender waits for its ``wait`` seconds, or cancels it."""
+        with self._lock:
+            return self._bucket.reserve(now)
+
+    def cancel(self, reservation: Reservation) -> None:
+        """Return a reservation whose call is not sent."""
+        with self._lock:
+            self._bucket.cancel(reservation)
+
+    def __repr__(self) -> str:
+        return f"RateLimit({self._rate:g}, burst={self._burst})"
+
+
 class RateLimiter:
     """Limits the rate of calls, first come, first served; closing ends all waits.
 
     Args:
-        rate: Calls per second; None for no limit.
-        burst: How many calls may be sent at once after an idle time.
+        limit: The limit, which other clients may share; None for no limit.
         server: The server's name in logs.
     """
 
-    def __init__(self, rate: float | None, burst: int, server: str = "the API server") -> None:
+    def __init__(self, limit: RateLimit | None, server: str = "the API server") -> None:
         self._server = server
-        self._bucket = None if rate is None else TokenBucket(rate, burst)
-        self._rate = rate
+        self._limit = limit
         self._closing = asyncio.Event()
         self._waits: set[asyncio.Task[object]] = set()
 
@@ -83,29 +140,30 @@ class RateLimiter:
             DeadlineError: If the token comes after the deadline; raised at once.
             ClosedError: If the client is closed meanwhile.
         """
-        if self._bucket is None:
+        limit = self._limit
+        if limit is None:
             return
-        token = self._bucket.reserve(asyncio.get_running_loop().time())
+        token = limit.reserve(asyncio.get_running_loop().time())
         if not token.wait:
             return
         try:
             # At once: to wait first would end in the same error.
             if token.wait >= left:
                 raise DeadlineError(
-                    f"not sent: the client-side rate limit of {self._rate:g} calls per second delays it by "
+                    f"not sent: the client-side rate limit of {limit.rate:g} calls per second delays it by "
                     f"{token.wait:.1f} s, beyond its deadline; raise rate or burst, or the timeout"
                 )
             if token.wait > _LOG_AFTER:
                 _log.info(
                     "%s: the client-side rate limit of %g calls per second delays a call by %.1f s",
                     self._server,
-                    self._rate,
+                    limit.rate,
                     token.wait,
                 )
             await self.pause(token.wait)
         except BaseException:
             # Given back: calls that are never sent must not delay others.
-            self._bucket.cancel(token)
+            limit.cancel(token)
             raise
 
     async def pause(self, seconds: float) -> None:

@@ -8,7 +8,7 @@ from masthead._module import set_module
 from masthead._sansio.framing import LineDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncIterator
 
     from masthead._rest.call import Call
     from masthead._sansio.warnings import ServerWarning
@@ -17,21 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["ResponseStream"]
 
 
-@set_module("masthead.rest")
+@set_module("masthead.aio")
 class ResponseStream:
-    """An open response; close it, or leave its ``async with`` block, to release its connection.
-
-    Attributes:
-        call: The call.
-        warnings: The server's warnings.
-    """
+    """An open response; close it, or leave its ``async with`` block, to release its connection."""
 
     def __init__(
         self, call: Call, response: TransportResponse, warnings: tuple[ServerWarning, ...] = ()
     ) -> None:
-        self.call = call
-        self.warnings = warnings
+        self._call = call
+        self._warnings = warnings
         self._response = response
+
+    @property
+    def call(self) -> Call:
+        """The call."""
+        return self._call
+
+    @property
+    def warnings(self) -> tuple[ServerWarning, ...]:
+        """The server's warnings."""
+        return self._warnings
 
     @property
     def status(self) -> int:
@@ -57,7 +62,7 @@ class ResponseStream:
         """
         return self._response.chunks()
 
-    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+    async def batches(self) -> AsyncIterator[list[bytes]]:
         """The lines as they arrive, without newlines, in one batch per chunk.
 
         A partial line at the end of the response is dropped.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
+from masthead._rest.rate_limiter import RateLimit
 from masthead._transport.http import MAX_RESPONSE_BYTES
 from masthead._version import __version__
 from masthead.errors import InvalidValueError
@@ -33,9 +34,9 @@ class RestSettings:
         read_timeout: Seconds without a byte after which a stream is considered dead. Servers send a bookmark
             about once a minute.
         retries: The maximum number of retries of a call.
-        rate: Client-side rate limit in calls per second; None for no limit, since servers have priority and
-            fairness.
-        burst: How many calls may be sent at once before `rate` applies.
+        rate: Client-side rate limit in calls per second, or a `RateLimit` that several clients share; None for no
+            limit, since servers have priority and fairness.
+        burst: How many calls may be sent at once before a `rate` in calls per second applies.
         user_agent: The ``User-Agent`` header; empty for masthead and its version.
         max_response_bytes: The maximum size of a response that is read at once, compressed and decompressed;
             ``math.inf`` for no limit.
@@ -49,7 +50,7 @@ class RestSettings:
     timeout: float = 60.0
     read_timeout: float = 90.0
     retries: int = 10
-    rate: float | None = None
+    rate: float | RateLimit | None = None
     burst: int = 10
     user_agent: str = ""
     max_response_bytes: float = MAX_RESPONSE_BYTES
@@ -60,13 +61,17 @@ class RestSettings:
         # Types first: the comparisons below raise TypeError for what is no number.
         for name in _NUMBERS:
             given: object = getattr(self, name)
-            if not isinstance(given, int | float) and not (given is None and name == "rate"):
+            is_limit = name == "rate" and isinstance(given, RateLimit | None)
+            if not isinstance(given, int | float) and not is_limit:
                 raise InvalidValueError(f"{name} must be a number, not {given!r}", value=given)
         rules = {
             "timeout": (self.timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "read_timeout": (self.read_timeout > 0, "more than 0 seconds; math.inf for no limit"),
             "retries": (self.retries >= 0, "0 or more"),
-            "rate": (self.rate is None or self.rate > 0, "more than 0 calls per second; None for no limit"),
+            "rate": (
+                isinstance(self.rate, RateLimit | None) or self.rate > 0,
+                "more than 0 calls per second; None for no limit",
+            ),
             "burst": (self.burst >= 1, "1 or more"),
             "max_response_bytes": (self.max_response_bytes > 0, "more than 0; math.inf for no limit"),
             "user_agent": (self.user_agent.isprintable(), "one line of text"),
@@ -75,6 +80,11 @@ class RestSettings:
             if not is_met:
                 value: object = getattr(self, name)
                 raise InvalidValueError(f"{name} must be {wanted}, not {value!r}", value=value)
+
+    def rate_limit(self) -> RateLimit | None:
+        """The client-side rate limit; None for no limit."""
+        rate = self.rate
+        return RateLimit(rate, self.burst) if isinstance(rate, int | float) else rate
 
 
 def default_user_agent() -> str:

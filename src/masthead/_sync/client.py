@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
     from masthead._meta.v1 import StatusCause
     from masthead._printers.table import PrintedTable
+    from masthead._rest.rate_limiter import RateLimit
     from masthead._sansio.warnings import ServerWarning
     from masthead.metrics import Metrics
 
@@ -69,7 +70,7 @@ class Client(ManifestVerbs):
         timeout: float = 60.0,
         read_timeout: float = 90.0,
         retries: int = 10,
-        rate: float | None = None,
+        rate: float | RateLimit | None = None,
         burst: int = 10,
         connections: int = 256,
         page_size: int = 500,
@@ -79,6 +80,7 @@ class Client(ManifestVerbs):
         max_response_bytes: float = MAX_RESPONSE_BYTES,
         on_warning: Callable[[ServerWarning], None] | None = None,
         discovery_cache: str | PathLike[str] | None = None,
+        aggregated_discovery: bool = True,
         check_watch_lists: bool = False,
         metrics: Metrics | None = None,
     ) -> None:
@@ -96,18 +98,21 @@ class Client(ManifestVerbs):
                 counted: an interactive login has a timeout of its own.
             read_timeout: Seconds without a byte after which a watch is considered dead and is resumed.
             retries: The maximum number of retries of a call.
-            rate: Client-side rate limit in calls per second; None for no limit.
-            burst: How many calls may be sent at once before `rate` applies.
+            rate: Client-side rate limit in calls per second, or a `masthead.rest.RateLimit` that several clients
+                share; None for no limit.
+            burst: How many calls may be sent at once before a `rate` in calls per second applies.
             connections: The maximum number of connections for calls; 0 for no limit. Streams are not counted.
             page_size: The limit of each page of a list.
             field_manager: The default field manager of writes; empty to leave it to the server.
             field_validation: How the server treats unknown fields; None to leave it to the server.
-            user_agent: The ``User-Agent`` header.
+            user_agent: The ``User-Agent`` header, in place of the default.
             max_response_bytes: The maximum size of a response that is read at once, compressed and
                 decompressed. A larger response raises `ResponseTooLargeError`. ``math.inf`` for no limit.
             on_warning: Called with each warning of the server; None to log each text once.
             discovery_cache: A directory that keeps discovery documents between runs; None to keep them in
                 memory only.
+            aggregated_discovery: Whether to ask for all groups at once. Servers before 1.26 cannot do that, and are
+                asked for one group after the other in any case.
             check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more
                 than it saves.
             metrics: Where to count requests; None for nowhere.
@@ -137,6 +142,7 @@ class Client(ManifestVerbs):
             max_response_bytes=max_response_bytes,
             on_warning=on_warning,
             discovery_cache=discovery_cache,
+            aggregated_discovery=aggregated_discovery,
             check_watch_lists=check_watch_lists,
             metrics=metrics,
         )

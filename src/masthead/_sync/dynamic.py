@@ -16,6 +16,7 @@ from masthead._sync.proxy_verbs import ProxyVerbs
 from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
 from masthead._sync.stream_verbs import AttachVerbs
+from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,7 @@ __all__ = ["DynamicResource"]
 @set_module("masthead")
 class DynamicResource(
     ResourceClient[Unstructured],
+    StatusVerbs[Unstructured],
     RestartVerbs[Unstructured],
     CopyVerbs[Unstructured],
     AttachVerbs[Unstructured],
@@ -39,9 +41,9 @@ class DynamicResource(
 ):
     """The objects of a resource given by its name, as `Unstructured`.
 
-    It has every verb of `ResourceClient` and takes plain data as well as objects. The verbs for single
-    objects accept a
-    subresource: ``get("web", subresource="scale")``.
+    It has every verb of `ResourceClient`, takes plain data as well as objects, and writes the status with `update_status`,
+    `patch_status` and `apply_status`. The verbs for single objects accept any subresource:
+    ``get("web", subresource="scale")``.
     """
 
     _async: AsyncDynamicResource

@@ -8,6 +8,7 @@ from masthead._module import set_module
 from masthead._rest.call import JSON
 from masthead._rest.client import RestClient as AsyncRestClient
 from masthead._sync.facade import Facade
+from masthead._sync.response_stream import ResponseStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,6 +180,50 @@ class RestClient(Facade[AsyncRestClient]):
                 headers=headers,
                 timeout=timeout,
             )
+        )
+
+    def stream(
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        accept: str = "*/*",
+        headers: Mapping[str, str | Secret] | None = None,
+        timeout: float | None = None,
+        read_timeout: float | None = None,
+    ) -> ResponseStream:
+        """GET a path, and read the response as it arrives.
+
+        ::
+
+            with client.rest.stream("/logs/kube-apiserver.log") as response:
+                for chunk in response.chunks():
+                    ...
+
+        Args:
+            path: The path, already escaped.
+            query: Query parameters, not escaped.
+            accept: The ``Accept`` header.
+            headers: Additional headers.
+            timeout: Seconds until the response begins; None for the client's default.
+            read_timeout: Seconds without a byte after which the connection is considered dead; None for the client's
+                default.
+
+        Raises:
+            MastheadError: As `call`.
+        """
+        return ResponseStream(
+            self._portal,
+            self._portal.call(
+                self._async.stream(
+                    path,
+                    query=query,
+                    accept=accept,
+                    headers=headers,
+                    timeout=timeout,
+                    read_timeout=read_timeout,
+                )
+            ),
         )
 
     def close(self) -> None:

@@ -78,6 +78,18 @@ def test_a_standalone_store_can_be_changed(hold: str) -> None:
     assert store.index_keys("app", "db") == ["bank/c", "shop/a"]
 
 
+@ways
+def test_the_index_functions_of_a_store_can_be_read(hold: str) -> None:
+    store = filled(hold)
+    store.add_indexers({"app": lambda obj: [obj.metadata.labels.get("app", "")]})
+    functions = dict(store.indexers)
+
+    assert list(functions["app"](config_map("a", app="db"))) == ["db"]
+    assert list(functions["namespace"](config_map("a"))) == ["shop"]
+    functions.clear()
+    assert set(store.indexers) == {"app", "namespace"}
+
+
 def test_an_unknown_index_is_an_error_that_names_the_existing_ones() -> None:
     store = filled(app=lambda _: ["x"])
     for lookup in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from typing import Any
 
 import pytest
 from tests.unit.rest.scripted import (
@@ -19,6 +20,7 @@ from tests.unit.rest.scripted import (
     watch,
 )
 
+from masthead._rest.rate_limiter import RateLimit
 from masthead._rest.settings import RestSettings
 from masthead.errors import (
     AuthError,
@@ -26,6 +28,7 @@ from masthead.errors import (
     ConnectError,
     DeadlineError,
     InternalError,
+    InvalidValueError,
     NotFoundError,
     ProtocolError,
     ServiceUnavailableError,
@@ -329,6 +332,24 @@ async def test_the_rate_limiter_admits_calls_in_order() -> None:
             group.create_task(rest.get(f"/{i}"))
     assert [request.target for request in network.requests] == [f"/{i}" for i in range(6)]
     assert network.times == [0, 0, 0, 0.5, 1, 1.5]
+
+
+@in_virtual_time
+async def test_clients_can_share_a_rate_limit() -> None:
+    limit = RateLimit(2, burst=1)
+    rests = [client(FakeResponse(), FakeResponse(), settings=RestSettings(rate=limit)) for _ in range(2)]
+    async with asyncio.TaskGroup() as group:
+        for rest, _ in rests * 2:
+            group.create_task(rest.get("/"))
+
+    assert sorted(time for _, network in rests for time in network.times) == [0, 0.5, 1, 1.5]
+    assert (limit.rate, limit.burst) == (2, 1)
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (1, 0), ("fast", 1)])
+def test_a_rate_limit_that_is_none_is_refused(rate: Any, burst: int) -> None:
+    with pytest.raises(InvalidValueError, match="rate > 0 and burst >= 1"):
+        RateLimit(rate, burst)
 
 
 @in_virtual_time

@@ -151,6 +151,11 @@ class Indexer(Generic[T]):
             self._store.add_indexers(wrapped)
 
     @property
+    def indexers(self) -> Mapping[str, IndexFunc[T]]:
+        """The index functions, by the name of their index; changing the mapping changes nothing here."""
+        return dict(self._store.indexers)
+
+    @property
     def version(self) -> str:
         """The resource version that the objects are of; empty if that is not known yet."""
         return self._store.version
