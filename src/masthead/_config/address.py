@@ -9,10 +9,19 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from masthead._meta.secret import Secret
 
-__all__ = ["Address", "as_ip", "is_loopback", "split_address", "without_token", "without_userinfo"]
+__all__ = [
+    "Address",
+    "as_ip",
+    "is_loopback",
+    "split_address",
+    "with_scheme",
+    "without_token",
+    "without_userinfo",
+]
 
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 """Characters that are invalid in a URL. The standard library silently drops some of them."""
+_HOST_AND_PORT: Final = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?", re.ASCII)
 
 
 class Address(NamedTuple):
@@ -64,6 +73,22 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
         return parts, parts.port
     except ValueError:
         raise ValueError("has a port that is not a number up to 65535") from None
+
+
+def with_scheme(server: str, *, has_tls: bool) -> str:
+    """Add the scheme to a server that is only a host, or a host and a port; anything else is returned unchanged.
+
+    differs from client-go: there, a server on another machine gets ``http`` if nothing about TLS is configured.
+
+    Args:
+        server: The server, as it is configured.
+        has_tls: Whether an authority or a client certificate is configured, or that none is verified.
+    """
+    if not (found := _HOST_AND_PORT.fullmatch(server)):
+        return server
+    if has_tls:
+        return f"https://{server}"
+    return f"http://{server}" if is_loopback(found[1].strip("[]")) else server
 
 
 def without_userinfo(url: str) -> tuple[str, str, Secret]:

@@ -8,7 +8,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from masthead._config.address import split_address, without_token, without_userinfo
+from masthead._config.address import split_address, with_scheme, without_token, without_userinfo
 from masthead._config.descriptors import (
     PathField,
     RedactedField,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Config", "ExecConfig", "Impersonation", "OidcConfig"]
 
 _SECRETS: Final = frozenset({"token", "password", "client_key_data", "proxy_url"})
+_TLS: Final = ("ca_file", "ca_data", "insecure", "client_certificate_file", "client_certificate_data")
 _CREDENTIALS: Final = ("token", "token_file", "username", "password", "exec", "oidc")
 
 _ConfigT = TypeVar("_ConfigT")
@@ -123,6 +124,7 @@ def _wrap_secrets(given: dict[str, Any]) -> None:
         if isinstance(given[name], str):
             given[name] = Secret(given[name])
     address = without_token(reveal(given.get("server", "")), reveal(given.get("token", "")))
+    address = with_scheme(address, has_tls=any(given.get(name) for name in _TLS))
     server, username, password = without_userinfo(address)
     if "server" in given:
         given["server"] = server
@@ -163,7 +165,8 @@ class Config:
     out of it, and used only if no other credential is given.
 
     Attributes:
-        server: The API server's URL, optionally with a path.
+        server: The API server's URL, optionally with a path. ``host:port`` is completed: ``https`` if anything about TLS
+            is configured, else ``http`` for this machine only.
         namespace: The default namespace.
         ca_file: The trusted certificate authority, in PEM; read again when it changes.
         ca_data: The same, as PEM text. With neither, the system's authorities are trusted.

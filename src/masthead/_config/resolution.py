@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from masthead._config.address import without_token, without_userinfo
+from masthead._config.address import with_scheme, without_token, without_userinfo
 from masthead._config.kubeconfig import KubeconfigCluster, KubeconfigContext, KubeconfigUser
 from masthead._config.model import Config, OidcConfig
 from masthead._config.overrides import override_cluster, override_user
@@ -91,6 +91,16 @@ def build_config(resolved: ResolvedContext, overrides: Overrides, environ: Mappi
     cluster = override_cluster(resolved.cluster, overrides)
     user = override_user(resolved.user, overrides)
     _refuse_missing_files(cluster, user, resolved.origin)
+    # Here, too: the environment has a proxy for each scheme.
+    has_tls = bool(
+        cluster.ca_file
+        or cluster.ca_data
+        or cluster.insecure
+        or user.client_certificate_file
+        or user.client_certificate_data
+    )
+    server = Secret(with_scheme(cluster.server.reveal(), has_tls=has_tls))
+    cluster = replace(cluster, server=server)
     exec_ = replace(user.exec, cluster_config=cluster.exec_config.reveal()) if user.exec else None
     return Config(
         server=cluster.server.reveal(),

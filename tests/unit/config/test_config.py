@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,8 @@ def test_a_config_cannot_be_changed() -> None:
     [
         ({"server": ""}, "server: is missing"),
         ({"server": "10.0.0.1:6443"}, "server: has no scheme"),
-        ({"server": "localhost"}, "server: has no scheme"),
+        ({"server": "host/path"}, "server: has no scheme"),
+        ({"server": "user:secret@localhost"}, "server: has no scheme"),
         ({"server": "ftp://host"}, "server: the scheme must be https or http, not 'ftp'"),
         ({"server": "https://"}, "server: has no host"),
         ({"server": "https://host:port"}, "server: has a port that is not a number"),
@@ -125,7 +127,7 @@ def test_an_invalid_value_is_rejected(fields: dict[str, object], problem: str) -
 
 def test_all_problems_are_reported_at_once_with_the_origin() -> None:
     with pytest.raises(ConfigError) as caught:
-        Config(server="host", namespace="A", ca_file="a", ca_data="b", origin="/home/x/config")
+        Config(server="host/", namespace="A", ca_file="a", ca_data="b", origin="/home/x/config")
 
     assert str(caught.value).splitlines() == [
         "/home/x/config is invalid:",
@@ -133,6 +135,22 @@ def test_all_problems_are_reported_at_once_with_the_origin() -> None:
         "  - ca_file: given together with ca_data; keep one of them",
         "  - namespace: 'A' may hold only a-z, 0-9 and '-', and must begin and end with a letter or digit",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "server"),
+    [
+        ({"server": "10.0.0.1:6443", "ca_data": "PEM"}, "https://10.0.0.1:6443"),
+        ({"server": "api.example.com", "insecure": True}, "https://api.example.com"),
+        ({"server": "localhost:6443", "ca_file": "ca.crt"}, "https://localhost:6443"),
+        ({"server": "[2001:db8::1]:6443", "insecure": True}, "https://[2001:db8::1]:6443"),
+        ({"server": "localhost:8080"}, "http://localhost:8080"),
+        ({"server": "127.0.0.1:8080", "token": "t"}, "http://127.0.0.1:8080"),
+        ({"server": "[::1]:8080"}, "http://[::1]:8080"),
+    ],
+)
+def test_a_server_without_a_scheme_is_completed_as_kubectl_does(fields: dict[str, Any], server: str) -> None:
+    assert Config(**fields).server == server
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5", "socks5h"])

@@ -358,6 +358,8 @@ def test_the_environments_proxy_is_used_unless_another_is_named() -> None:
     own = plain(cluster={"proxy-url": "http://own:1"})
 
     assert from_kubeconfig(plain(), environ=environ).proxy_url == "http://proxy:3128"
+    without_scheme = plain(cluster={"server": "host:6443", "insecure-skip-tls-verify": True})
+    assert from_kubeconfig(without_scheme, environ=environ).proxy_url == "http://proxy:3128"
     assert from_kubeconfig(own, environ=environ).proxy_url == "http://own:1"
     assert from_kubeconfig(own, environ=environ, proxy_url="http://given:1").proxy_url == "http://given:1"
 
