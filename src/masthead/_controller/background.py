@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from masthead._cache.callables import is_coroutine_function
 from masthead._controller.declarations import positional_count
 from masthead._controller.event_source import requests_of
+from masthead._controller.stacks import describe_task
 from masthead._controller.user_errors import ends_caller
 from masthead._sansio.backoff import Backoff
 from masthead.errors import InvalidValueError
@@ -28,13 +29,15 @@ __all__ = [
     "TimerSpec",
     "check_interval",
     "drain_timers",
-    "names_of_timers",
+    "describe_background",
     "run_source",
+    "start_sources",
     "start_timers",
 ]
 
 _log: Final = logging.getLogger("masthead.controller")
 _TIMER: Final = "timer "
+_SOURCE: Final = "source "
 _BURST: Final = 64
 """How many items of a source are enqueued before everything else has a turn."""
 
@@ -150,6 +153,16 @@ def _arguments(function: Callable[..., object], client: Client) -> tuple[Client,
     return (client,) if positional_count(function) else ()
 
 
+def start_sources(
+    sources: Iterable[SourceSpec], services: ControllerServices, loop: ReconcileLoop
+) -> list[asyncio.Task[None]]:
+    """Start the sources of a controller, which run until they are cancelled."""
+    create_task = asyncio.get_running_loop().create_task
+    return [
+        create_task(run_source(source, services, loop), name=f"{_SOURCE}{source.name}") for source in sources
+    ]
+
+
 async def run_source(source: SourceSpec, services: ControllerServices, loop: ReconcileLoop) -> None:
     """Enqueue what a source yields, until it ends or the task is cancelled; after an error, start it again."""
     backoff = Backoff()
@@ -193,13 +206,17 @@ async def drain_timers(tasks: Sequence[asyncio.Task[None]], within: float) -> No
         _log.warning(
             "timers are cancelled that took longer than %g s to finish: %s",
             within,
-            ", ".join(names_of_timers(busy)),
+            ", ".join(describe_background(busy)),
         )
 
 
-def names_of_timers(tasks: Iterable[asyncio.Task[None]]) -> list[str]:
-    """What logs call the timers among tasks."""
-    return sorted(each.get_name() for each in tasks if each.get_name().startswith(_TIMER))
+def describe_background(tasks: Iterable[asyncio.Task[None]]) -> list[str]:
+    """Name the timers and sources among tasks, with the lines that their coroutines are at."""
+    return sorted(
+        describe_task(task.get_name(), task)
+        for task in tasks
+        if task.get_name().startswith((_TIMER, _SOURCE)) and not task.done()
+    )
 
 
 async def _run_timer(timer: TimerSpec, services: ControllerServices, stopping: asyncio.Event) -> None:

@@ -18,6 +18,7 @@ from masthead._controller.background import SourceSpec, TimerSpec, check_interva
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
+from masthead._controller.main_loop import run_main
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
@@ -390,7 +391,7 @@ class Manager:
         options = RunOptions.from_environment(os.environ, self._options).overridden(**overrides)
         if options.log_format or options.log_level:
             setup_logging(options.log_format, options.log_level or "INFO")
-        asyncio.run(self._run(config, options))
+        run_main(self._run(config, options))
 
     async def serve(self, client: Client | Config | None = None, **overrides: Unpack[RunOverrides]) -> None:
         """Run until `stop` is called, or the task is cancelled. Signals and environment variables are not handled.
@@ -468,7 +469,7 @@ class Manager:
 
         def target() -> None:
             try:
-                asyncio.run(main())
+                run_main(main())
             except BaseException as error:  # noqa: BLE001 - raised below, in the caller's thread
                 errors.append(error)
             finally:

@@ -97,14 +97,19 @@ class ReconcileLoop:
         self._primary_resource = str(controller.primary.resource.group_resource)
         self.reader: Final = CacheReader(controller.name, informers, controller.indexers)
         self._invocation: Invocation | None = None
-        # A coroutine is cancelled by its timeout, and needs none to work in its place.
-        self._hangs_after = None if controller.function.is_async else controller.timeout
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
         self._failures: dict[Request, ReconcileFailure] = {}
         self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
         self._cleaned: set[tuple[str, str]] = set()
-        self._workers = WorkerTasks(controller.name, self._work, self._is_ending, self._log)
+        self._workers = WorkerTasks(
+            controller.name,
+            self._work,
+            self._is_ending,
+            self._log,
+            timeout=controller.timeout,
+            in_threads=not controller.function.is_async,
+        )
         self._settling: set[asyncio.Task[None]] = set()
         self._unseen = list(unseen)
         self._mapping_retries = MappingRetries(self._cached, self._on_mapping_failure)
@@ -158,9 +163,13 @@ class ReconcileLoop:
         return self._is_started
 
     @property
-    def is_stuck(self) -> bool:
-        """Whether too many of its reconciles hang in threads, which only a restart of the process ends."""
-        return self._workers.is_stuck
+    def problem(self) -> str:
+        """Why only a restart of the process helps its reconciles; empty if they need none."""
+        return self._workers.problem
+
+    def running(self) -> list[str]:
+        """The objects that are being reconciled, with the lines that their coroutines are at."""
+        return self._workers.running()
 
     async def drain(self, within: float) -> bool:
         """Take no more keys, and wait until no reconcile is running.
@@ -358,7 +367,7 @@ class ReconcileLoop:
             flight = self._begin(request)
             outcome = ReconcileOutcome(error=asyncio.CancelledError())
             try:
-                with self._workers.substituted_after(self._hangs_after):
+                with self._workers.working_on(str(request)):
                     outcome = await self._reconcile(flight)
             except Exception as error:  # noqa: BLE001 - see below
                 # A defect of the loop itself must not end the worker.

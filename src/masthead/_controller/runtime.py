@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.factory import SharedInformerFactory
-from masthead._controller.background import drain_timers, names_of_timers, run_source, start_timers
+from masthead._controller.background import describe_background, drain_timers, start_sources, start_timers
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.inspection import describe_manager
 from masthead._controller.probe_server import ProbeServer
@@ -20,12 +20,13 @@ from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
 from masthead._record.recorder import EventRecorder
+from masthead._rest.call_guard import CallGuard, call_guard
 from masthead._sansio.backoff import Backoff
 from masthead.errors import ClosedError, ConfigError, ManagerStateError
 from masthead.metrics import NO_METRICS, PrometheusMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Self
 
@@ -45,6 +46,8 @@ __all__ = ["ManagerRuntime", "default_metrics"]
 _log: Final = logging.getLogger("masthead.controller")
 _CANCEL_TIMEOUT: Final = 5.0
 """Seconds that cancelled reconciles have to end when the process is asked to stop."""
+_CALL_TIMEOUT: Final = 1.0
+"""Seconds that the last calls of abandoned reconciles have to end."""
 
 
 @set_module("masthead")
@@ -89,6 +92,7 @@ class ManagerRuntime:
         self._shards = self._make_shards() if options.sharding else None
         self._probes = self._make_probes()
         self._loops: dict[str, ReconcileLoop] = {}
+        self._sources: set[asyncio.Task[None]] = set()
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -293,6 +297,9 @@ class ManagerRuntime:
             self._is_following.set()
 
     async def _run_controllers(self) -> None:
+        # Inherited by every task of this term.
+        guard = CallGuard(self._may_work)
+        call_guard.set(guard)
         async with self._threads() as threads:
             services = self._services(threads)
             timers = start_timers(self._manager.timers, services, self._stopping)
@@ -307,7 +314,7 @@ class ManagerRuntime:
                     task.cancel()
                 threads.revoke()
                 try:
-                    await self._wait_ended(tasks)
+                    await self._wait_ended(tasks, guard, threads)
                 finally:
                     self._loops.clear()
 
@@ -332,11 +339,9 @@ class ManagerRuntime:
                 loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
                 self._loops[controller.name] = loop
                 await loop.start()
-                sources = [
-                    self._spawn(run_source(each, services, loop))
-                    for each in self._manager.sources
-                    if each.controller is controller
-                ]
+                own = [source for source in self._manager.sources if source.controller is controller]
+                sources = start_sources(own, services, loop)
+                self._sources.update(sources)
                 await asyncio.Event().wait()
             except ClosedError:
                 # An informer has stopped, which happens only if the client is closed or the manager stops.
@@ -350,11 +355,15 @@ class ManagerRuntime:
             finally:
                 for task in sources:
                     task.cancel()
-                await _ended(sources)
+                # Before the sources have ended, because one of them may ignore its cancellation.
                 if loop is not None:
                     self._unseen[controller.name] = await loop.stop()
+                await _ended(sources)
+                self._sources.difference_update(sources)
 
-    async def _wait_ended(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+    async def _wait_ended(
+        self, tasks: Sequence[asyncio.Task[None]], guard: CallGuard, threads: ThreadRunner
+    ) -> None:
         """Wait until cancelled tasks have ended; not forever, if the process is to end.
 
         Raises:
@@ -365,11 +374,19 @@ class ManagerRuntime:
         if busy:
             _, busy = await asyncio.wait(busy, timeout=_CANCEL_TIMEOUT)
         if busy:
-            running = ", ".join([*self._reconciles_in_flight(), *names_of_timers(busy)]) or "none"
+            running = ", ".join(self._stubborn_work(busy)) or "none"
             _log.error(
-                "reconciles or timers go on although they were cancelled, and are abandoned: %s", running
+                "reconciles, sources or timers go on although they were cancelled, and are abandoned: %s",
+                running,
             )
-            raise WorkAbandonedError(running)
+            guard.revoke()
+            is_idle = await guard.wait_idle(_CALL_TIMEOUT)
+            # A thread cannot be stopped before the process ends, and may act without this client.
+            raise WorkAbandonedError(running, may_act=threads.is_busy or not is_idle)
+
+    def _stubborn_work(self, tasks: Iterable[asyncio.Task[None]]) -> list[str]:
+        reconciles = [f"{name} {work}" for name, loop in self._loops.items() for work in loop.running()]
+        return reconciles + describe_background([*tasks, *self._sources])
 
     async def _until_stopping(self, tasks: Sequence[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
         """Wait until tasks have ended, or the process is to end; returns those that have not."""
@@ -473,11 +490,9 @@ class ManagerRuntime:
             raise ManagerStateError(f"not synced: {', '.join(late)}")
 
     async def _check_stuck(self) -> None:
-        stuck = [name for name, each in self._loops.items() if each.is_stuck]
-        if stuck:
-            raise ManagerStateError(
-                f"too many reconciles hang in threads: {', '.join(stuck)}; restart the process"
-            )
+        problems = [f"{name}: {loop.problem}" for name, loop in self._loops.items() if loop.problem]
+        if problems:
+            raise ManagerStateError(f"{'; '.join(problems)}; restart the process")
 
     async def _check_started(self) -> None:
         # A replica that does not lead is ready to.
@@ -502,6 +517,8 @@ class ManagerRuntime:
 
     def _may_work(self) -> bool:
         """Whether the lease is held. After a pause of the process it may have expired before the elector notices."""
+        if self._shards is not None:
+            return self._shards.member.is_member
         return self._elector is None or self._elector.is_leader
 
 

@@ -56,6 +56,11 @@ class ThreadRunner(Protocol):
         """Wait until no thread is running."""
         ...
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread runs a function."""
+        ...
+
     def revoke(self) -> None:
         """Refuse all further calls of the threads to the client: their work is no longer wanted."""
         ...
@@ -109,8 +114,13 @@ class NoThreads:
 
     async def __aexit__(self, *exc: object) -> None: ...
 
+    @property
+    def is_busy(self) -> bool:
+        """No thread runs."""
+        return False
+
     def revoke(self) -> None:
-        """Nothing runs."""
+        """No-op."""
 
     async def call(
         self,

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import linecache
+import os
 import sys
 import threading
 import traceback
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from masthead import _version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
 
-__all__ = ["StackFrame", "TaskStack", "format_task_stacks", "format_thread_stacks", "task_stacks"]
+__all__ = [
+    "StackFrame",
+    "TaskStack",
+    "describe_task",
+    "format_task_stacks",
+    "format_thread_stacks",
+    "task_stacks",
+]
 
 MAX_TASKS: Final = 2_000
 _MAX_FRAMES: Final = 50
 _MAX_GROUPS: Final = 200
+_LIBRARIES: Final = tuple(f"{Path(file).parent}{os.sep}" for file in (_version.__file__, asyncio.__file__))
+"""The folders of this package and of asyncio."""
 
 
 class StackFrame(NamedTuple):
@@ -65,6 +78,12 @@ def _task_stack(task: asyncio.Task[object]) -> TaskStack:
         frames.append(_stack_frame(frame))
         awaited = _first(awaited, "cr_await", "gi_yieldfrom", "ag_await")
     return TaskStack(task.get_name(), tuple(frames), "" if awaited is None else type(awaited).__name__)
+
+
+def describe_task(what: str, task: asyncio.Task[Any]) -> str:
+    """Name what a task works on, with the line of the user's code that it is at: ``default/web (app.py:12 in reconcile)``."""
+    frames = [frame for frame in _task_stack(task).frames if not frame.file.startswith(_LIBRARIES)]
+    return f"{what} ({frames[-1].file}:{frames[-1].line} in {frames[-1].function})" if frames else what
 
 
 def _first(of: object, *names: str) -> object:

@@ -4,32 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from masthead._controller.stacks import describe_task
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Callable, Coroutine, Generator
-    from contextlib import AbstractContextManager
 
 __all__ = ["WorkerTasks"]
 
-MOST_SUBSTITUTES: Final = 10
-"""How many threads of a controller may hang before it has fewer workers: each keeps its memory, and what it has locked."""
+MAX_SUBSTITUTES: Final = 10
+"""How many reconciles of a controller may hang before it has fewer workers: each keeps its memory, and what it has locked."""
+CANCEL_GRACE: Final = 5.0
+"""Seconds in which a coroutine is to end after its timeout has cancelled it."""
+STUCK_AFTER: Final = 60.0
+"""Seconds after which a coroutine that ignores its cancellation makes the process unhealthy."""
 
-_NEVER: Final = contextlib.nullcontext()
+
+@dataclass(slots=True)
+class _Job:
+    """A reconcile that a worker runs.
+
+    Attributes:
+        what: The object.
+        hangs_since: When a substitute was started; None if there is none.
+    """
+
+    what: str
+    hangs_since: float | None = None
 
 
 class WorkerTasks:
     """Starts workers, and sees to it that there are as many as there should be.
 
-    A worker that a reconcile has ended is replaced. One that waits for a thread which is overdue has a substitute until the
-    thread returns: threads cannot be cancelled, and other objects must not wait for it.
+    A worker that a reconcile has ended is replaced. One whose reconcile hangs has a substitute until it returns, because
+    other objects must not wait for it: a thread cannot be cancelled, and a coroutine may ignore its cancellation.
 
     Args:
         name: The name of the controller.
         work: What a worker runs: it asks `may_leave` before each object.
         is_ending: Whether workers are expected to end.
         log: The controller's logger.
+        timeout: Seconds that a reconcile may take; None for any time.
+        in_threads: Whether reconciles run in threads, where a timeout cancels nothing.
     """
 
     def __init__(
@@ -38,12 +57,18 @@ class WorkerTasks:
         work: Callable[[], Coroutine[None, None, None]],
         is_ending: Callable[[], bool],
         log: logging.Logger,
+        *,
+        timeout: float | None,
+        in_threads: bool,
     ) -> None:
         self._name = name
         self._work = work
         self._is_ending = is_ending
         self._log = log
+        self._timeout = timeout
+        self._in_threads = in_threads
         self._tasks: list[asyncio.Task[None]] = []
+        self._jobs: dict[asyncio.Task[None], _Job] = {}
         self._substitutes = 0
         self._surplus = 0
 
@@ -53,9 +78,19 @@ class WorkerTasks:
         return list(self._tasks)
 
     @property
-    def is_stuck(self) -> bool:
-        """Whether so many threads hang that further ones would have no substitute."""
-        return self._substitutes >= MOST_SUBSTITUTES
+    def problem(self) -> str:
+        """Why the process should be restarted; empty if it need not be."""
+        if self._substitutes >= MAX_SUBSTITUTES:
+            return f"too many reconciles hang{' in threads' if self._in_threads else ''}"
+        if self._in_threads:
+            return ""
+        now = asyncio.get_running_loop().time()
+        stuck = [
+            describe_task(job.what, task)
+            for task, job in self._jobs.items()
+            if job.hangs_since is not None and now - job.hangs_since >= STUCK_AFTER
+        ]
+        return f"reconciles ignore their cancellation: {', '.join(stuck)}" if stuck else ""
 
     def start(self, count: int) -> None:
         """Start workers."""
@@ -69,40 +104,53 @@ class WorkerTasks:
         self._surplus -= 1
         return True
 
-    def substituted_after(self, seconds: float | None) -> AbstractContextManager[None]:
-        """While the block takes longer than this, another worker runs in place of the caller; None for never."""
-        return _NEVER if seconds is None else self._substituted_after(seconds)
+    def running(self) -> list[str]:
+        """The objects that are being reconciled, with the lines that their coroutines are at."""
+        return [describe_task(job.what, task) for task, job in self._jobs.items()]
 
     @contextlib.contextmanager
-    def _substituted_after(self, seconds: float) -> Generator[None]:
-        is_substituted = False
-
-        def substitute() -> None:
-            nonlocal is_substituted
-            is_substituted = self._substitute()
-
-        timer = asyncio.get_running_loop().call_later(seconds, substitute)
+    def working_on(self, what: str) -> Generator[None]:
+        """Note what the calling worker reconciles; while it hangs, another worker runs in its place."""
+        task = asyncio.current_task()
+        assert task is not None
+        job = self._jobs[task] = _Job(what)
+        timer = None
+        if self._timeout is not None:
+            limit = self._timeout if self._in_threads else self._timeout + CANCEL_GRACE
+            timer = asyncio.get_running_loop().call_later(limit, self._substitute, task, job)
         try:
             yield
         finally:
-            timer.cancel()
-            if is_substituted:
+            del self._jobs[task]
+            if timer is not None:
+                timer.cancel()
+            if job.hangs_since is not None:
                 self._substitutes -= 1
                 self._surplus += 1
 
-    def _substitute(self) -> bool:
+    def _substitute(self, task: asyncio.Task[None], job: _Job) -> None:
+        """Start a worker in place of one whose reconcile hangs."""
         if self._is_ending():
-            return False
-        if self.is_stuck:
+            return
+        # Threads that are overdue are logged where they are called.
+        if not self._in_threads:
             self._log.error(
-                "controller %s: %d reconciles hang in threads, and one more, which gets no substitute; restart the process",
+                "controller %s: the reconcile of %s ignores the cancellation by its timeout of %g s; end it when it is "
+                "cancelled. The object stays in flight until then.",
+                self._name,
+                describe_task(job.what, task),
+                self._timeout,
+            )
+        if self._substitutes >= MAX_SUBSTITUTES:
+            self._log.error(
+                "controller %s: %d reconciles hang, and one more, which gets no substitute; restart the process",
                 self._name,
                 self._substitutes,
             )
-            return False
+            return
+        job.hangs_since = asyncio.get_running_loop().time()
         self._substitutes += 1
         self._start(f"masthead controller {self._name} substitute {self._substitutes}")
-        return True
 
     def _start(self, name: str) -> None:
         task = asyncio.get_running_loop().create_task(self._work(), name=name)

@@ -200,10 +200,10 @@ class Elections:
         if is_lost:  # by the clock, if nothing else has noticed
             term.state.revoke("the lease was not renewed in time")
         # Who leads again must not work beside what goes on of the last term.
-        is_abandoned = isinstance(error, WorkAbandonedError)
-        is_last = is_stopped or not is_lost or is_abandoned
+        abandoned = error if isinstance(error, WorkAbandonedError) else None
+        is_last = is_stopped or not is_lost or abandoned is not None
         releases = self.options.release_on_exit and (is_last or not self.options.recampaign)
-        if releases and is_abandoned:
+        if releases and abandoned is not None and abandoned.may_act:
             _log.warning("lease %s: not released, so that it has to expire: work of it goes on", self.lock)
             releases = False
         await self._end(term, releases=releases)

@@ -18,7 +18,15 @@ __all__ = ["FencingToken", "Leadership", "LeadershipView", "TermState", "WorkAba
 
 
 class WorkAbandonedError(Exception):
-    """Raised by work that ends though something of it goes on: its lease is not released, but has to expire."""
+    """Raised by work that ends though something of it goes on.
+
+    Attributes:
+        may_act: Whether what goes on may still act: then the lease is not released, but has to expire.
+    """
+
+    def __init__(self, work: str, *, may_act: bool = True) -> None:
+        super().__init__(work)
+        self.may_act = may_act
 
 
 @set_module("masthead")

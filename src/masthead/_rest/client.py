@@ -17,6 +17,7 @@ from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
 from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
+from masthead._rest.call_guard import admit_call
 from masthead._rest.call_metrics import CallMetrics
 from masthead._rest.headers import has_header, merged
 from masthead._rest.paths import encoded, logged
@@ -463,19 +464,21 @@ class RestClient:
                 authorization = await self._rate_limiter.until_closed(
                     self._credentials.authorization(), deadline
                 )
-            response = await self._send(
-                call, authorization, deadline.left(), is_stream=is_stream, is_upgrade=is_upgrade
-            )
-            self._has_reached = True
-            status = response.status
-            # A 304 is an answer only to a call that has asked with If-None-Match.
-            if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
-                return await use(call, response)
-            if call.is_proxied:
-                response = PeekedResponse(response)
-                if not await response.is_refusal():
+            # After all waiting: the caller's right to act may have ended meanwhile.
+            with admit_call(call.subject):
+                response = await self._send(
+                    call, authorization, deadline.left(), is_stream=is_stream, is_upgrade=is_upgrade
+                )
+                self._has_reached = True
+                status = response.status
+                # A 304 is an answer only to a call that has asked with If-None-Match.
+                if status < 300 or (status == _NOT_MODIFIED and has_header(call.headers, "if-none-match")):
                     return await use(call, response)
-            return await self._rejected(call, response, authorization)
+                if call.is_proxied:
+                    response = PeekedResponse(response)
+                    if not await response.is_refusal():
+                        return await use(call, response)
+                return await self._rejected(call, response, authorization)
         except TransportError as lost:
             return _Failed(_with_subject(call, lost, self._address_origin(lost)), lost, authorization)
 

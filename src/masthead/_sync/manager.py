@@ -42,6 +42,7 @@ class ReconcilerThreads:
         self._portal = Portal.attached()
         self._executor = DaemonPool("masthead-reconcile")
         self._timers = DaemonPool("masthead-timer", "timer")
+        self._running: set[asyncio.Future[object]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -50,6 +51,11 @@ class ReconcilerThreads:
         self.revoke()
         self._executor.shutdown()
         self._timers.shutdown()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread runs a function."""
+        return bool(self._running)
 
     def revoke(self) -> None:
         """Refuse all further calls of the threads to the client."""
@@ -76,8 +82,7 @@ class ReconcilerThreads:
         future = asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: copied.run(function, blocking, *arguments)
         )
-        # What a function raises that took too long, or whose work is no longer wanted, is nobody's concern.
-        future.add_done_callback(_retrieve)
+        self._track(future)
         try:
             done, _ = await asyncio.wait({future}, timeout=limit)
             if not done:
@@ -109,7 +114,7 @@ class ReconcilerThreads:
         future = asyncio.get_running_loop().run_in_executor(
             self._timers, lambda: copied.run(function, *blocking)
         )
-        future.add_done_callback(_retrieve)
+        self._track(future)
         try:
             await asyncio.wait({future})
         except asyncio.CancelledError:
@@ -117,6 +122,12 @@ class ReconcilerThreads:
             await asyncio.wait({future})
             raise
         return future.result()
+
+    def _track(self, future: asyncio.Future[object]) -> None:
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        # What a function raises that took too long, or whose work is no longer wanted, is nobody's concern.
+        future.add_done_callback(_retrieve)
 
 
 def _with_observer(observer: WriteObserver | None) -> contextvars.Context:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,55 +14,105 @@ from masthead.api.core.v1 import ConfigMap
 from masthead.testing import Environment, in_virtual_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator
 
 OBJECTS = [ConfigMap.new("one", namespace="default", labels={"test": "1"})]
 REPLICAS = pytest.mark.parametrize("replicas", [{"leader_election": "stuck"}, {"sharding": "stuck"}])
 
 
-def add_stubborn_controller(app: masthead.Manager) -> tuple[Sequence[str], asyncio.Event]:
-    """Add a controller whose reconciles go on when they are cancelled; returns what it reconciles, and what ends it."""
-    running: list[str] = []
-    over = asyncio.Event()
+class Stubborn:
+    """What goes on when it is cancelled, and writes whenever it is told to.
 
-    @app.controller(ConfigMap, label_selector="test=1")
-    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
-        running.append(ctx.request.name)
-        while not over.is_set():
-            try:
-                await over.wait()
-            except asyncio.CancelledError:
-                ctx.log.info("never mind")
+    Attributes:
+        running: The objects that are reconciled.
+        over: Ends it.
+        writes: Told to write.
+        refused: Why writes were refused.
+        client: Writes, in place of the manager's, which is closed with it.
+    """
 
-    return running, over
+    def __init__(self) -> None:
+        self.running: list[str] = []
+        self.over = asyncio.Event()
+        self.writes = asyncio.Semaphore(0)
+        self.refused: list[str] = []
+        self.client: masthead.aio.Client | None = None
+
+    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        self.running.append(ctx.request.name)
+        await self.go_on(ctx.client)
+
+    async def go_on(self, client: masthead.aio.Client) -> None:
+        while not self.over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.writes.acquire()
+                try:
+                    await (self.client or client).core_v1.config_maps("default").create(ConfigMap.new("late"))
+                except masthead.errors.ClosedError as error:
+                    self.refused.append(str(error))
+
+    def end(self) -> None:
+        self.over.set()
+        self.writes.release()
+
+
+def add_stubborn_controller(app: masthead.Manager) -> Stubborn:
+    """Add a controller whose reconciles go on when they are cancelled."""
+    stubborn = Stubborn()
+    app.controller(ConfigMap, label_selector="test=1")(stubborn.reconcile)
+    return stubborn
 
 
 @REPLICAS
-def test_a_reconcile_that_goes_on_after_the_stop_keeps_its_lease(
+def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lease(
     replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
-    running, over = add_stubborn_controller(app)
+    stubborn = add_stubborn_controller(app)
 
     @in_virtual_time
     async def play() -> None:
         async with Environment(objects=OBJECTS) as env:
             first = await env.start(app, "first")
             await env.advance(60)
-            assert running == ["one"]
+            assert stubborn.running == ["one"]
             await env.start(app, "second")
+            stubborn.client = env.client
             await first.stop()
+            stubborn.writes.release()
             await env.advance(5)
-            assert running == ["one"]
-            await env.advance(60)  # the lease expires
-            assert running == ["one", "one"]
-            over.set()
+            assert stubborn.running == ["one", "one"]
+            assert len(stubborn.refused) == 1
+            stubborn.over.set()
+            stubborn.writes.release()
+            stubborn.writes.release()
             await env.settle()
 
     play()
 
-    assert "are abandoned: configmaps default/one" in caplog.text
-    assert "not released, so that it has to expire: work of it goes on" in caplog.text
+    assert "create configmaps default/late: not sent, because the manager has stopped" in stubborn.refused[0]
+    assert "are abandoned: configmaps default/one (" in caplog.text
+    assert "test_stops_and_leases.py:" in caplog.text
+
+
+def test_calls_of_a_reconcile_that_goes_on_without_the_lease_are_refused() -> None:
+    app = masthead.Manager("stuck", leader_election="stuck")
+    stubborn = add_stubborn_controller(app)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(objects=OBJECTS) as env:
+            await env.start(app, "first")
+            await env.advance(60)
+            fault = env.server.faults.fail(500, resource="leases", times=None)
+            await env.advance(11)
+            stubborn.writes.release()
+            await env.advance(1)
+            assert len(stubborn.refused) == 1
+            fault.remove()
+            stubborn.end()
+
+    play()
 
 
 @REPLICAS
@@ -69,7 +120,7 @@ def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
     replicas: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     app = masthead.Manager("stuck", **replicas)
-    _, over = add_stubborn_controller(app)
+    stubborn = add_stubborn_controller(app)
 
     @in_virtual_time
     async def play() -> None:
@@ -80,7 +131,7 @@ def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
             await env.advance(60)
             async with asyncio.timeout(60):
                 await first.stop()
-            over.set()
+            stubborn.end()
 
     play()
 
@@ -110,3 +161,45 @@ async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_a
         await env.advance(60)
         assert stopping.done()
         await stopping
+
+
+def test_a_source_and_a_timer_that_ignore_their_cancellation_are_named_and_left_behind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("stuck", leader_election="stuck")
+    source, timer = Stubborn(), Stubborn()
+    reconciled: list[str] = []
+
+    @app.controller(ConfigMap, label_selector="test=1")
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        reconciled.append(ctx.request.name)
+
+    @app.source
+    async def hooks(client: masthead.aio.Client) -> AsyncIterator[str]:
+        yield "default/one"
+        await source.go_on(client)
+
+    @app.timer(1)
+    async def report(client: masthead.aio.Client) -> None:
+        await timer.go_on(client)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(objects=OBJECTS) as env:
+            replica = await env.start(app, "first")
+            await env.advance(60)
+            async with asyncio.timeout(40):
+                await replica.stop()
+            lease = await env.client.dynamic("coordination.k8s.io/v1", "leases", namespace="default").get(
+                "stuck"
+            )
+            assert lease["spec"]["holderIdentity"] == ""
+            source.end()
+            timer.end()
+
+    play()
+
+    [abandoned] = [text for text in caplog.messages if "abandoned" in text]
+    assert "hooks, timer " in abandoned
+    assert "report (" in abandoned
+    assert reconciled

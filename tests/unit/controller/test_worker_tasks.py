@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import urllib.error
@@ -13,9 +14,10 @@ import pytest
 
 import masthead
 import masthead.server
-from masthead._controller.worker_tasks import MOST_SUBSTITUTES, WorkerTasks
+from masthead._controller.main_loop import run_main
+from masthead._controller.worker_tasks import MAX_SUBSTITUTES, WorkerTasks
 from masthead.api.core.v1 import ConfigMap
-from masthead.testing import in_virtual_time
+from masthead.testing import Environment, in_virtual_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,13 +32,20 @@ class Work:
     def __init__(self, count: int) -> None:
         self.jobs: asyncio.Queue[Callable[[], asyncio.Future[None]]] = asyncio.Queue()
         self.is_ending = False
-        self.workers = WorkerTasks("test", self.work, lambda: self.is_ending, logging.getLogger("test"))
+        self.workers = WorkerTasks(
+            "test",
+            self.work,
+            lambda: self.is_ending,
+            logging.getLogger("test"),
+            timeout=10,
+            in_threads=True,
+        )
         self.workers.start(count)
 
     async def work(self) -> None:
         while not self.workers.may_leave():
             job = await self.jobs.get()
-            with self.workers.substituted_after(10):
+            with self.workers.working_on("an object"):
                 await job()
 
     async def begin(self) -> asyncio.Future[None]:
@@ -87,15 +96,15 @@ async def test_a_worker_that_is_in_time_has_none() -> None:
 async def test_there_is_an_end_of_substitutes(caplog: pytest.LogCaptureFixture) -> None:
     work = Work(1)
     hanging = []
-    for number in range(MOST_SUBSTITUTES + 1):
-        assert work.workers.is_stuck is (number == MOST_SUBSTITUTES)
+    for number in range(MAX_SUBSTITUTES + 1):
+        assert bool(work.workers.problem) is (number == MAX_SUBSTITUTES)
         hanging.append(await work.begin())
         await asyncio.sleep(11)
-    assert "10 reconciles hang in threads, and one more, which gets no substitute" in caplog.text
+    assert "10 reconciles hang, and one more, which gets no substitute" in caplog.text
     for each in hanging:
         each.set_result(None)
     await asyncio.sleep(1)
-    assert (work.workers.is_stuck, len(work.workers.tasks)) == (False, 1)
+    assert (work.workers.problem, len(work.workers.tasks)) == ("", 1)
     await work.end()
 
 
@@ -129,14 +138,86 @@ def test_a_reconcile_that_hangs_in_a_thread_keeps_no_other_object_waiting() -> N
         masthead.Client(kubeconfig=server.kubeconfig()) as client,
         app.running_in_thread(kubeconfig=server.kubeconfig(), metrics_bind="0", probe_bind=":0") as runtime,
     ):
-        for number in range(MOST_SUBSTITUTES):
+        for number in range(MAX_SUBSTITUTES):
             create(f"hang-{number}")
             create(f"other-{number}")
             assert others.acquire(timeout=PATIENCE)
         port = runtime.probes.probe_port
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz/reconciles?verbose", timeout=PATIENCE)
-        assert b"too many reconciles hang in threads: configmaps; restart the process" in refused.value.read()
+        assert b"configmaps: too many reconciles hang in threads; restart the process" in refused.value.read()
         over.set()
-        for _ in range(MOST_SUBSTITUTES):
+        for _ in range(MAX_SUBSTITUTES):
             assert others.acquire(timeout=PATIENCE)
+
+
+@in_virtual_time
+async def test_a_coroutine_that_ignores_its_timeout_keeps_no_other_object_waiting(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("hanging")
+    over = asyncio.Event()
+    reconciled: list[str] = []
+
+    @app.controller(ConfigMap, label_selector="test=1", timeout=10, workers=1)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        while ctx.request.name == "stuck" and not over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await over.wait()
+        reconciled.append(ctx.request.name)
+
+    objects = [ConfigMap.new(name, namespace="default", labels=LABELS) for name in ("stuck", "web")]
+    async with Environment(objects=objects[:1]) as env:
+        replica = await env.start(app)
+        await env.advance(1)
+        await env.client.core_v1.config_maps("default").create(objects[1])
+        await env.advance(20)
+        assert reconciled == ["web"]
+        assert "the reconcile of default/stuck (" in caplog.text
+        assert "test_worker_tasks.py:" in caplog.text
+        [loop] = replica.runtime.loops.values()
+        assert not loop.problem
+        await env.advance(60)
+        assert loop.problem.startswith("reconciles ignore their cancellation: default/stuck (")
+        over.set()
+        await env.advance(1)
+        assert not loop.problem
+        assert reconciled == ["web", "stuck"]
+
+
+def test_a_loop_ends_though_a_task_ignores_its_cancellation(caplog: pytest.LogCaptureFixture) -> None:
+    async def go_on() -> None:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    async def main() -> None:
+        tasks.append(asyncio.get_running_loop().create_task(go_on(), name="stubborn"))
+        await asyncio.sleep(0)
+
+    tasks: list[asyncio.Task[None]] = []
+    run_main(main(), patience=0.001)
+
+    assert not tasks[0].done()
+    assert "left behind at the end: stubborn (" in caplog.text
+
+
+def test_a_loop_waits_for_tasks_that_end_when_they_are_cancelled() -> None:
+    ended: list[str] = []
+
+    async def end_slowly() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("task")
+
+    async def main() -> None:
+        tasks.append(asyncio.get_running_loop().create_task(end_slowly()))
+        await asyncio.sleep(0)
+        raise ValueError("main")
+
+    tasks: list[asyncio.Task[None]] = []
+    with pytest.raises(ValueError, match="main"):
+        run_main(main())
+    assert ended == ["task"]

@@ -1,0 +1,54 @@
+"""Runs a program's event loop to its end, which tasks that ignore their cancellation do not delay."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead._controller.stacks import describe_task
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+__all__ = ["run_main"]
+
+_log: Final = logging.getLogger("masthead.controller")
+_left_behind: Final[list[asyncio.Task[Any]]] = []
+"""Tasks that ignore their cancellation: collected, they would run on in a loop that is closed."""
+
+
+def run_main(main: Coroutine[object, None, None], *, patience: float = 1.0) -> None:
+    """Run a coroutine in an event loop of its own, as ``asyncio.run`` does, but do not wait forever for tasks that are left.
+
+    Args:
+        main: The coroutine.
+        patience: Seconds in which tasks that are left are to end after they are cancelled.
+
+    Raises:
+        BaseException: Whatever the coroutine raises.
+    """
+    runner = asyncio.Runner()
+    try:
+        runner.run(main)
+    finally:
+        stubborn = runner.run(_cancel_others(patience))
+        if stubborn:
+            _log.error("left behind at the end: %s", ", ".join(stubborn))
+            # Not `runner.close`, which would wait for them.
+            runner.get_loop().close()
+            asyncio.set_event_loop(None)
+        else:
+            runner.close()
+
+
+async def _cancel_others(patience: float) -> list[str]:
+    """Cancel all other tasks of the loop; returns those that go on."""
+    others: set[asyncio.Task[Any]] = asyncio.all_tasks() - {asyncio.current_task()}
+    if not others:
+        return []
+    for task in others:
+        task.cancel()
+    _, stubborn = await asyncio.wait(others, timeout=patience)
+    _left_behind.extend(stubborn)
+    return sorted(describe_task(task.get_name(), task) for task in stubborn)
