@@ -131,6 +131,11 @@ class RestartableServer:
         all_options = {**_api_server_options(state, self.server), **(options or {})}
         self._api_server = _Program("kube-apiserver", all_options, state)
 
+    @property
+    def process_id(self) -> int:
+        """The process of kube-apiserver, which runs."""
+        return self._api_server.process_id
+
     def __enter__(self) -> Self:
         try:
             self._start_etcd()
@@ -207,6 +212,12 @@ class _Program:
         self._command = [str(ASSETS / name), *(f"--{option}={value}" for option, value in options.items())]
         self._state = state
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process_id(self) -> int:
+        """The id of the process, which runs."""
+        assert self._process is not None
+        return self._process.pid
 
     def start(self, is_ready: Callable[[], bool]) -> None:
         """Start it, and wait until it is ready.

@@ -174,9 +174,14 @@ def add_peers(parser: argparse.ArgumentParser) -> None:
     """Let the command line say which interpreter has the peers."""
     parser.add_argument(
         "--peers-python",
-        default=os.environ.get(_PYTHON_OF_PEERS, sys.executable),
+        default=peers_python(),
         help=f"an interpreter that has the peers (default: ${_PYTHON_OF_PEERS}, or this one)",
     )
+
+
+def peers_python() -> str:
+    """The interpreter that has the peers, unless the command line names another."""
+    return os.environ.get(_PYTHON_OF_PEERS, sys.executable)
 
 
 def positive(text: str) -> int:

@@ -2,13 +2,13 @@
 
 Every watcher runs in a process of its own behind a TCP proxy of its own, which fails in one way; the server is never
 restarted. All scenarios of one watcher run side by side, since nearly all of their time is waiting. client-go is measured if
-``MASTHEAD_BENCH_CLIENT_GO`` names a watcher that was built on it (`benchmarks.recovery.watchers` has the protocol).
+``MASTHEAD_CLIENT_GO_BENCH`` names a program that was built on it (`benchmarks.recovery.watchers` has the protocol), kopf if
+this interpreter has it, or the one that ``PEERS_PYTHON`` names.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=_SCENARIOS, default=tuple(_SCENARIOS), metavar="SCENARIO"
     )
-    found = {contender.name: contender for contender in watchers.find_contenders(sys.executable)}
+    found = {contender.name: contender for contender in watchers.find_contenders(measure.peers_python())}
     parser.add_argument("--watchers", nargs="+", choices=found, default=tuple(found), metavar="WATCHER")
     options = parser.parse_args()
     show(asyncio.run(run([found[name] for name in options.watchers], options.only)))

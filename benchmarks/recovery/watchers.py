@@ -15,18 +15,20 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import subprocess
 import sys
 import time
-from importlib import util
 from typing import TYPE_CHECKING, Final
+
+from benchmarks.harness.measure import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
-CLIENT_GO: Final = "MASTHEAD_BENCH_CLIENT_GO"
-"""The environment variable with the path of a watcher that was built on client-go."""
-_KOPF_WATCHER: Final = "benchmarks.recovery.kopf_watcher"
+CLIENT_GO: Final = "MASTHEAD_CLIENT_GO_BENCH"
+"""The environment variable with the path of a program that is such a watcher, on client-go, if it is run with ``recovery``."""
+_PRINT_KOPF_VERSION: Final = "from importlib import metadata; print(metadata.version('kopf'))"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,12 +58,20 @@ def find_contenders(peers_python: str = sys.executable) -> list[Contender]:
             is_ours=True,
         )
     ]
-    if binary := os.environ.get(CLIENT_GO):
-        found.append(Contender("client_go", "client-go", (binary,)))
-    with contextlib.suppress(ModuleNotFoundError):
-        if util.find_spec(_KOPF_WATCHER) and util.find_spec("kopf"):
-            found.append(Contender("kopf", "kopf", (peers_python, "-m", _KOPF_WATCHER)))
+    if program := os.environ.get(CLIENT_GO):
+        found.append(Contender("client_go", "client-go", (program, "recovery")))
+    if version := find_kopf(peers_python):
+        command = (peers_python, "-m", "benchmarks.recovery.kopf_watcher")
+        found.append(Contender("kopf", f"kopf {version}", command))
     return found
+
+
+def find_kopf(python: str) -> str:
+    """Return the version of kopf that an interpreter has; empty without one."""
+    done = subprocess.run(
+        (python, "-c", _PRINT_KOPF_VERSION), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    )
+    return done.stdout.decode().strip()
 
 
 class Watcher:
@@ -114,7 +124,8 @@ async def run_watcher(command: Sequence[str], kubeconfig: Path) -> AsyncGenerato
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+        cwd=ROOT,
+        env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONDONTWRITEBYTECODE": "1"},
     )
     watcher = Watcher(process)
     reading = asyncio.get_running_loop().create_task(watcher.read())

@@ -71,6 +71,9 @@ class Benchmark:
         return ("-m", f"benchmarks.{self.module or self.name}", *self.options, *chosen)
 
 
+STANDALONE: Final = ("connections", "recovery")
+"""Programs that ``make bench`` leaves out, because they wait for minutes."""
+
 CATALOG: Final = (
     Benchmark(
         "decode",

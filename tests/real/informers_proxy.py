@@ -27,6 +27,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._passes = True
         self._stall_next: int | None = None
+        self._last: _Wire | None = None
         self._changed = asyncio.Event()
 
     @property
@@ -75,6 +76,11 @@ class Proxy:
         for wire in self._wires:
             wire.flows.clear()
 
+    def stall_last(self) -> None:
+        """Forward nothing more to the client over the connection that it was last sent bytes over."""
+        assert self._last is not None
+        self._last.flows.clear()
+
     def stall_next(self, *, after: int) -> None:
         """Pass on only so many bytes to the client of the next connection that is made, which stays."""
         self._stall_next = after
@@ -92,7 +98,7 @@ class Proxy:
                 await self._changed.wait()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        wire = _Wire(reader, writer, stalls_after=self._stall_next)
+        wire = _Wire(reader, writer, stalls_after=self._stall_next, note=self._note)
         self._stall_next = None
         self._wires.add(wire)
         self._changed.set()
@@ -104,12 +110,20 @@ class Proxy:
             writer.transport.abort()
             self._changed.set()
 
+    def _note(self, wire: _Wire) -> None:
+        self._last = wire
+
 
 class _Wire:
     """One connection from end to end."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, stalls_after: int | None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        stalls_after: int | None,
+        note: Callable[[_Wire], None],
     ) -> None:
         self._near = (reader, writer)
         self._is_cut = asyncio.Event()
@@ -117,6 +131,7 @@ class _Wire:
         self.flows.set()
         self.left: int | None = None
         self._stalls_after = stalls_after
+        self._note_use = note
 
     def cut(self) -> None:
         self._is_cut.set()
@@ -152,6 +167,7 @@ class _Wire:
             while data := await reader.read(_AT_ONCE):
                 self._note(len(data))
                 await self.flows.wait()
+                self._note_use(self)
                 if self.left is not None:
                     data, self.left = data[: self.left], self.left - len(data)
                 writer.write(data)

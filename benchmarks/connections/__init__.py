@@ -1,0 +1,1 @@
+"""Many informers on one kube-apiserver: sockets, memory, CPU, and a connection that stalls."""
