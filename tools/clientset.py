@@ -40,8 +40,10 @@ _ROOT: Final = Root(
 )
 _HOMES: Final[Mapping[str, str]] = {
     "Group": "group",
-    "ResourceClient": "resource",
-    "Reviews": "reviews",
+    "ClusterResource": "scoped",
+    "ClusterReviews": "scoped",
+    "NamespacedResource": "scoped",
+    "NamespacedReviews": "scoped",
     "StatusVerbs": "subresources",
     "ScaleVerbs": "subresources",
     "RestartVerbs": "restarts",
@@ -136,28 +138,25 @@ def _group_class(group: GroupDef, *, is_blocking: bool) -> list[str]:
 
 
 def _method(method: Method, removal: str, *, is_blocking: bool) -> list[str]:
-    parameters = ["self", *(["namespace: str | None = None"] if method.is_namespaced else [])]
-    # The formatter puts a comma behind a parameter that stands alone on its line.
-    head = Brackets(f"{method.name}(", parameters, is_call=method.is_namespaced)
+    # A property, whose result can be called: pods("default"), pods() and pods are all resources.
+    head = Brackets(f"{method.name}(", ["self"], is_call=False)
     signature = lay_out("def ", head, f" -> {method.returns}[{method.type}]:", indent=4)
     body = lay_out("return ", Brackets(f"{method.returns}(", _arguments(method, is_blocking)), indent=8)
-    return [*signature, *indented(attribute(_about(method), removal)), *indented(body)]
+    return ["@property", *signature, *indented(attribute(_about(method), removal)), *indented(body)]
 
 
 def _arguments(method: Method, is_blocking: bool) -> list[str]:
     if is_blocking:
-        return ["self._portal", f"self._async.{method.name}({'namespace' if method.is_namespaced else ''})"]
-    return [
-        "self._context",
-        f"self._target({text(method.kind)})",
-        "namespace" if method.is_namespaced else "None",
-    ]
+        return ["self._portal", f"self._async.{method.name}"]
+    return ["self._context", f"self._target({text(method.kind)})", "None"]
 
 
 def _about(method: Method) -> str:
-    if method.bases == (REVIEWS,):
+    if method.bases == (REVIEWS[method.is_namespaced],):
         return f"Send {method.plural}."
-    return f"{method.plural} of one namespace, or of all." if method.is_namespaced else f"{method.plural}."
+    if method.is_namespaced:
+        return f"{method.plural} of all namespaces; called with a namespace, of that one."
+    return f"{method.plural}."
 
 
 def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:

@@ -96,6 +96,7 @@ MIRRORS: Final = (
     Mirror("masthead._client.proxy_stream", ("ProxyStream",)),
     Mirror("masthead._client.proxy_verbs", ("ProxyVerbs", "ResourceProxy")),
     Mirror("masthead._client.reviews", ("Reviews",)),
+    Mirror("masthead._client.scoped"),
     Mirror("masthead._client.typed", ("TypedResource",)),
     Mirror("masthead._client.dynamic", ("DynamicResource",)),
     Mirror("masthead._client.metadata", ("MetadataResource",)),

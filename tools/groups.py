@@ -1,7 +1,7 @@
 """The groups of the clientset: one for every group and version, with a method for every resource.
 
 The verbs and subresources of a resource decide the bases of its class: one base per subresource that has a class of verbs
-in `masthead._client`, `ResourceClient` alone where there is none, `Reviews` where objects can only be created.
+in `masthead._client`, that of the scope alone where there is none, another where objects can only be created.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from masthead._meta.gvk import GroupVersion, GroupVersionKind
     from masthead._meta.resource import Resource
 
-__all__ = ["RESOURCE", "REVIEWS", "GroupDef", "Method", "groups_of", "plural_of"]
+__all__ = ["REVIEWS", "GroupDef", "Method", "groups_of", "plural_of"]
 
-RESOURCE: Final = "ResourceClient"
-REVIEWS: Final = "Reviews"
+_RESOURCES: Final[Mapping[bool, str]] = {True: "NamespacedResource", False: "ClusterResource"}
+REVIEWS: Final[Mapping[bool, str]] = {True: "NamespacedReviews", False: "ClusterReviews"}
+"""The class of verbs, by whether the resource is namespaced."""
 _PARTS: Final[Mapping[str, str]] = {
     "status": "StatusVerbs",
     "scale": "ScaleVerbs",
@@ -152,11 +153,11 @@ def _group(module: ModuleDef) -> GroupDef:
 
 def _bases(resource: Resource, gvk: GroupVersionKind) -> tuple[str, *tuple[str, ...]]:
     if resource.verbs == ("create",):
-        return (REVIEWS,)
+        return (REVIEWS[resource.namespaced],)
     present = {each.name for each in resource.subresources}
     parts = [base for part, base in _PARTS.items() if part in present]
     return (
-        RESOURCE,
+        _RESOURCES[resource.namespaced],
         *parts,
         *((_RESTART,) if can_restart(gvk) else ()),
         *((_PORT_FORWARD,) if can_forward(gvk) else ()),

@@ -216,7 +216,8 @@ class ClassMirror:
         arguments = "" if decorators else f"({', '.join(_passed_on(method.args, adapted))})"
         returns = _without_async(method.returns)
         self._refuse_deep(method, returns, adapted)
-        body = self._body(method, f"self._async.{method.name}{arguments}", returns)
+        called = "" if method.name == "__call__" else f".{method.name}"
+        body = self._body(method, f"self._async{called}{arguments}", returns)
         return ast.FunctionDef(
             method.name,
             method.args,
@@ -255,6 +256,8 @@ class ClassMirror:
             return f"return {wrapper}(self._portal, {call})"
         if self._is_facade(_head(returns)):
             return f"return {_head(returns)}(self._portal, {call})"
+        if _head(returns) == "Self":
+            return f"return type(self)(self._portal, {call})"
         if isinstance(returns, ast.Constant) and returns.value is None:
             return call
         return f"return {call}"

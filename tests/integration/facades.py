@@ -41,6 +41,9 @@ class AsyncView:
             return lambda *args, **options: faced(value(*args, **options))
         return faced(value)
 
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return faced(self._blocking(*args, **options))
+
     async def __aenter__(self) -> Any:
         entered = await asyncio.to_thread(self._blocking.__enter__)
         return self if entered is self._blocking else faced(entered)

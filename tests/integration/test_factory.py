@@ -236,7 +236,7 @@ async def test_a_resource_is_named_as_for_the_client(client: Any, namespace: str
             assert each.lister.namespace(namespace).get("web").metadata.name == "web"
 
 
-def test_blocking_factories_have_a_repr_and_their_informers_are_not_callable(
+def test_blocking_factories_have_a_repr_and_their_informers_take_parentheses(
     embedded_cluster: Cluster,
 ) -> None:
     with masthead.Client(config=embedded_cluster.config) as client:
@@ -245,8 +245,9 @@ def test_blocking_factories_have_a_repr_and_their_informers_are_not_callable(
 
         assert repr(factory) == "<SharedInformerFactory: new, 1 informers>"
         assert repr(pods) == "<Informers of pods, 0 objects>"
-        with pytest.raises(TypeError, match="without parentheses"):
-            pods()
+        assert pods().lister is pods.lister
+        with pytest.raises(TypeError, match="namespaces of the factory"):
+            pods("default")
 
 
 def test_a_client_that_is_closed_first_hides_no_mutations(embedded_cluster: Cluster) -> None:

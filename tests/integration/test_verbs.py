@@ -290,6 +290,26 @@ async def test_a_patch_names_its_kind(client: Any, namespace: str) -> None:
         await client.core_v1.pods(namespace).patch("web", {"spec": {}})
 
 
+async def test_resources_are_written_with_and_without_parentheses(client: Any, namespace: str) -> None:
+    maps = client.core_v1.config_maps
+    await maps(namespace).create(config_map("settings", color="red"))
+
+    selected = {"field_selector": f"metadata.namespace={namespace},metadata.name=settings"}
+    assert len(await maps.list(**selected)) == len(await maps().list(**selected)) == 1
+    spaces = client.core_v1.namespaces
+    assert (await spaces.get(namespace)).metadata.uid == (await spaces().get(namespace)).metadata.uid
+    with pytest.raises(TypeError):
+        spaces("default")
+
+
+async def test_a_resource_of_one_namespace_does_not_lead_to_another(client: Any) -> None:
+    ours = client.core_v1.config_maps("ours")
+
+    assert ours().namespace == ours("ours").namespace == "ours"
+    with pytest.raises(InvalidValueError, match=r"in 'ours'.* cannot be called with another namespace"):
+        ours("theirs")
+
+
 async def test_any_path_can_be_streamed(client: Any, namespace: str) -> None:
     await client.core_v1.config_maps(namespace).create(config_map("settings", color="red"))
     path = f"/api/v1/namespaces/{namespace}/configmaps"

@@ -10,7 +10,7 @@ from masthead import conditions
 from masthead._client.watch_event import EventType, WatchEvent
 from masthead.api.apps.v1 import DaemonSet, Deployment
 from masthead.api.apps.v1beta1 import Deployment as OldDeployment
-from masthead.api.core.v1 import ConfigMap, Pod, PodStatus
+from masthead.api.core.v1 import ConfigMap, Node, Pod, PodStatus
 from masthead.api.extensions.v1beta1 import REMOVED_IN, Ingress, IngressRule
 from masthead.errors import ConflictError, NotFoundError
 from masthead.meta import Object, ObjectList, Unstructured
@@ -134,6 +134,15 @@ async def manifests_awaited(client: masthead.aio.Client) -> None:
 
 def is_scheduled(pod: Pod) -> bool:
     return pod.spec.node_name is not None
+
+
+def with_and_without_parentheses(client: masthead.Client) -> None:
+    assert_type(client.core_v1.nodes.get("a"), Node)
+    assert_type(client.core_v1.nodes().get("a"), Node)
+    assert_type(client.core_v1.pods.list(), ObjectList[Pod])
+    assert_type(client.core_v1.pods("x").get("a"), Pod)
+    resource: masthead.ResourceClient[Pod] = client.core_v1.pods
+    assert_type(resource.get("a"), Pod)
 
 
 def mistakes(client: masthead.Client, event: WatchEvent[Pod]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from masthead._cache.factory.informers import WITHOUT_PARENTHESES
+from masthead._cache.factory.informers import FACTORY_NAMESPACES
 from masthead._cache.factory.informers import InformerGroup as AsyncInformerGroup
 from masthead._cache.factory.informers import Informers as AsyncInformers
 from masthead._meta.object import Object
@@ -13,7 +13,7 @@ from masthead._sync.facade import Facade
 from masthead._sync.wrap import wrap_informer
 
 if TYPE_CHECKING:
-    from typing import ClassVar, NoReturn
+    from typing import ClassVar, Self
 
     from masthead._cache.store.lister import Lister
     from masthead._meta.gvk import GroupVersion
@@ -51,12 +51,19 @@ class Informers(Facade[AsyncInformers[T]], Generic[T]):
     def __repr__(self) -> str:
         return repr(self._async)
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
 
-        def __call__(self, *_: object, **__: object) -> NoReturn:
-            """Say what those should do who take this for a resource of a client.
+        def __call__(self) -> Self:
+            """The same: ``factory.core_v1.pods().lister``, as with a client."""
+            ...
+    else:
+
+        def __call__(self, *namespaces: object, **options: object) -> Self:
+            """Return the same, for those who write it as with a client.
 
             Raises:
-                TypeError: always.
+                TypeError: If a namespace is given.
             """
-            raise TypeError(WITHOUT_PARENTHESES)
+            if namespaces or options:
+                raise TypeError(FACTORY_NAMESPACES)
+            return self

@@ -248,12 +248,13 @@ class TestWrong:
         with pytest.raises(InvalidValueError, match=r"GroupVersionResource\('apps', 'v1', 'deployments'\)"):
             factory.for_resource(nonsense)
 
-    def test_calling_an_accessor_is_rejected_with_what_to_write_instead(
+    def test_an_accessor_called_with_a_namespace_is_rejected_with_what_to_write_instead(
         self, factory: SharedInformerFactory
     ) -> None:
         pods: Any = factory.core_v1.pods
-        with pytest.raises(TypeError, match=r"without parentheses: factory\.core_v1\.pods\.informer"):
+        with pytest.raises(TypeError, match=r"for one namespace, ask for factory\.informer\(Pod, namespace="):
             pods("shop")
+        assert pods() is pods
 
     @pytest.mark.parametrize("options", [{"label_selector": "a=b=c"}, {"field_selector": "nonsense"}])
     def test_selectors_of_the_factory_are_validated_by_the_constructor(

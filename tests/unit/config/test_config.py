@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.config.samples import SERVER

@@ -59,7 +59,7 @@ def spec_of(**resources: Facts) -> Spec:
 
 
 def methods_of(group: type[Group]) -> dict[str, Any]:
-    return {name: each for name, each in vars(group).items() if inspect.isfunction(each)}
+    return {name: accessor.fget for name, accessor in vars(group).items() if isinstance(accessor, property)}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_the_bases_of_a_class_follow_its_verbs_and_subresources() -> None:
     (group,) = groups.groups_of(spec)
 
     assert {each.name: (each.returns, each.bases) for each in group.methods} == {
-        "plains": ("ResourceClient", ("ResourceClient",)),
-        "pods": ("Pods", ("ResourceClient", "StatusVerbs", "EvictionVerbs", "LogVerbs", "CopyVerbs")),
-        "reviews": ("Reviews", ("Reviews",)),
+        "plains": ("NamespacedResource", ("NamespacedResource",)),
+        "pods": ("Pods", ("NamespacedResource", "StatusVerbs", "EvictionVerbs", "LogVerbs", "CopyVerbs")),
+        "reviews": ("NamespacedReviews", ("NamespacedReviews",)),
     }
 
 
@@ -110,8 +110,8 @@ def test_each_version_of_a_kind_has_the_verbs_of_its_own_subresources() -> None:
 
     one, two = (clientset.render_group(each) for each in groups.groups_of(spec))
 
-    assert "class Jobs(ResourceClient[T], StatusVerbs[T], Generic[T]):" in one
-    assert "class Jobs(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):" in two
+    assert "class Jobs(NamespacedResource[T], StatusVerbs[T], Generic[T]):" in one
+    assert "class Jobs(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], Generic[T]):" in two
 
 
 def test_a_removed_resource_is_documented_with_its_replacement() -> None:
@@ -168,10 +168,11 @@ def test_every_resource_has_a_method() -> None:
         if accessor.startswith("_"):
             continue
         group: Group = getattr(offered, accessor)
-        for name, method in methods_of(type(group)).items():
-            target = getattr(group, name)()._found
+        for name in methods_of(type(group)):
+            made = getattr(group, name)
+            target = made._found
             served = target.resource
-            is_namespaced = "namespace" in inspect.signature(method).parameters
+            is_namespaced = "namespace" in inspect.signature(made).parameters
             assert target.namespaced is is_namespaced
             found.add((served.group, served.version, served.resource, is_namespaced))
 

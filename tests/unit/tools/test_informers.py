@@ -112,7 +112,7 @@ def test_names_are_those_of_the_clientset() -> None:
         methods = vars(getattr(home, accessors[accessor]))
         assert set(properties_of(group)) <= {*methods}
         for name, kind in properties_of(group).items():
-            returns = inspect.signature(methods[name]).return_annotation
+            returns = inspect.signature(methods[name].fget).return_annotation
             assert returns.partition("[")[2] == kind.partition("[")[2]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from masthead._cache.store.indexer import count_of
 from masthead._meta.object import Object
@@ -10,19 +10,21 @@ from masthead._meta.registry import registry
 from masthead._module import set_module
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from masthead._cache.informer.informer import SharedInformer
     from masthead._cache.store.lister import Lister
     from masthead._meta.gvk import GroupVersion
 
-__all__ = ["InformerGroup", "Informers", "Provide", "WITHOUT_PARENTHESES"]
+__all__ = ["InformerGroup", "Informers", "Provide", "FACTORY_NAMESPACES"]
 
 T = TypeVar("T", bound=Object)
 
-WITHOUT_PARENTHESES: Final = (
-    "the informers of a factory are named without parentheses: factory.core_v1.pods.informer, "
+FACTORY_NAMESPACES: Final = (
+    "the informers of a factory have the namespaces of the factory: factory.core_v1.pods.informer, "
     "factory.core_v1.pods.lister; for one namespace, ask for factory.informer(Pod, namespace=...)"
 )
-"""The error message for ``factory.core_v1.pods()``, which is how a client is written."""
+"""The error message for ``factory.core_v1.pods("default")``, which is how a client is written."""
 
 
 class Provide(Protocol):
@@ -55,15 +57,23 @@ class Informers(Generic[T]):
     def __repr__(self) -> str:
         return f"<Informers of {self._informer.name}, {count_of(self._informer.indexer)}>"
 
-    if not TYPE_CHECKING:  # type checkers report it themselves
+    if TYPE_CHECKING:
 
-        def __call__(self, *_: object, **__: object) -> NoReturn:
-            """Say what those should do who take this for a resource of a client.
+        def __call__(self) -> Self:
+            """The same: ``factory.core_v1.pods().lister``, as with a client."""
+            ...
+
+    else:  # type checkers report a namespace themselves
+
+        def __call__(self, *namespaces: object, **options: object) -> Self:
+            """Return the same, for those who write it as with a client.
 
             Raises:
-                TypeError: always.
+                TypeError: If a namespace is given.
             """
-            raise TypeError(WITHOUT_PARENTHESES)
+            if namespaces or options:
+                raise TypeError(FACTORY_NAMESPACES)
+            return self
 
 
 class InformerGroup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["AdmissionregistrationV1", "ValidatingAdmissionPolicies"]
 T = TypeVar("T", bound=Object)
 
 
-class ValidatingAdmissionPolicies(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ValidatingAdmissionPolicies(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ValidatingAdmissionPolicies."""
 
 
@@ -27,36 +27,44 @@ class AdmissionregistrationV1(Group):
 
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
-    def mutating_admission_policies(self) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicy]:
+    @property
+    def mutating_admission_policies(
+        self,
+    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._context, self._target("MutatingAdmissionPolicy"), None)
+        return ClusterResource(self._context, self._target("MutatingAdmissionPolicy"), None)
 
+    @property
     def mutating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
+        return ClusterResource(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
 
+    @property
     def mutating_webhook_configurations(
         self,
-    ) -> ResourceClient[admissionregistration_v1.MutatingWebhookConfiguration]:
+    ) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
-        return ResourceClient(self._context, self._target("MutatingWebhookConfiguration"), None)
+        return ClusterResource(self._context, self._target("MutatingWebhookConfiguration"), None)
 
+    @property
     def validating_admission_policies(
         self,
     ) -> ValidatingAdmissionPolicies[admissionregistration_v1.ValidatingAdmissionPolicy]:
         """ValidatingAdmissionPolicies."""
         return ValidatingAdmissionPolicies(self._context, self._target("ValidatingAdmissionPolicy"), None)
 
+    @property
     def validating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
         """ValidatingAdmissionPolicyBindings."""
-        return ResourceClient(self._context, self._target("ValidatingAdmissionPolicyBinding"), None)
+        return ClusterResource(self._context, self._target("ValidatingAdmissionPolicyBinding"), None)
 
+    @property
     def validating_webhook_configurations(
         self,
-    ) -> ResourceClient[admissionregistration_v1.ValidatingWebhookConfiguration]:
+    ) -> ClusterResource[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
-        return ResourceClient(self._context, self._target("ValidatingWebhookConfiguration"), None)
+        return ClusterResource(self._context, self._target("ValidatingWebhookConfiguration"), None)

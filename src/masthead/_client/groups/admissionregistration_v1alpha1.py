@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,14 +19,16 @@ class AdmissionregistrationV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1alpha1")
 
+    @property
     def mutating_admission_policies(
         self,
-    ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
+    ) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._context, self._target("MutatingAdmissionPolicy"), None)
+        return ClusterResource(self._context, self._target("MutatingAdmissionPolicy"), None)
 
+    @property
     def mutating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1alpha1.MutatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1alpha1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._context, self._target("MutatingAdmissionPolicyBinding"), None)
+        return ClusterResource(self._context, self._target("MutatingAdmissionPolicyBinding"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["ApiextensionsV1", "CustomResourceDefinitions"]
 T = TypeVar("T", bound=Object)
 
 
-class CustomResourceDefinitions(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CustomResourceDefinitions(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CustomResourceDefinitions."""
 
 
@@ -27,6 +27,7 @@ class ApiextensionsV1(Group):
 
     GROUP_VERSION = GroupVersion("apiextensions.k8s.io", "v1")
 
+    @property
     def custom_resource_definitions(
         self,
     ) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["APIServices", "ApiregistrationV1"]
 T = TypeVar("T", bound=Object)
 
 
-class APIServices(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class APIServices(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of APIServices."""
 
 
@@ -27,6 +27,7 @@ class ApiregistrationV1(Group):
 
     GROUP_VERSION = GroupVersion("apiregistration.k8s.io", "v1")
 
+    @property
     def api_services(self) -> APIServices[apiregistration_v1.APIService]:
         """APIServices."""
         return APIServices(self._context, self._target("APIService"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["ApiserverinternalV1alpha1", "StorageVersions"]
 T = TypeVar("T", bound=Object)
 
 
-class StorageVersions(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class StorageVersions(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of StorageVersions."""
 
 
@@ -27,6 +27,7 @@ class ApiserverinternalV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("internal.apiserver.k8s.io", "v1alpha1")
 
+    @property
     def storage_versions(self) -> StorageVersions[apiserverinternal_v1alpha1.StorageVersion]:
         """StorageVersions."""
         return StorageVersions(self._context, self._target("StorageVersion"), None)

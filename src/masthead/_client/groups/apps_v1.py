@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
 from masthead._client.port_forward_verbs import PortForwardVerbs
-from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -20,22 +20,22 @@ __all__ = ["AppsV1", "DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class DaemonSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
 
 class Deployments(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of Deployments."""
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
+class ReplicaSets(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
 
 class StatefulSets(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of StatefulSets."""
 
@@ -45,24 +45,27 @@ class AppsV1(Group):
 
     GROUP_VERSION = GroupVersion("apps", "v1")
 
-    def controller_revisions(
-        self, namespace: str | None = None
-    ) -> ResourceClient[apps_v1.ControllerRevision]:
-        """ControllerRevisions of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("ControllerRevision"), namespace)
+    @property
+    def controller_revisions(self) -> NamespacedResource[apps_v1.ControllerRevision]:
+        """ControllerRevisions of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("ControllerRevision"), None)
 
-    def daemon_sets(self, namespace: str | None = None) -> DaemonSets[apps_v1.DaemonSet]:
-        """DaemonSets of one namespace, or of all."""
-        return DaemonSets(self._context, self._target("DaemonSet"), namespace)
+    @property
+    def daemon_sets(self) -> DaemonSets[apps_v1.DaemonSet]:
+        """DaemonSets of all namespaces; called with a namespace, of that one."""
+        return DaemonSets(self._context, self._target("DaemonSet"), None)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[apps_v1.Deployment]:
-        """Deployments of one namespace, or of all."""
-        return Deployments(self._context, self._target("Deployment"), namespace)
+    @property
+    def deployments(self) -> Deployments[apps_v1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one."""
+        return Deployments(self._context, self._target("Deployment"), None)
 
-    def replica_sets(self, namespace: str | None = None) -> ReplicaSets[apps_v1.ReplicaSet]:
-        """ReplicaSets of one namespace, or of all."""
-        return ReplicaSets(self._context, self._target("ReplicaSet"), namespace)
+    @property
+    def replica_sets(self) -> ReplicaSets[apps_v1.ReplicaSet]:
+        """ReplicaSets of all namespaces; called with a namespace, of that one."""
+        return ReplicaSets(self._context, self._target("ReplicaSet"), None)
 
-    def stateful_sets(self, namespace: str | None = None) -> StatefulSets[apps_v1.StatefulSet]:
-        """StatefulSets of one namespace, or of all."""
-        return StatefulSets(self._context, self._target("StatefulSet"), namespace)
+    @property
+    def stateful_sets(self) -> StatefulSets[apps_v1.StatefulSet]:
+        """StatefulSets of all namespaces; called with a namespace, of that one."""
+        return StatefulSets(self._context, self._target("StatefulSet"), None)

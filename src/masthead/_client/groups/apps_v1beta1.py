@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
 from masthead._client.port_forward_verbs import PortForwardVerbs
-from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -20,11 +20,11 @@ __all__ = ["AppsV1beta1", "Deployments", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Deployments(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class StatefulSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
 
@@ -36,16 +36,17 @@ class AppsV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("apps", "v1beta1")
 
-    def controller_revisions(
-        self, namespace: str | None = None
-    ) -> ResourceClient[apps_v1beta1.ControllerRevision]:
-        """ControllerRevisions of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("ControllerRevision"), namespace)
+    @property
+    def controller_revisions(self) -> NamespacedResource[apps_v1beta1.ControllerRevision]:
+        """ControllerRevisions of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("ControllerRevision"), None)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[apps_v1beta1.Deployment]:
-        """Deployments of one namespace, or of all."""
-        return Deployments(self._context, self._target("Deployment"), namespace)
+    @property
+    def deployments(self) -> Deployments[apps_v1beta1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one."""
+        return Deployments(self._context, self._target("Deployment"), None)
 
-    def stateful_sets(self, namespace: str | None = None) -> StatefulSets[apps_v1beta1.StatefulSet]:
-        """StatefulSets of one namespace, or of all."""
-        return StatefulSets(self._context, self._target("StatefulSet"), namespace)
+    @property
+    def stateful_sets(self) -> StatefulSets[apps_v1beta1.StatefulSet]:
+        """StatefulSets of all namespaces; called with a namespace, of that one."""
+        return StatefulSets(self._context, self._target("StatefulSet"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.reviews import Reviews
+from masthead._client.scoped import ClusterReviews
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class AuthenticationV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1alpha1")
 
-    def self_subject_reviews(self) -> Reviews[authentication_v1alpha1.SelfSubjectReview]:
+    @property
+    def self_subject_reviews(self) -> ClusterReviews[authentication_v1alpha1.SelfSubjectReview]:
         """Send SelfSubjectReviews."""
-        return Reviews(self._context, self._target("SelfSubjectReview"), None)
+        return ClusterReviews(self._context, self._target("SelfSubjectReview"), None)

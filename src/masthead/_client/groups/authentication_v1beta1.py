@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.reviews import Reviews
+from masthead._client.scoped import ClusterReviews
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,13 +22,15 @@ class AuthenticationV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1beta1")
 
-    def self_subject_reviews(self) -> Reviews[authentication_v1beta1.SelfSubjectReview]:
+    @property
+    def self_subject_reviews(self) -> ClusterReviews[authentication_v1beta1.SelfSubjectReview]:
         """Send SelfSubjectReviews."""
-        return Reviews(self._context, self._target("SelfSubjectReview"), None)
+        return ClusterReviews(self._context, self._target("SelfSubjectReview"), None)
 
-    def token_reviews(self) -> Reviews[authentication_v1beta1.TokenReview]:
+    @property
+    def token_reviews(self) -> ClusterReviews[authentication_v1beta1.TokenReview]:
         """Send TokenReviews.
 
         Not served since Kubernetes 1.22: use authentication.k8s.io/v1.
         """
-        return Reviews(self._context, self._target("TokenReview"), None)
+        return ClusterReviews(self._context, self._target("TokenReview"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.reviews import Reviews
+from masthead._client.scoped import ClusterReviews, NamespacedReviews
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,20 +19,22 @@ class AuthorizationV1(Group):
 
     GROUP_VERSION = GroupVersion("authorization.k8s.io", "v1")
 
-    def local_subject_access_reviews(
-        self, namespace: str | None = None
-    ) -> Reviews[authorization_v1.LocalSubjectAccessReview]:
+    @property
+    def local_subject_access_reviews(self) -> NamespacedReviews[authorization_v1.LocalSubjectAccessReview]:
         """Send LocalSubjectAccessReviews."""
-        return Reviews(self._context, self._target("LocalSubjectAccessReview"), namespace)
+        return NamespacedReviews(self._context, self._target("LocalSubjectAccessReview"), None)
 
-    def self_subject_access_reviews(self) -> Reviews[authorization_v1.SelfSubjectAccessReview]:
+    @property
+    def self_subject_access_reviews(self) -> ClusterReviews[authorization_v1.SelfSubjectAccessReview]:
         """Send SelfSubjectAccessReviews."""
-        return Reviews(self._context, self._target("SelfSubjectAccessReview"), None)
+        return ClusterReviews(self._context, self._target("SelfSubjectAccessReview"), None)
 
-    def self_subject_rules_reviews(self) -> Reviews[authorization_v1.SelfSubjectRulesReview]:
+    @property
+    def self_subject_rules_reviews(self) -> ClusterReviews[authorization_v1.SelfSubjectRulesReview]:
         """Send SelfSubjectRulesReviews."""
-        return Reviews(self._context, self._target("SelfSubjectRulesReview"), None)
+        return ClusterReviews(self._context, self._target("SelfSubjectRulesReview"), None)
 
-    def subject_access_reviews(self) -> Reviews[authorization_v1.SubjectAccessReview]:
+    @property
+    def subject_access_reviews(self) -> ClusterReviews[authorization_v1.SubjectAccessReview]:
         """Send SubjectAccessReviews."""
-        return Reviews(self._context, self._target("SubjectAccessReview"), None)
+        return ClusterReviews(self._context, self._target("SubjectAccessReview"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["AutoscalingV2beta2", "HorizontalPodAutoscalers"]
 T = TypeVar("T", bound=Object)
 
 
-class HorizontalPodAutoscalers(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class HorizontalPodAutoscalers(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of HorizontalPodAutoscalers."""
 
 
@@ -30,8 +30,9 @@ class AutoscalingV2beta2(Group):
 
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta2")
 
+    @property
     def horizontal_pod_autoscalers(
-        self, namespace: str | None = None
+        self,
     ) -> HorizontalPodAutoscalers[autoscaling_v2beta2.HorizontalPodAutoscaler]:
-        """HorizontalPodAutoscalers of one namespace, or of all."""
-        return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), namespace)
+        """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
+        return HorizontalPodAutoscalers(self._context, self._target("HorizontalPodAutoscaler"), None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
 from masthead._client.port_forward_verbs import PortForwardVerbs
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -19,11 +19,11 @@ __all__ = ["BatchV1", "CronJobs", "Jobs"]
 T = TypeVar("T", bound=Object)
 
 
-class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CronJobs(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CronJobs."""
 
 
-class Jobs(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Jobs(NamespacedResource[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Jobs."""
 
 
@@ -32,10 +32,12 @@ class BatchV1(Group):
 
     GROUP_VERSION = GroupVersion("batch", "v1")
 
-    def cron_jobs(self, namespace: str | None = None) -> CronJobs[batch_v1.CronJob]:
-        """CronJobs of one namespace, or of all."""
-        return CronJobs(self._context, self._target("CronJob"), namespace)
+    @property
+    def cron_jobs(self) -> CronJobs[batch_v1.CronJob]:
+        """CronJobs of all namespaces; called with a namespace, of that one."""
+        return CronJobs(self._context, self._target("CronJob"), None)
 
-    def jobs(self, namespace: str | None = None) -> Jobs[batch_v1.Job]:
-        """Jobs of one namespace, or of all."""
-        return Jobs(self._context, self._target("Job"), namespace)
+    @property
+    def jobs(self) -> Jobs[batch_v1.Job]:
+        """Jobs of all namespaces; called with a namespace, of that one."""
+        return Jobs(self._context, self._target("Job"), None)

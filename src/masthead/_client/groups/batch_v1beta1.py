@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["BatchV1beta1", "CronJobs"]
 T = TypeVar("T", bound=Object)
 
 
-class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CronJobs(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CronJobs."""
 
 
@@ -30,6 +30,7 @@ class BatchV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("batch", "v1beta1")
 
-    def cron_jobs(self, namespace: str | None = None) -> CronJobs[batch_v1beta1.CronJob]:
-        """CronJobs of one namespace, or of all."""
-        return CronJobs(self._context, self._target("CronJob"), namespace)
+    @property
+    def cron_jobs(self) -> CronJobs[batch_v1beta1.CronJob]:
+        """CronJobs of all namespaces; called with a namespace, of that one."""
+        return CronJobs(self._context, self._target("CronJob"), None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.actions import ApprovalVerbs
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -19,7 +19,7 @@ __all__ = ["CertificateSigningRequests", "CertificatesV1"]
 T = TypeVar("T", bound=Object)
 
 
-class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
+class CertificateSigningRequests(ClusterResource[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
     """The verbs of CertificateSigningRequests."""
 
 
@@ -28,6 +28,7 @@ class CertificatesV1(Group):
 
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1")
 
+    @property
     def certificate_signing_requests(
         self,
     ) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:

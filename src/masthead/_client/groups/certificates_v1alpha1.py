@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class CertificatesV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1alpha1")
 
-    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1alpha1.ClusterTrustBundle]:
+    @property
+    def cluster_trust_bundles(self) -> ClusterResource[certificates_v1alpha1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._context, self._target("ClusterTrustBundle"), None)
+        return ClusterResource(self._context, self._target("ClusterTrustBundle"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["CertificatesV1beta1", "PodCertificateRequests"]
 T = TypeVar("T", bound=Object)
 
 
-class PodCertificateRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodCertificateRequests(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodCertificateRequests."""
 
 
@@ -27,12 +27,12 @@ class CertificatesV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1beta1")
 
-    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1beta1.ClusterTrustBundle]:
+    @property
+    def cluster_trust_bundles(self) -> ClusterResource[certificates_v1beta1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._context, self._target("ClusterTrustBundle"), None)
+        return ClusterResource(self._context, self._target("ClusterTrustBundle"), None)
 
-    def pod_certificate_requests(
-        self, namespace: str | None = None
-    ) -> PodCertificateRequests[certificates_v1beta1.PodCertificateRequest]:
-        """PodCertificateRequests of one namespace, or of all."""
-        return PodCertificateRequests(self._context, self._target("PodCertificateRequest"), namespace)
+    @property
+    def pod_certificate_requests(self) -> PodCertificateRequests[certificates_v1beta1.PodCertificateRequest]:
+        """PodCertificateRequests of all namespaces; called with a namespace, of that one."""
+        return PodCertificateRequests(self._context, self._target("PodCertificateRequest"), None)

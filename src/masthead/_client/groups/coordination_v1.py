@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class CoordinationV1(Group):
 
     GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1")
 
-    def leases(self, namespace: str | None = None) -> ResourceClient[coordination_v1.Lease]:
-        """Leases of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Lease"), namespace)
+    @property
+    def leases(self) -> NamespacedResource[coordination_v1.Lease]:
+        """Leases of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Lease"), None)

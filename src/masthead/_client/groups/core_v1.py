@@ -17,8 +17,7 @@ from masthead._client.group import Group
 from masthead._client.log_verbs import LogVerbs
 from masthead._client.port_forward_verbs import PortForwardVerbs
 from masthead._client.proxy_verbs import ProxyVerbs
-from masthead._client.resource import ResourceClient
-from masthead._client.reviews import Reviews
+from masthead._client.scoped import ClusterResource, NamespacedResource, NamespacedReviews
 from masthead._client.stream_verbs import AttachVerbs
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
@@ -43,24 +42,24 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
-class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
+class Namespaces(ClusterResource[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
     """The verbs of Namespaces."""
 
 
-class Nodes(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
+class Nodes(ClusterResource[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
     """The verbs of Nodes."""
 
 
-class PersistentVolumeClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumeClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PersistentVolumeClaims."""
 
 
-class PersistentVolumes(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumes(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PersistentVolumes."""
 
 
 class Pods(
-    ResourceClient[T],
+    NamespacedResource[T],
     StatusVerbs[T],
     BindingVerbs[T],
     EphemeralContainerVerbs[T],
@@ -77,20 +76,20 @@ class Pods(
 
 
 class ReplicationControllers(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of ReplicationControllers."""
 
 
-class ResourceQuotas(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceQuotas(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceQuotas."""
 
 
-class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
+class ServiceAccounts(NamespacedResource[T], TokenVerbs[T], Generic[T]):
     """The verbs of ServiceAccounts."""
 
 
-class Services(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Services(NamespacedResource[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
 
@@ -99,74 +98,87 @@ class CoreV1(Group):
 
     GROUP_VERSION = GroupVersion("", "v1")
 
-    def bindings(self, namespace: str | None = None) -> Reviews[core_v1.Binding]:
+    @property
+    def bindings(self) -> NamespacedReviews[core_v1.Binding]:
         """Send Bindings."""
-        return Reviews(self._context, self._target("Binding"), namespace)
+        return NamespacedReviews(self._context, self._target("Binding"), None)
 
-    def component_statuses(self) -> ResourceClient[core_v1.ComponentStatus]:
+    @property
+    def component_statuses(self) -> ClusterResource[core_v1.ComponentStatus]:
         """ComponentStatuses."""
-        return ResourceClient(self._context, self._target("ComponentStatus"), None)
+        return ClusterResource(self._context, self._target("ComponentStatus"), None)
 
-    def config_maps(self, namespace: str | None = None) -> ResourceClient[core_v1.ConfigMap]:
-        """ConfigMaps of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("ConfigMap"), namespace)
+    @property
+    def config_maps(self) -> NamespacedResource[core_v1.ConfigMap]:
+        """ConfigMaps of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("ConfigMap"), None)
 
-    def endpoints(self, namespace: str | None = None) -> ResourceClient[core_v1.Endpoints]:
-        """Endpoints of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Endpoints"), namespace)
+    @property
+    def endpoints(self) -> NamespacedResource[core_v1.Endpoints]:
+        """Endpoints of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Endpoints"), None)
 
-    def events(self, namespace: str | None = None) -> ResourceClient[core_v1.Event]:
-        """Events of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Event"), namespace)
+    @property
+    def events(self) -> NamespacedResource[core_v1.Event]:
+        """Events of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Event"), None)
 
-    def limit_ranges(self, namespace: str | None = None) -> ResourceClient[core_v1.LimitRange]:
-        """LimitRanges of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("LimitRange"), namespace)
+    @property
+    def limit_ranges(self) -> NamespacedResource[core_v1.LimitRange]:
+        """LimitRanges of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("LimitRange"), None)
 
+    @property
     def namespaces(self) -> Namespaces[core_v1.Namespace]:
         """Namespaces."""
         return Namespaces(self._context, self._target("Namespace"), None)
 
+    @property
     def nodes(self) -> Nodes[core_v1.Node]:
         """Nodes."""
         return Nodes(self._context, self._target("Node"), None)
 
-    def persistent_volume_claims(
-        self, namespace: str | None = None
-    ) -> PersistentVolumeClaims[core_v1.PersistentVolumeClaim]:
-        """PersistentVolumeClaims of one namespace, or of all."""
-        return PersistentVolumeClaims(self._context, self._target("PersistentVolumeClaim"), namespace)
+    @property
+    def persistent_volume_claims(self) -> PersistentVolumeClaims[core_v1.PersistentVolumeClaim]:
+        """PersistentVolumeClaims of all namespaces; called with a namespace, of that one."""
+        return PersistentVolumeClaims(self._context, self._target("PersistentVolumeClaim"), None)
 
+    @property
     def persistent_volumes(self) -> PersistentVolumes[core_v1.PersistentVolume]:
         """PersistentVolumes."""
         return PersistentVolumes(self._context, self._target("PersistentVolume"), None)
 
-    def pod_templates(self, namespace: str | None = None) -> ResourceClient[core_v1.PodTemplate]:
-        """PodTemplates of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("PodTemplate"), namespace)
+    @property
+    def pod_templates(self) -> NamespacedResource[core_v1.PodTemplate]:
+        """PodTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("PodTemplate"), None)
 
-    def pods(self, namespace: str | None = None) -> Pods[core_v1.Pod]:
-        """Pods of one namespace, or of all."""
-        return Pods(self._context, self._target("Pod"), namespace)
+    @property
+    def pods(self) -> Pods[core_v1.Pod]:
+        """Pods of all namespaces; called with a namespace, of that one."""
+        return Pods(self._context, self._target("Pod"), None)
 
-    def replication_controllers(
-        self, namespace: str | None = None
-    ) -> ReplicationControllers[core_v1.ReplicationController]:
-        """ReplicationControllers of one namespace, or of all."""
-        return ReplicationControllers(self._context, self._target("ReplicationController"), namespace)
+    @property
+    def replication_controllers(self) -> ReplicationControllers[core_v1.ReplicationController]:
+        """ReplicationControllers of all namespaces; called with a namespace, of that one."""
+        return ReplicationControllers(self._context, self._target("ReplicationController"), None)
 
-    def resource_quotas(self, namespace: str | None = None) -> ResourceQuotas[core_v1.ResourceQuota]:
-        """ResourceQuotas of one namespace, or of all."""
-        return ResourceQuotas(self._context, self._target("ResourceQuota"), namespace)
+    @property
+    def resource_quotas(self) -> ResourceQuotas[core_v1.ResourceQuota]:
+        """ResourceQuotas of all namespaces; called with a namespace, of that one."""
+        return ResourceQuotas(self._context, self._target("ResourceQuota"), None)
 
-    def secrets(self, namespace: str | None = None) -> ResourceClient[core_v1.Secret]:
-        """Secrets of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Secret"), namespace)
+    @property
+    def secrets(self) -> NamespacedResource[core_v1.Secret]:
+        """Secrets of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Secret"), None)
 
-    def service_accounts(self, namespace: str | None = None) -> ServiceAccounts[core_v1.ServiceAccount]:
-        """ServiceAccounts of one namespace, or of all."""
-        return ServiceAccounts(self._context, self._target("ServiceAccount"), namespace)
+    @property
+    def service_accounts(self) -> ServiceAccounts[core_v1.ServiceAccount]:
+        """ServiceAccounts of all namespaces; called with a namespace, of that one."""
+        return ServiceAccounts(self._context, self._target("ServiceAccount"), None)
 
-    def services(self, namespace: str | None = None) -> Services[core_v1.Service]:
-        """Services of one namespace, or of all."""
-        return Services(self._context, self._target("Service"), namespace)
+    @property
+    def services(self) -> Services[core_v1.Service]:
+        """Services of all namespaces; called with a namespace, of that one."""
+        return Services(self._context, self._target("Service"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ class DiscoveryV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("discovery.k8s.io", "v1beta1")
 
-    def endpoint_slices(
-        self, namespace: str | None = None
-    ) -> ResourceClient[discovery_v1beta1.EndpointSlice]:
-        """EndpointSlices of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("EndpointSlice"), namespace)
+    @property
+    def endpoint_slices(self) -> NamespacedResource[discovery_v1beta1.EndpointSlice]:
+        """EndpointSlices of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("EndpointSlice"), None)

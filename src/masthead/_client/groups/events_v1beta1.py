@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class EventsV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("events.k8s.io", "v1beta1")
 
-    def events(self, namespace: str | None = None) -> ResourceClient[events_v1beta1.Event]:
-        """Events of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Event"), namespace)
+    @property
+    def events(self) -> NamespacedResource[events_v1beta1.Event]:
+        """Events of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Event"), None)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
 from masthead._client.port_forward_verbs import PortForwardVerbs
-from masthead._client.resource import ResourceClient
 from masthead._client.restarts import RestartVerbs
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import ScaleVerbs, StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -20,21 +20,21 @@ __all__ = ["DaemonSets", "Deployments", "ExtensionsV1beta1", "Ingresses", "Repli
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class DaemonSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
 
 class Deployments(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of Deployments."""
 
 
-class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Ingresses(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of Ingresses."""
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
+class ReplicaSets(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
 
@@ -46,39 +46,42 @@ class ExtensionsV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("extensions", "v1beta1")
 
-    def daemon_sets(self, namespace: str | None = None) -> DaemonSets[extensions_v1beta1.DaemonSet]:
-        """DaemonSets of one namespace, or of all.
+    @property
+    def daemon_sets(self) -> DaemonSets[extensions_v1beta1.DaemonSet]:
+        """DaemonSets of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return DaemonSets(self._context, self._target("DaemonSet"), namespace)
+        return DaemonSets(self._context, self._target("DaemonSet"), None)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[extensions_v1beta1.Deployment]:
-        """Deployments of one namespace, or of all.
+    @property
+    def deployments(self) -> Deployments[extensions_v1beta1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return Deployments(self._context, self._target("Deployment"), namespace)
+        return Deployments(self._context, self._target("Deployment"), None)
 
-    def ingresses(self, namespace: str | None = None) -> Ingresses[extensions_v1beta1.Ingress]:
-        """Ingresses of one namespace, or of all.
+    @property
+    def ingresses(self) -> Ingresses[extensions_v1beta1.Ingress]:
+        """Ingresses of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.22: use networking.k8s.io/v1.
         """
-        return Ingresses(self._context, self._target("Ingress"), namespace)
+        return Ingresses(self._context, self._target("Ingress"), None)
 
-    def network_policies(
-        self, namespace: str | None = None
-    ) -> ResourceClient[extensions_v1beta1.NetworkPolicy]:
-        """NetworkPolicies of one namespace, or of all.
+    @property
+    def network_policies(self) -> NamespacedResource[extensions_v1beta1.NetworkPolicy]:
+        """NetworkPolicies of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use networking.k8s.io/v1.
         """
-        return ResourceClient(self._context, self._target("NetworkPolicy"), namespace)
+        return NamespacedResource(self._context, self._target("NetworkPolicy"), None)
 
-    def replica_sets(self, namespace: str | None = None) -> ReplicaSets[extensions_v1beta1.ReplicaSet]:
-        """ReplicaSets of one namespace, or of all.
+    @property
+    def replica_sets(self) -> ReplicaSets[extensions_v1beta1.ReplicaSet]:
+        """ReplicaSets of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return ReplicaSets(self._context, self._target("ReplicaSet"), namespace)
+        return ReplicaSets(self._context, self._target("ReplicaSet"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,11 +18,11 @@ __all__ = ["FlowSchemas", "FlowcontrolV1beta2", "PriorityLevelConfigurations"]
 T = TypeVar("T", bound=Object)
 
 
-class FlowSchemas(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class FlowSchemas(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of FlowSchemas."""
 
 
-class PriorityLevelConfigurations(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PriorityLevelConfigurations(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PriorityLevelConfigurations."""
 
 
@@ -34,10 +34,12 @@ class FlowcontrolV1beta2(Group):
 
     GROUP_VERSION = GroupVersion("flowcontrol.apiserver.k8s.io", "v1beta2")
 
+    @property
     def flow_schemas(self) -> FlowSchemas[flowcontrol_v1beta2.FlowSchema]:
         """FlowSchemas."""
         return FlowSchemas(self._context, self._target("FlowSchema"), None)
 
+    @property
     def priority_level_configurations(
         self,
     ) -> PriorityLevelConfigurations[flowcontrol_v1beta2.PriorityLevelConfiguration]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,11 +18,11 @@ __all__ = ["Ingresses", "NetworkingV1", "ServiceCIDRs"]
 T = TypeVar("T", bound=Object)
 
 
-class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Ingresses(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of Ingresses."""
 
 
-class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ServiceCIDRs(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ServiceCIDRs."""
 
 
@@ -31,22 +31,27 @@ class NetworkingV1(Group):
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1")
 
-    def ingress_classes(self) -> ResourceClient[networking_v1.IngressClass]:
+    @property
+    def ingress_classes(self) -> ClusterResource[networking_v1.IngressClass]:
         """IngressClasses."""
-        return ResourceClient(self._context, self._target("IngressClass"), None)
+        return ClusterResource(self._context, self._target("IngressClass"), None)
 
-    def ingresses(self, namespace: str | None = None) -> Ingresses[networking_v1.Ingress]:
-        """Ingresses of one namespace, or of all."""
-        return Ingresses(self._context, self._target("Ingress"), namespace)
+    @property
+    def ingresses(self) -> Ingresses[networking_v1.Ingress]:
+        """Ingresses of all namespaces; called with a namespace, of that one."""
+        return Ingresses(self._context, self._target("Ingress"), None)
 
-    def ip_addresses(self) -> ResourceClient[networking_v1.IPAddress]:
+    @property
+    def ip_addresses(self) -> ClusterResource[networking_v1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._context, self._target("IPAddress"), None)
+        return ClusterResource(self._context, self._target("IPAddress"), None)
 
-    def network_policies(self, namespace: str | None = None) -> ResourceClient[networking_v1.NetworkPolicy]:
-        """NetworkPolicies of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("NetworkPolicy"), namespace)
+    @property
+    def network_policies(self) -> NamespacedResource[networking_v1.NetworkPolicy]:
+        """NetworkPolicies of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("NetworkPolicy"), None)
 
+    @property
     def service_cidrs(self) -> ServiceCIDRs[networking_v1.ServiceCIDR]:
         """ServiceCIDRs."""
         return ServiceCIDRs(self._context, self._target("ServiceCIDR"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["NetworkingV1beta1", "ServiceCIDRs"]
 T = TypeVar("T", bound=Object)
 
 
-class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ServiceCIDRs(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ServiceCIDRs."""
 
 
@@ -27,10 +27,12 @@ class NetworkingV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1beta1")
 
-    def ip_addresses(self) -> ResourceClient[networking_v1beta1.IPAddress]:
+    @property
+    def ip_addresses(self) -> ClusterResource[networking_v1beta1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._context, self._target("IPAddress"), None)
+        return ClusterResource(self._context, self._target("IPAddress"), None)
 
+    @property
     def service_cidrs(self) -> ServiceCIDRs[networking_v1beta1.ServiceCIDR]:
         """ServiceCIDRs."""
         return ServiceCIDRs(self._context, self._target("ServiceCIDR"), None)

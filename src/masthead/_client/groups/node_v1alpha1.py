@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class NodeV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("node.k8s.io", "v1alpha1")
 
-    def runtime_classes(self) -> ResourceClient[node_v1alpha1.RuntimeClass]:
+    @property
+    def runtime_classes(self) -> ClusterResource[node_v1alpha1.RuntimeClass]:
         """RuntimeClasses."""
-        return ResourceClient(self._context, self._target("RuntimeClass"), None)
+        return ClusterResource(self._context, self._target("RuntimeClass"), None)

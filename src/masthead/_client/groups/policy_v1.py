@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["PodDisruptionBudgets", "PolicyV1"]
 T = TypeVar("T", bound=Object)
 
 
-class PodDisruptionBudgets(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodDisruptionBudgets(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodDisruptionBudgets."""
 
 
@@ -27,8 +27,7 @@ class PolicyV1(Group):
 
     GROUP_VERSION = GroupVersion("policy", "v1")
 
-    def pod_disruption_budgets(
-        self, namespace: str | None = None
-    ) -> PodDisruptionBudgets[policy_v1.PodDisruptionBudget]:
-        """PodDisruptionBudgets of one namespace, or of all."""
-        return PodDisruptionBudgets(self._context, self._target("PodDisruptionBudget"), namespace)
+    @property
+    def pod_disruption_budgets(self) -> PodDisruptionBudgets[policy_v1.PodDisruptionBudget]:
+        """PodDisruptionBudgets of all namespaces; called with a namespace, of that one."""
+        return PodDisruptionBudgets(self._context, self._target("PodDisruptionBudget"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,18 +19,22 @@ class RbacV1(Group):
 
     GROUP_VERSION = GroupVersion("rbac.authorization.k8s.io", "v1")
 
-    def cluster_role_bindings(self) -> ResourceClient[rbac_v1.ClusterRoleBinding]:
+    @property
+    def cluster_role_bindings(self) -> ClusterResource[rbac_v1.ClusterRoleBinding]:
         """ClusterRoleBindings."""
-        return ResourceClient(self._context, self._target("ClusterRoleBinding"), None)
+        return ClusterResource(self._context, self._target("ClusterRoleBinding"), None)
 
-    def cluster_roles(self) -> ResourceClient[rbac_v1.ClusterRole]:
+    @property
+    def cluster_roles(self) -> ClusterResource[rbac_v1.ClusterRole]:
         """ClusterRoles."""
-        return ResourceClient(self._context, self._target("ClusterRole"), None)
+        return ClusterResource(self._context, self._target("ClusterRole"), None)
 
-    def role_bindings(self, namespace: str | None = None) -> ResourceClient[rbac_v1.RoleBinding]:
-        """RoleBindings of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("RoleBinding"), namespace)
+    @property
+    def role_bindings(self) -> NamespacedResource[rbac_v1.RoleBinding]:
+        """RoleBindings of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("RoleBinding"), None)
 
-    def roles(self, namespace: str | None = None) -> ResourceClient[rbac_v1.Role]:
-        """Roles of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Role"), namespace)
+    @property
+    def roles(self) -> NamespacedResource[rbac_v1.Role]:
+        """Roles of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Role"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["ResourceClaims", "ResourceV1"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceClaims."""
 
 
@@ -27,20 +27,22 @@ class ResourceV1(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1")
 
-    def device_classes(self) -> ResourceClient[resource_v1.DeviceClass]:
+    @property
+    def device_classes(self) -> ClusterResource[resource_v1.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._context, self._target("DeviceClass"), None)
+        return ClusterResource(self._context, self._target("DeviceClass"), None)
 
-    def resource_claim_templates(
-        self, namespace: str | None = None
-    ) -> ResourceClient[resource_v1.ResourceClaimTemplate]:
-        """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("ResourceClaimTemplate"), namespace)
+    @property
+    def resource_claim_templates(self) -> NamespacedResource[resource_v1.ResourceClaimTemplate]:
+        """ResourceClaimTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("ResourceClaimTemplate"), None)
 
-    def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1.ResourceClaim]:
-        """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._context, self._target("ResourceClaim"), namespace)
+    @property
+    def resource_claims(self) -> ResourceClaims[resource_v1.ResourceClaim]:
+        """ResourceClaims of all namespaces; called with a namespace, of that one."""
+        return ResourceClaims(self._context, self._target("ResourceClaim"), None)
 
-    def resource_slices(self) -> ResourceClient[resource_v1.ResourceSlice]:
+    @property
+    def resource_slices(self) -> ClusterResource[resource_v1.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._context, self._target("ResourceSlice"), None)
+        return ClusterResource(self._context, self._target("ResourceSlice"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,11 +18,11 @@ __all__ = ["DeviceTaintRules", "ResourcePoolStatusRequests", "ResourceV1alpha3"]
 T = TypeVar("T", bound=Object)
 
 
-class DeviceTaintRules(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DeviceTaintRules(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of DeviceTaintRules."""
 
 
-class ResourcePoolStatusRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourcePoolStatusRequests(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourcePoolStatusRequests."""
 
 
@@ -31,10 +31,12 @@ class ResourceV1alpha3(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1alpha3")
 
+    @property
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1alpha3.DeviceTaintRule]:
         """DeviceTaintRules."""
         return DeviceTaintRules(self._context, self._target("DeviceTaintRule"), None)
 
+    @property
     def resource_pool_status_requests(
         self,
     ) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:

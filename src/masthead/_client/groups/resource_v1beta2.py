@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,11 +18,11 @@ __all__ = ["DeviceTaintRules", "ResourceClaims", "ResourceV1beta2"]
 T = TypeVar("T", bound=Object)
 
 
-class DeviceTaintRules(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DeviceTaintRules(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of DeviceTaintRules."""
 
 
-class ResourceClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceClaims."""
 
 
@@ -31,24 +31,27 @@ class ResourceV1beta2(Group):
 
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1beta2")
 
-    def device_classes(self) -> ResourceClient[resource_v1beta2.DeviceClass]:
+    @property
+    def device_classes(self) -> ClusterResource[resource_v1beta2.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._context, self._target("DeviceClass"), None)
+        return ClusterResource(self._context, self._target("DeviceClass"), None)
 
+    @property
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1beta2.DeviceTaintRule]:
         """DeviceTaintRules."""
         return DeviceTaintRules(self._context, self._target("DeviceTaintRule"), None)
 
-    def resource_claim_templates(
-        self, namespace: str | None = None
-    ) -> ResourceClient[resource_v1beta2.ResourceClaimTemplate]:
-        """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("ResourceClaimTemplate"), namespace)
+    @property
+    def resource_claim_templates(self) -> NamespacedResource[resource_v1beta2.ResourceClaimTemplate]:
+        """ResourceClaimTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("ResourceClaimTemplate"), None)
 
-    def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
-        """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._context, self._target("ResourceClaim"), namespace)
+    @property
+    def resource_claims(self) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
+        """ResourceClaims of all namespaces; called with a namespace, of that one."""
+        return ResourceClaims(self._context, self._target("ResourceClaim"), None)
 
-    def resource_slices(self) -> ResourceClient[resource_v1beta2.ResourceSlice]:
+    @property
+    def resource_slices(self) -> ClusterResource[resource_v1beta2.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._context, self._target("ResourceSlice"), None)
+        return ClusterResource(self._context, self._target("ResourceSlice"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["PodGroups", "SchedulingV1alpha2"]
 T = TypeVar("T", bound=Object)
 
 
-class PodGroups(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodGroups(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodGroups."""
 
 
@@ -27,10 +27,12 @@ class SchedulingV1alpha2(Group):
 
     GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1alpha2")
 
-    def pod_groups(self, namespace: str | None = None) -> PodGroups[scheduling_v1alpha2.PodGroup]:
-        """PodGroups of one namespace, or of all."""
-        return PodGroups(self._context, self._target("PodGroup"), namespace)
+    @property
+    def pod_groups(self) -> PodGroups[scheduling_v1alpha2.PodGroup]:
+        """PodGroups of all namespaces; called with a namespace, of that one."""
+        return PodGroups(self._context, self._target("PodGroup"), None)
 
-    def workloads(self, namespace: str | None = None) -> ResourceClient[scheduling_v1alpha2.Workload]:
-        """Workloads of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("Workload"), namespace)
+    @property
+    def workloads(self) -> NamespacedResource[scheduling_v1alpha2.Workload]:
+        """Workloads of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("Workload"), None)

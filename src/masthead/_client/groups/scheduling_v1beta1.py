@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class SchedulingV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1beta1")
 
-    def priority_classes(self) -> ResourceClient[scheduling_v1beta1.PriorityClass]:
+    @property
+    def priority_classes(self) -> ClusterResource[scheduling_v1beta1.PriorityClass]:
         """PriorityClasses."""
-        return ResourceClient(self._context, self._target("PriorityClass"), None)
+        return ClusterResource(self._context, self._target("PriorityClass"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["StorageV1", "VolumeAttachments"]
 T = TypeVar("T", bound=Object)
 
 
-class VolumeAttachments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class VolumeAttachments(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of VolumeAttachments."""
 
 
@@ -27,28 +27,32 @@ class StorageV1(Group):
 
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1")
 
-    def csi_drivers(self) -> ResourceClient[storage_v1.CSIDriver]:
+    @property
+    def csi_drivers(self) -> ClusterResource[storage_v1.CSIDriver]:
         """CSIDrivers."""
-        return ResourceClient(self._context, self._target("CSIDriver"), None)
+        return ClusterResource(self._context, self._target("CSIDriver"), None)
 
-    def csi_nodes(self) -> ResourceClient[storage_v1.CSINode]:
+    @property
+    def csi_nodes(self) -> ClusterResource[storage_v1.CSINode]:
         """CSINodes."""
-        return ResourceClient(self._context, self._target("CSINode"), None)
+        return ClusterResource(self._context, self._target("CSINode"), None)
 
-    def csi_storage_capacities(
-        self, namespace: str | None = None
-    ) -> ResourceClient[storage_v1.CSIStorageCapacity]:
-        """CSIStorageCapacities of one namespace, or of all."""
-        return ResourceClient(self._context, self._target("CSIStorageCapacity"), namespace)
+    @property
+    def csi_storage_capacities(self) -> NamespacedResource[storage_v1.CSIStorageCapacity]:
+        """CSIStorageCapacities of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._context, self._target("CSIStorageCapacity"), None)
 
-    def storage_classes(self) -> ResourceClient[storage_v1.StorageClass]:
+    @property
+    def storage_classes(self) -> ClusterResource[storage_v1.StorageClass]:
         """StorageClasses."""
-        return ResourceClient(self._context, self._target("StorageClass"), None)
+        return ClusterResource(self._context, self._target("StorageClass"), None)
 
+    @property
     def volume_attachments(self) -> VolumeAttachments[storage_v1.VolumeAttachment]:
         """VolumeAttachments."""
         return VolumeAttachments(self._context, self._target("VolumeAttachment"), None)
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._context, self._target("VolumeAttributesClass"), None)
+        return ClusterResource(self._context, self._target("VolumeAttributesClass"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource, NamespacedResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["StorageV1alpha1", "VolumeAttachments"]
 T = TypeVar("T", bound=Object)
 
 
-class VolumeAttachments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class VolumeAttachments(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of VolumeAttachments."""
 
 
@@ -30,15 +30,15 @@ class StorageV1alpha1(Group):
 
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1alpha1")
 
-    def csi_storage_capacities(
-        self, namespace: str | None = None
-    ) -> ResourceClient[storage_v1alpha1.CSIStorageCapacity]:
-        """CSIStorageCapacities of one namespace, or of all.
+    @property
+    def csi_storage_capacities(self) -> NamespacedResource[storage_v1alpha1.CSIStorageCapacity]:
+        """CSIStorageCapacities of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.24: use storage.k8s.io/v1.
         """
-        return ResourceClient(self._context, self._target("CSIStorageCapacity"), namespace)
+        return NamespacedResource(self._context, self._target("CSIStorageCapacity"), None)
 
+    @property
     def volume_attachments(self) -> VolumeAttachments[storage_v1alpha1.VolumeAttachment]:
         """VolumeAttachments.
 
@@ -46,6 +46,7 @@ class StorageV1alpha1(Group):
         """
         return VolumeAttachments(self._context, self._target("VolumeAttachment"), None)
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1alpha1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1alpha1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._context, self._target("VolumeAttributesClass"), None)
+        return ClusterResource(self._context, self._target("VolumeAttributesClass"), None)

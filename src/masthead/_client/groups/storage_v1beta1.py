@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._meta.gvk import GroupVersion
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class StorageV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1beta1")
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1beta1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1beta1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._context, self._target("VolumeAttributesClass"), None)
+        return ClusterResource(self._context, self._target("VolumeAttributesClass"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from masthead._client.group import Group
-from masthead._client.resource import ResourceClient
+from masthead._client.scoped import ClusterResource
 from masthead._client.subresources import StatusVerbs
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
@@ -18,7 +18,7 @@ __all__ = ["StorageVersionMigrations", "StoragemigrationV1beta1"]
 T = TypeVar("T", bound=Object)
 
 
-class StorageVersionMigrations(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class StorageVersionMigrations(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of StorageVersionMigrations."""
 
 
@@ -27,6 +27,7 @@ class StoragemigrationV1beta1(Group):
 
     GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1beta1")
 
+    @property
     def storage_version_migrations(
         self,
     ) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["AdmissionregistrationV1", "ValidatingAdmissionPolicies"]
 T = TypeVar("T", bound=Object)
 
 
-class ValidatingAdmissionPolicies(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ValidatingAdmissionPolicies(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ValidatingAdmissionPolicies."""
 
     _async: AsyncValidatingAdmissionPolicies[T]
@@ -39,36 +39,44 @@ class AdmissionregistrationV1(Group):
     _async: AsyncAdmissionregistrationV1
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1")
 
-    def mutating_admission_policies(self) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicy]:
+    @property
+    def mutating_admission_policies(
+        self,
+    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._portal, self._async.mutating_admission_policies())
+        return ClusterResource(self._portal, self._async.mutating_admission_policies)
 
+    @property
     def mutating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._portal, self._async.mutating_admission_policy_bindings())
+        return ClusterResource(self._portal, self._async.mutating_admission_policy_bindings)
 
+    @property
     def mutating_webhook_configurations(
         self,
-    ) -> ResourceClient[admissionregistration_v1.MutatingWebhookConfiguration]:
+    ) -> ClusterResource[admissionregistration_v1.MutatingWebhookConfiguration]:
         """MutatingWebhookConfigurations."""
-        return ResourceClient(self._portal, self._async.mutating_webhook_configurations())
+        return ClusterResource(self._portal, self._async.mutating_webhook_configurations)
 
+    @property
     def validating_admission_policies(
         self,
     ) -> ValidatingAdmissionPolicies[admissionregistration_v1.ValidatingAdmissionPolicy]:
         """ValidatingAdmissionPolicies."""
-        return ValidatingAdmissionPolicies(self._portal, self._async.validating_admission_policies())
+        return ValidatingAdmissionPolicies(self._portal, self._async.validating_admission_policies)
 
+    @property
     def validating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1.ValidatingAdmissionPolicyBinding]:
         """ValidatingAdmissionPolicyBindings."""
-        return ResourceClient(self._portal, self._async.validating_admission_policy_bindings())
+        return ClusterResource(self._portal, self._async.validating_admission_policy_bindings)
 
+    @property
     def validating_webhook_configurations(
         self,
-    ) -> ResourceClient[admissionregistration_v1.ValidatingWebhookConfiguration]:
+    ) -> ClusterResource[admissionregistration_v1.ValidatingWebhookConfiguration]:
         """ValidatingWebhookConfigurations."""
-        return ResourceClient(self._portal, self._async.validating_webhook_configurations())
+        return ClusterResource(self._portal, self._async.validating_webhook_configurations)

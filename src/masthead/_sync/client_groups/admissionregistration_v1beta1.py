@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.admissionregistration_v1beta1 import (
@@ -26,14 +26,16 @@ class AdmissionregistrationV1beta1(Group):
     _async: AsyncAdmissionregistrationV1beta1
     GROUP_VERSION = GroupVersion("admissionregistration.k8s.io", "v1beta1")
 
+    @property
     def mutating_admission_policies(
         self,
-    ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
+    ) -> ClusterResource[admissionregistration_v1beta1.MutatingAdmissionPolicy]:
         """MutatingAdmissionPolicies."""
-        return ResourceClient(self._portal, self._async.mutating_admission_policies())
+        return ClusterResource(self._portal, self._async.mutating_admission_policies)
 
+    @property
     def mutating_admission_policy_bindings(
         self,
-    ) -> ResourceClient[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
+    ) -> ClusterResource[admissionregistration_v1beta1.MutatingAdmissionPolicyBinding]:
         """MutatingAdmissionPolicyBindings."""
-        return ResourceClient(self._portal, self._async.mutating_admission_policy_bindings())
+        return ClusterResource(self._portal, self._async.mutating_admission_policy_bindings)

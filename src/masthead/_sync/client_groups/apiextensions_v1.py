@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["ApiextensionsV1", "CustomResourceDefinitions"]
 T = TypeVar("T", bound=Object)
 
 
-class CustomResourceDefinitions(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CustomResourceDefinitions(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CustomResourceDefinitions."""
 
     _async: AsyncCustomResourceDefinitions[T]
@@ -37,8 +37,9 @@ class ApiextensionsV1(Group):
     _async: AsyncApiextensionsV1
     GROUP_VERSION = GroupVersion("apiextensions.k8s.io", "v1")
 
+    @property
     def custom_resource_definitions(
         self,
     ) -> CustomResourceDefinitions[apiextensions_v1.CustomResourceDefinition]:
         """CustomResourceDefinitions."""
-        return CustomResourceDefinitions(self._portal, self._async.custom_resource_definitions())
+        return CustomResourceDefinitions(self._portal, self._async.custom_resource_definitions)

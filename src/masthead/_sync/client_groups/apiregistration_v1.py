@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["APIServices", "ApiregistrationV1"]
 T = TypeVar("T", bound=Object)
 
 
-class APIServices(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class APIServices(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of APIServices."""
 
     _async: AsyncAPIServices[T]
@@ -35,6 +35,7 @@ class ApiregistrationV1(Group):
     _async: AsyncApiregistrationV1
     GROUP_VERSION = GroupVersion("apiregistration.k8s.io", "v1")
 
+    @property
     def api_services(self) -> APIServices[apiregistration_v1.APIService]:
         """APIServices."""
-        return APIServices(self._portal, self._async.api_services())
+        return APIServices(self._portal, self._async.api_services)

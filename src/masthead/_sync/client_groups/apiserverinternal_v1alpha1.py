@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["ApiserverinternalV1alpha1", "StorageVersions"]
 T = TypeVar("T", bound=Object)
 
 
-class StorageVersions(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class StorageVersions(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of StorageVersions."""
 
     _async: AsyncStorageVersions[T]
@@ -37,6 +37,7 @@ class ApiserverinternalV1alpha1(Group):
     _async: AsyncApiserverinternalV1alpha1
     GROUP_VERSION = GroupVersion("internal.apiserver.k8s.io", "v1alpha1")
 
+    @property
     def storage_versions(self) -> StorageVersions[apiserverinternal_v1alpha1.StorageVersion]:
         """StorageVersions."""
-        return StorageVersions(self._portal, self._async.storage_versions())
+        return StorageVersions(self._portal, self._async.storage_versions)

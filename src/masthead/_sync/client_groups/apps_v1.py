@@ -11,8 +11,8 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.port_forward_verbs import PortForwardVerbs
-from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -28,28 +28,28 @@ __all__ = ["AppsV1", "DaemonSets", "Deployments", "ReplicaSets", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class DaemonSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
     _async: AsyncDaemonSets[T]
 
 
 class Deployments(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
+class ReplicaSets(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
     _async: AsyncReplicaSets[T]
 
 
 class StatefulSets(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of StatefulSets."""
 
@@ -62,24 +62,27 @@ class AppsV1(Group):
     _async: AsyncAppsV1
     GROUP_VERSION = GroupVersion("apps", "v1")
 
-    def controller_revisions(
-        self, namespace: str | None = None
-    ) -> ResourceClient[apps_v1.ControllerRevision]:
-        """ControllerRevisions of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.controller_revisions(namespace))
+    @property
+    def controller_revisions(self) -> NamespacedResource[apps_v1.ControllerRevision]:
+        """ControllerRevisions of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.controller_revisions)
 
-    def daemon_sets(self, namespace: str | None = None) -> DaemonSets[apps_v1.DaemonSet]:
-        """DaemonSets of one namespace, or of all."""
-        return DaemonSets(self._portal, self._async.daemon_sets(namespace))
+    @property
+    def daemon_sets(self) -> DaemonSets[apps_v1.DaemonSet]:
+        """DaemonSets of all namespaces; called with a namespace, of that one."""
+        return DaemonSets(self._portal, self._async.daemon_sets)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[apps_v1.Deployment]:
-        """Deployments of one namespace, or of all."""
-        return Deployments(self._portal, self._async.deployments(namespace))
+    @property
+    def deployments(self) -> Deployments[apps_v1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one."""
+        return Deployments(self._portal, self._async.deployments)
 
-    def replica_sets(self, namespace: str | None = None) -> ReplicaSets[apps_v1.ReplicaSet]:
-        """ReplicaSets of one namespace, or of all."""
-        return ReplicaSets(self._portal, self._async.replica_sets(namespace))
+    @property
+    def replica_sets(self) -> ReplicaSets[apps_v1.ReplicaSet]:
+        """ReplicaSets of all namespaces; called with a namespace, of that one."""
+        return ReplicaSets(self._portal, self._async.replica_sets)
 
-    def stateful_sets(self, namespace: str | None = None) -> StatefulSets[apps_v1.StatefulSet]:
-        """StatefulSets of one namespace, or of all."""
-        return StatefulSets(self._portal, self._async.stateful_sets(namespace))
+    @property
+    def stateful_sets(self) -> StatefulSets[apps_v1.StatefulSet]:
+        """StatefulSets of all namespaces; called with a namespace, of that one."""
+        return StatefulSets(self._portal, self._async.stateful_sets)

@@ -11,8 +11,8 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.port_forward_verbs import PortForwardVerbs
-from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = ["AppsV1beta1", "Deployments", "StatefulSets"]
 T = TypeVar("T", bound=Object)
 
 
-class Deployments(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Deployments(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
 
 
-class StatefulSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class StatefulSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of StatefulSets."""
 
     _async: AsyncStatefulSets[T]
@@ -47,16 +47,17 @@ class AppsV1beta1(Group):
     _async: AsyncAppsV1beta1
     GROUP_VERSION = GroupVersion("apps", "v1beta1")
 
-    def controller_revisions(
-        self, namespace: str | None = None
-    ) -> ResourceClient[apps_v1beta1.ControllerRevision]:
-        """ControllerRevisions of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.controller_revisions(namespace))
+    @property
+    def controller_revisions(self) -> NamespacedResource[apps_v1beta1.ControllerRevision]:
+        """ControllerRevisions of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.controller_revisions)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[apps_v1beta1.Deployment]:
-        """Deployments of one namespace, or of all."""
-        return Deployments(self._portal, self._async.deployments(namespace))
+    @property
+    def deployments(self) -> Deployments[apps_v1beta1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one."""
+        return Deployments(self._portal, self._async.deployments)
 
-    def stateful_sets(self, namespace: str | None = None) -> StatefulSets[apps_v1beta1.StatefulSet]:
-        """StatefulSets of one namespace, or of all."""
-        return StatefulSets(self._portal, self._async.stateful_sets(namespace))
+    @property
+    def stateful_sets(self) -> StatefulSets[apps_v1beta1.StatefulSet]:
+        """StatefulSets of all namespaces; called with a namespace, of that one."""
+        return StatefulSets(self._portal, self._async.stateful_sets)

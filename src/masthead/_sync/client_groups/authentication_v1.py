@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.reviews import Reviews
+from masthead._sync.scoped import ClusterReviews
 
 if TYPE_CHECKING:
     from masthead._client.groups.authentication_v1 import AuthenticationV1 as AsyncAuthenticationV1
@@ -24,10 +24,12 @@ class AuthenticationV1(Group):
     _async: AsyncAuthenticationV1
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1")
 
-    def self_subject_reviews(self) -> Reviews[authentication_v1.SelfSubjectReview]:
+    @property
+    def self_subject_reviews(self) -> ClusterReviews[authentication_v1.SelfSubjectReview]:
         """Send SelfSubjectReviews."""
-        return Reviews(self._portal, self._async.self_subject_reviews())
+        return ClusterReviews(self._portal, self._async.self_subject_reviews)
 
-    def token_reviews(self) -> Reviews[authentication_v1.TokenReview]:
+    @property
+    def token_reviews(self) -> ClusterReviews[authentication_v1.TokenReview]:
         """Send TokenReviews."""
-        return Reviews(self._portal, self._async.token_reviews())
+        return ClusterReviews(self._portal, self._async.token_reviews)

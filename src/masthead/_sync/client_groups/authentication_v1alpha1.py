@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.reviews import Reviews
+from masthead._sync.scoped import ClusterReviews
 
 if TYPE_CHECKING:
     from masthead._client.groups.authentication_v1alpha1 import (
@@ -29,6 +29,7 @@ class AuthenticationV1alpha1(Group):
     _async: AsyncAuthenticationV1alpha1
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1alpha1")
 
-    def self_subject_reviews(self) -> Reviews[authentication_v1alpha1.SelfSubjectReview]:
+    @property
+    def self_subject_reviews(self) -> ClusterReviews[authentication_v1alpha1.SelfSubjectReview]:
         """Send SelfSubjectReviews."""
-        return Reviews(self._portal, self._async.self_subject_reviews())
+        return ClusterReviews(self._portal, self._async.self_subject_reviews)

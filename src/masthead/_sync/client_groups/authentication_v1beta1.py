@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.reviews import Reviews
+from masthead._sync.scoped import ClusterReviews
 
 if TYPE_CHECKING:
     from masthead._client.groups.authentication_v1beta1 import (
@@ -29,13 +29,15 @@ class AuthenticationV1beta1(Group):
     _async: AsyncAuthenticationV1beta1
     GROUP_VERSION = GroupVersion("authentication.k8s.io", "v1beta1")
 
-    def self_subject_reviews(self) -> Reviews[authentication_v1beta1.SelfSubjectReview]:
+    @property
+    def self_subject_reviews(self) -> ClusterReviews[authentication_v1beta1.SelfSubjectReview]:
         """Send SelfSubjectReviews."""
-        return Reviews(self._portal, self._async.self_subject_reviews())
+        return ClusterReviews(self._portal, self._async.self_subject_reviews)
 
-    def token_reviews(self) -> Reviews[authentication_v1beta1.TokenReview]:
+    @property
+    def token_reviews(self) -> ClusterReviews[authentication_v1beta1.TokenReview]:
         """Send TokenReviews.
 
         Not served since Kubernetes 1.22: use authentication.k8s.io/v1.
         """
-        return Reviews(self._portal, self._async.token_reviews())
+        return ClusterReviews(self._portal, self._async.token_reviews)

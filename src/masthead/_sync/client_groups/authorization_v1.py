@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.reviews import Reviews
+from masthead._sync.scoped import ClusterReviews, NamespacedReviews
 
 if TYPE_CHECKING:
     from masthead._client.groups.authorization_v1 import AuthorizationV1 as AsyncAuthorizationV1
@@ -24,20 +24,22 @@ class AuthorizationV1(Group):
     _async: AsyncAuthorizationV1
     GROUP_VERSION = GroupVersion("authorization.k8s.io", "v1")
 
-    def local_subject_access_reviews(
-        self, namespace: str | None = None
-    ) -> Reviews[authorization_v1.LocalSubjectAccessReview]:
+    @property
+    def local_subject_access_reviews(self) -> NamespacedReviews[authorization_v1.LocalSubjectAccessReview]:
         """Send LocalSubjectAccessReviews."""
-        return Reviews(self._portal, self._async.local_subject_access_reviews(namespace))
+        return NamespacedReviews(self._portal, self._async.local_subject_access_reviews)
 
-    def self_subject_access_reviews(self) -> Reviews[authorization_v1.SelfSubjectAccessReview]:
+    @property
+    def self_subject_access_reviews(self) -> ClusterReviews[authorization_v1.SelfSubjectAccessReview]:
         """Send SelfSubjectAccessReviews."""
-        return Reviews(self._portal, self._async.self_subject_access_reviews())
+        return ClusterReviews(self._portal, self._async.self_subject_access_reviews)
 
-    def self_subject_rules_reviews(self) -> Reviews[authorization_v1.SelfSubjectRulesReview]:
+    @property
+    def self_subject_rules_reviews(self) -> ClusterReviews[authorization_v1.SelfSubjectRulesReview]:
         """Send SelfSubjectRulesReviews."""
-        return Reviews(self._portal, self._async.self_subject_rules_reviews())
+        return ClusterReviews(self._portal, self._async.self_subject_rules_reviews)
 
-    def subject_access_reviews(self) -> Reviews[authorization_v1.SubjectAccessReview]:
+    @property
+    def subject_access_reviews(self) -> ClusterReviews[authorization_v1.SubjectAccessReview]:
         """Send SubjectAccessReviews."""
-        return Reviews(self._portal, self._async.subject_access_reviews())
+        return ClusterReviews(self._portal, self._async.subject_access_reviews)

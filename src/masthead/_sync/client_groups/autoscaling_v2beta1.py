@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["AutoscalingV2beta1", "HorizontalPodAutoscalers"]
 T = TypeVar("T", bound=Object)
 
 
-class HorizontalPodAutoscalers(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class HorizontalPodAutoscalers(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of HorizontalPodAutoscalers."""
 
     _async: AsyncHorizontalPodAutoscalers[T]
@@ -40,8 +40,9 @@ class AutoscalingV2beta1(Group):
     _async: AsyncAutoscalingV2beta1
     GROUP_VERSION = GroupVersion("autoscaling", "v2beta1")
 
+    @property
     def horizontal_pod_autoscalers(
-        self, namespace: str | None = None
+        self,
     ) -> HorizontalPodAutoscalers[autoscaling_v2beta1.HorizontalPodAutoscaler]:
-        """HorizontalPodAutoscalers of one namespace, or of all."""
-        return HorizontalPodAutoscalers(self._portal, self._async.horizontal_pod_autoscalers(namespace))
+        """HorizontalPodAutoscalers of all namespaces; called with a namespace, of that one."""
+        return HorizontalPodAutoscalers(self._portal, self._async.horizontal_pod_autoscalers)

@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.port_forward_verbs import PortForwardVerbs
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ __all__ = ["BatchV1", "CronJobs", "Jobs"]
 T = TypeVar("T", bound=Object)
 
 
-class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CronJobs(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CronJobs."""
 
     _async: AsyncCronJobs[T]
 
 
-class Jobs(ResourceClient[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Jobs(NamespacedResource[T], StatusVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Jobs."""
 
     _async: AsyncJobs[T]
@@ -43,10 +43,12 @@ class BatchV1(Group):
     _async: AsyncBatchV1
     GROUP_VERSION = GroupVersion("batch", "v1")
 
-    def cron_jobs(self, namespace: str | None = None) -> CronJobs[batch_v1.CronJob]:
-        """CronJobs of one namespace, or of all."""
-        return CronJobs(self._portal, self._async.cron_jobs(namespace))
+    @property
+    def cron_jobs(self) -> CronJobs[batch_v1.CronJob]:
+        """CronJobs of all namespaces; called with a namespace, of that one."""
+        return CronJobs(self._portal, self._async.cron_jobs)
 
-    def jobs(self, namespace: str | None = None) -> Jobs[batch_v1.Job]:
-        """Jobs of one namespace, or of all."""
-        return Jobs(self._portal, self._async.jobs(namespace))
+    @property
+    def jobs(self) -> Jobs[batch_v1.Job]:
+        """Jobs of all namespaces; called with a namespace, of that one."""
+        return Jobs(self._portal, self._async.jobs)

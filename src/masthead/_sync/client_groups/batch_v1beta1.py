@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["BatchV1beta1", "CronJobs"]
 T = TypeVar("T", bound=Object)
 
 
-class CronJobs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class CronJobs(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of CronJobs."""
 
     _async: AsyncCronJobs[T]
@@ -38,6 +38,7 @@ class BatchV1beta1(Group):
     _async: AsyncBatchV1beta1
     GROUP_VERSION = GroupVersion("batch", "v1beta1")
 
-    def cron_jobs(self, namespace: str | None = None) -> CronJobs[batch_v1beta1.CronJob]:
-        """CronJobs of one namespace, or of all."""
-        return CronJobs(self._portal, self._async.cron_jobs(namespace))
+    @property
+    def cron_jobs(self) -> CronJobs[batch_v1beta1.CronJob]:
+        """CronJobs of all namespaces; called with a namespace, of that one."""
+        return CronJobs(self._portal, self._async.cron_jobs)

@@ -11,7 +11,7 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.actions import ApprovalVerbs
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["CertificateSigningRequests", "CertificatesV1"]
 T = TypeVar("T", bound=Object)
 
 
-class CertificateSigningRequests(ResourceClient[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
+class CertificateSigningRequests(ClusterResource[T], StatusVerbs[T], ApprovalVerbs[T], Generic[T]):
     """The verbs of CertificateSigningRequests."""
 
     _async: AsyncCertificateSigningRequests[T]
@@ -38,8 +38,9 @@ class CertificatesV1(Group):
     _async: AsyncCertificatesV1
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1")
 
+    @property
     def certificate_signing_requests(
         self,
     ) -> CertificateSigningRequests[certificates_v1.CertificateSigningRequest]:
         """CertificateSigningRequests."""
-        return CertificateSigningRequests(self._portal, self._async.certificate_signing_requests())
+        return CertificateSigningRequests(self._portal, self._async.certificate_signing_requests)

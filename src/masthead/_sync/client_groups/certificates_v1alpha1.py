@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.certificates_v1alpha1 import (
@@ -26,6 +26,7 @@ class CertificatesV1alpha1(Group):
     _async: AsyncCertificatesV1alpha1
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1alpha1")
 
-    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1alpha1.ClusterTrustBundle]:
+    @property
+    def cluster_trust_bundles(self) -> ClusterResource[certificates_v1alpha1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._portal, self._async.cluster_trust_bundles())
+        return ClusterResource(self._portal, self._async.cluster_trust_bundles)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["CertificatesV1beta1", "PodCertificateRequests"]
 T = TypeVar("T", bound=Object)
 
 
-class PodCertificateRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodCertificateRequests(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodCertificateRequests."""
 
     _async: AsyncPodCertificateRequests[T]
@@ -37,12 +37,12 @@ class CertificatesV1beta1(Group):
     _async: AsyncCertificatesV1beta1
     GROUP_VERSION = GroupVersion("certificates.k8s.io", "v1beta1")
 
-    def cluster_trust_bundles(self) -> ResourceClient[certificates_v1beta1.ClusterTrustBundle]:
+    @property
+    def cluster_trust_bundles(self) -> ClusterResource[certificates_v1beta1.ClusterTrustBundle]:
         """ClusterTrustBundles."""
-        return ResourceClient(self._portal, self._async.cluster_trust_bundles())
+        return ClusterResource(self._portal, self._async.cluster_trust_bundles)
 
-    def pod_certificate_requests(
-        self, namespace: str | None = None
-    ) -> PodCertificateRequests[certificates_v1beta1.PodCertificateRequest]:
-        """PodCertificateRequests of one namespace, or of all."""
-        return PodCertificateRequests(self._portal, self._async.pod_certificate_requests(namespace))
+    @property
+    def pod_certificate_requests(self) -> PodCertificateRequests[certificates_v1beta1.PodCertificateRequest]:
+        """PodCertificateRequests of all namespaces; called with a namespace, of that one."""
+        return PodCertificateRequests(self._portal, self._async.pod_certificate_requests)

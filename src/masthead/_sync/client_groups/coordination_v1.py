@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.coordination_v1 import CoordinationV1 as AsyncCoordinationV1
@@ -24,6 +24,7 @@ class CoordinationV1(Group):
     _async: AsyncCoordinationV1
     GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1")
 
-    def leases(self, namespace: str | None = None) -> ResourceClient[coordination_v1.Lease]:
-        """Leases of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.leases(namespace))
+    @property
+    def leases(self) -> NamespacedResource[coordination_v1.Lease]:
+        """Leases of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.leases)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.coordination_v1alpha2 import (
@@ -26,8 +26,7 @@ class CoordinationV1alpha2(Group):
     _async: AsyncCoordinationV1alpha2
     GROUP_VERSION = GroupVersion("coordination.k8s.io", "v1alpha2")
 
-    def lease_candidates(
-        self, namespace: str | None = None
-    ) -> ResourceClient[coordination_v1alpha2.LeaseCandidate]:
-        """LeaseCandidates of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.lease_candidates(namespace))
+    @property
+    def lease_candidates(self) -> NamespacedResource[coordination_v1alpha2.LeaseCandidate]:
+        """LeaseCandidates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.lease_candidates)

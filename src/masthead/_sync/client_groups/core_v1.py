@@ -22,8 +22,7 @@ from masthead._sync.group import Group
 from masthead._sync.log_verbs import LogVerbs
 from masthead._sync.port_forward_verbs import PortForwardVerbs
 from masthead._sync.proxy_verbs import ProxyVerbs
-from masthead._sync.resource import ResourceClient
-from masthead._sync.reviews import Reviews
+from masthead._sync.scoped import ClusterResource, NamespacedResource, NamespacedReviews
 from masthead._sync.stream_verbs import AttachVerbs
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
@@ -56,32 +55,32 @@ __all__ = [
 T = TypeVar("T", bound=Object)
 
 
-class Namespaces(ResourceClient[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
+class Namespaces(ClusterResource[T], StatusVerbs[T], FinalizeVerbs[T], Generic[T]):
     """The verbs of Namespaces."""
 
     _async: AsyncNamespaces[T]
 
 
-class Nodes(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
+class Nodes(ClusterResource[T], StatusVerbs[T], ProxyVerbs[T], Generic[T]):
     """The verbs of Nodes."""
 
     _async: AsyncNodes[T]
 
 
-class PersistentVolumeClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumeClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PersistentVolumeClaims."""
 
     _async: AsyncPersistentVolumeClaims[T]
 
 
-class PersistentVolumes(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PersistentVolumes(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PersistentVolumes."""
 
     _async: AsyncPersistentVolumes[T]
 
 
 class Pods(
-    ResourceClient[T],
+    NamespacedResource[T],
     StatusVerbs[T],
     BindingVerbs[T],
     EphemeralContainerVerbs[T],
@@ -100,26 +99,26 @@ class Pods(
 
 
 class ReplicationControllers(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of ReplicationControllers."""
 
     _async: AsyncReplicationControllers[T]
 
 
-class ResourceQuotas(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceQuotas(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceQuotas."""
 
     _async: AsyncResourceQuotas[T]
 
 
-class ServiceAccounts(ResourceClient[T], TokenVerbs[T], Generic[T]):
+class ServiceAccounts(NamespacedResource[T], TokenVerbs[T], Generic[T]):
     """The verbs of ServiceAccounts."""
 
     _async: AsyncServiceAccounts[T]
 
 
-class Services(ResourceClient[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
+class Services(NamespacedResource[T], StatusVerbs[T], ProxyVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of Services."""
 
     _async: AsyncServices[T]
@@ -131,74 +130,87 @@ class CoreV1(Group):
     _async: AsyncCoreV1
     GROUP_VERSION = GroupVersion("", "v1")
 
-    def bindings(self, namespace: str | None = None) -> Reviews[core_v1.Binding]:
+    @property
+    def bindings(self) -> NamespacedReviews[core_v1.Binding]:
         """Send Bindings."""
-        return Reviews(self._portal, self._async.bindings(namespace))
+        return NamespacedReviews(self._portal, self._async.bindings)
 
-    def component_statuses(self) -> ResourceClient[core_v1.ComponentStatus]:
+    @property
+    def component_statuses(self) -> ClusterResource[core_v1.ComponentStatus]:
         """ComponentStatuses."""
-        return ResourceClient(self._portal, self._async.component_statuses())
+        return ClusterResource(self._portal, self._async.component_statuses)
 
-    def config_maps(self, namespace: str | None = None) -> ResourceClient[core_v1.ConfigMap]:
-        """ConfigMaps of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.config_maps(namespace))
+    @property
+    def config_maps(self) -> NamespacedResource[core_v1.ConfigMap]:
+        """ConfigMaps of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.config_maps)
 
-    def endpoints(self, namespace: str | None = None) -> ResourceClient[core_v1.Endpoints]:
-        """Endpoints of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.endpoints(namespace))
+    @property
+    def endpoints(self) -> NamespacedResource[core_v1.Endpoints]:
+        """Endpoints of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.endpoints)
 
-    def events(self, namespace: str | None = None) -> ResourceClient[core_v1.Event]:
-        """Events of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.events(namespace))
+    @property
+    def events(self) -> NamespacedResource[core_v1.Event]:
+        """Events of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.events)
 
-    def limit_ranges(self, namespace: str | None = None) -> ResourceClient[core_v1.LimitRange]:
-        """LimitRanges of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.limit_ranges(namespace))
+    @property
+    def limit_ranges(self) -> NamespacedResource[core_v1.LimitRange]:
+        """LimitRanges of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.limit_ranges)
 
+    @property
     def namespaces(self) -> Namespaces[core_v1.Namespace]:
         """Namespaces."""
-        return Namespaces(self._portal, self._async.namespaces())
+        return Namespaces(self._portal, self._async.namespaces)
 
+    @property
     def nodes(self) -> Nodes[core_v1.Node]:
         """Nodes."""
-        return Nodes(self._portal, self._async.nodes())
+        return Nodes(self._portal, self._async.nodes)
 
-    def persistent_volume_claims(
-        self, namespace: str | None = None
-    ) -> PersistentVolumeClaims[core_v1.PersistentVolumeClaim]:
-        """PersistentVolumeClaims of one namespace, or of all."""
-        return PersistentVolumeClaims(self._portal, self._async.persistent_volume_claims(namespace))
+    @property
+    def persistent_volume_claims(self) -> PersistentVolumeClaims[core_v1.PersistentVolumeClaim]:
+        """PersistentVolumeClaims of all namespaces; called with a namespace, of that one."""
+        return PersistentVolumeClaims(self._portal, self._async.persistent_volume_claims)
 
+    @property
     def persistent_volumes(self) -> PersistentVolumes[core_v1.PersistentVolume]:
         """PersistentVolumes."""
-        return PersistentVolumes(self._portal, self._async.persistent_volumes())
+        return PersistentVolumes(self._portal, self._async.persistent_volumes)
 
-    def pod_templates(self, namespace: str | None = None) -> ResourceClient[core_v1.PodTemplate]:
-        """PodTemplates of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.pod_templates(namespace))
+    @property
+    def pod_templates(self) -> NamespacedResource[core_v1.PodTemplate]:
+        """PodTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.pod_templates)
 
-    def pods(self, namespace: str | None = None) -> Pods[core_v1.Pod]:
-        """Pods of one namespace, or of all."""
-        return Pods(self._portal, self._async.pods(namespace))
+    @property
+    def pods(self) -> Pods[core_v1.Pod]:
+        """Pods of all namespaces; called with a namespace, of that one."""
+        return Pods(self._portal, self._async.pods)
 
-    def replication_controllers(
-        self, namespace: str | None = None
-    ) -> ReplicationControllers[core_v1.ReplicationController]:
-        """ReplicationControllers of one namespace, or of all."""
-        return ReplicationControllers(self._portal, self._async.replication_controllers(namespace))
+    @property
+    def replication_controllers(self) -> ReplicationControllers[core_v1.ReplicationController]:
+        """ReplicationControllers of all namespaces; called with a namespace, of that one."""
+        return ReplicationControllers(self._portal, self._async.replication_controllers)
 
-    def resource_quotas(self, namespace: str | None = None) -> ResourceQuotas[core_v1.ResourceQuota]:
-        """ResourceQuotas of one namespace, or of all."""
-        return ResourceQuotas(self._portal, self._async.resource_quotas(namespace))
+    @property
+    def resource_quotas(self) -> ResourceQuotas[core_v1.ResourceQuota]:
+        """ResourceQuotas of all namespaces; called with a namespace, of that one."""
+        return ResourceQuotas(self._portal, self._async.resource_quotas)
 
-    def secrets(self, namespace: str | None = None) -> ResourceClient[core_v1.Secret]:
-        """Secrets of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.secrets(namespace))
+    @property
+    def secrets(self) -> NamespacedResource[core_v1.Secret]:
+        """Secrets of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.secrets)
 
-    def service_accounts(self, namespace: str | None = None) -> ServiceAccounts[core_v1.ServiceAccount]:
-        """ServiceAccounts of one namespace, or of all."""
-        return ServiceAccounts(self._portal, self._async.service_accounts(namespace))
+    @property
+    def service_accounts(self) -> ServiceAccounts[core_v1.ServiceAccount]:
+        """ServiceAccounts of all namespaces; called with a namespace, of that one."""
+        return ServiceAccounts(self._portal, self._async.service_accounts)
 
-    def services(self, namespace: str | None = None) -> Services[core_v1.Service]:
-        """Services of one namespace, or of all."""
-        return Services(self._portal, self._async.services(namespace))
+    @property
+    def services(self) -> Services[core_v1.Service]:
+        """Services of all namespaces; called with a namespace, of that one."""
+        return Services(self._portal, self._async.services)

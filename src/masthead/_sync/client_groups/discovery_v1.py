@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.discovery_v1 import DiscoveryV1 as AsyncDiscoveryV1
@@ -24,6 +24,7 @@ class DiscoveryV1(Group):
     _async: AsyncDiscoveryV1
     GROUP_VERSION = GroupVersion("discovery.k8s.io", "v1")
 
-    def endpoint_slices(self, namespace: str | None = None) -> ResourceClient[discovery_v1.EndpointSlice]:
-        """EndpointSlices of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.endpoint_slices(namespace))
+    @property
+    def endpoint_slices(self) -> NamespacedResource[discovery_v1.EndpointSlice]:
+        """EndpointSlices of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.endpoint_slices)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.events_v1 import EventsV1 as AsyncEventsV1
@@ -24,6 +24,7 @@ class EventsV1(Group):
     _async: AsyncEventsV1
     GROUP_VERSION = GroupVersion("events.k8s.io", "v1")
 
-    def events(self, namespace: str | None = None) -> ResourceClient[events_v1.Event]:
-        """Events of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.events(namespace))
+    @property
+    def events(self) -> NamespacedResource[events_v1.Event]:
+        """Events of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.events)

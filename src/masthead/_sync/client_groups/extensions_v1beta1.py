@@ -11,8 +11,8 @@ from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
 from masthead._sync.port_forward_verbs import PortForwardVerbs
-from masthead._sync.resource import ResourceClient
 from masthead._sync.restarts import RestartVerbs
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import ScaleVerbs, StatusVerbs
 
 if TYPE_CHECKING:
@@ -28,27 +28,27 @@ __all__ = ["DaemonSets", "Deployments", "ExtensionsV1beta1", "Ingresses", "Repli
 T = TypeVar("T", bound=Object)
 
 
-class DaemonSets(ResourceClient[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
+class DaemonSets(NamespacedResource[T], StatusVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of DaemonSets."""
 
     _async: AsyncDaemonSets[T]
 
 
 class Deployments(
-    ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
+    NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], RestartVerbs[T], PortForwardVerbs[T], Generic[T]
 ):
     """The verbs of Deployments."""
 
     _async: AsyncDeployments[T]
 
 
-class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Ingresses(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of Ingresses."""
 
     _async: AsyncIngresses[T]
 
 
-class ReplicaSets(ResourceClient[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
+class ReplicaSets(NamespacedResource[T], StatusVerbs[T], ScaleVerbs[T], PortForwardVerbs[T], Generic[T]):
     """The verbs of ReplicaSets."""
 
     _async: AsyncReplicaSets[T]
@@ -63,39 +63,42 @@ class ExtensionsV1beta1(Group):
     _async: AsyncExtensionsV1beta1
     GROUP_VERSION = GroupVersion("extensions", "v1beta1")
 
-    def daemon_sets(self, namespace: str | None = None) -> DaemonSets[extensions_v1beta1.DaemonSet]:
-        """DaemonSets of one namespace, or of all.
+    @property
+    def daemon_sets(self) -> DaemonSets[extensions_v1beta1.DaemonSet]:
+        """DaemonSets of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return DaemonSets(self._portal, self._async.daemon_sets(namespace))
+        return DaemonSets(self._portal, self._async.daemon_sets)
 
-    def deployments(self, namespace: str | None = None) -> Deployments[extensions_v1beta1.Deployment]:
-        """Deployments of one namespace, or of all.
+    @property
+    def deployments(self) -> Deployments[extensions_v1beta1.Deployment]:
+        """Deployments of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return Deployments(self._portal, self._async.deployments(namespace))
+        return Deployments(self._portal, self._async.deployments)
 
-    def ingresses(self, namespace: str | None = None) -> Ingresses[extensions_v1beta1.Ingress]:
-        """Ingresses of one namespace, or of all.
+    @property
+    def ingresses(self) -> Ingresses[extensions_v1beta1.Ingress]:
+        """Ingresses of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.22: use networking.k8s.io/v1.
         """
-        return Ingresses(self._portal, self._async.ingresses(namespace))
+        return Ingresses(self._portal, self._async.ingresses)
 
-    def network_policies(
-        self, namespace: str | None = None
-    ) -> ResourceClient[extensions_v1beta1.NetworkPolicy]:
-        """NetworkPolicies of one namespace, or of all.
+    @property
+    def network_policies(self) -> NamespacedResource[extensions_v1beta1.NetworkPolicy]:
+        """NetworkPolicies of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use networking.k8s.io/v1.
         """
-        return ResourceClient(self._portal, self._async.network_policies(namespace))
+        return NamespacedResource(self._portal, self._async.network_policies)
 
-    def replica_sets(self, namespace: str | None = None) -> ReplicaSets[extensions_v1beta1.ReplicaSet]:
-        """ReplicaSets of one namespace, or of all.
+    @property
+    def replica_sets(self) -> ReplicaSets[extensions_v1beta1.ReplicaSet]:
+        """ReplicaSets of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.16: use apps/v1.
         """
-        return ReplicaSets(self._portal, self._async.replica_sets(namespace))
+        return ReplicaSets(self._portal, self._async.replica_sets)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = ["FlowSchemas", "FlowcontrolV1beta3", "PriorityLevelConfigurations"]
 T = TypeVar("T", bound=Object)
 
 
-class FlowSchemas(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class FlowSchemas(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of FlowSchemas."""
 
     _async: AsyncFlowSchemas[T]
 
 
-class PriorityLevelConfigurations(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PriorityLevelConfigurations(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PriorityLevelConfigurations."""
 
     _async: AsyncPriorityLevelConfigurations[T]
@@ -47,12 +47,14 @@ class FlowcontrolV1beta3(Group):
     _async: AsyncFlowcontrolV1beta3
     GROUP_VERSION = GroupVersion("flowcontrol.apiserver.k8s.io", "v1beta3")
 
+    @property
     def flow_schemas(self) -> FlowSchemas[flowcontrol_v1beta3.FlowSchema]:
         """FlowSchemas."""
-        return FlowSchemas(self._portal, self._async.flow_schemas())
+        return FlowSchemas(self._portal, self._async.flow_schemas)
 
+    @property
     def priority_level_configurations(
         self,
     ) -> PriorityLevelConfigurations[flowcontrol_v1beta3.PriorityLevelConfiguration]:
         """PriorityLevelConfigurations."""
-        return PriorityLevelConfigurations(self._portal, self._async.priority_level_configurations())
+        return PriorityLevelConfigurations(self._portal, self._async.priority_level_configurations)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ __all__ = ["Ingresses", "NetworkingV1", "ServiceCIDRs"]
 T = TypeVar("T", bound=Object)
 
 
-class Ingresses(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class Ingresses(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of Ingresses."""
 
     _async: AsyncIngresses[T]
 
 
-class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ServiceCIDRs(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ServiceCIDRs."""
 
     _async: AsyncServiceCIDRs[T]
@@ -42,22 +42,27 @@ class NetworkingV1(Group):
     _async: AsyncNetworkingV1
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1")
 
-    def ingress_classes(self) -> ResourceClient[networking_v1.IngressClass]:
+    @property
+    def ingress_classes(self) -> ClusterResource[networking_v1.IngressClass]:
         """IngressClasses."""
-        return ResourceClient(self._portal, self._async.ingress_classes())
+        return ClusterResource(self._portal, self._async.ingress_classes)
 
-    def ingresses(self, namespace: str | None = None) -> Ingresses[networking_v1.Ingress]:
-        """Ingresses of one namespace, or of all."""
-        return Ingresses(self._portal, self._async.ingresses(namespace))
+    @property
+    def ingresses(self) -> Ingresses[networking_v1.Ingress]:
+        """Ingresses of all namespaces; called with a namespace, of that one."""
+        return Ingresses(self._portal, self._async.ingresses)
 
-    def ip_addresses(self) -> ResourceClient[networking_v1.IPAddress]:
+    @property
+    def ip_addresses(self) -> ClusterResource[networking_v1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._portal, self._async.ip_addresses())
+        return ClusterResource(self._portal, self._async.ip_addresses)
 
-    def network_policies(self, namespace: str | None = None) -> ResourceClient[networking_v1.NetworkPolicy]:
-        """NetworkPolicies of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.network_policies(namespace))
+    @property
+    def network_policies(self) -> NamespacedResource[networking_v1.NetworkPolicy]:
+        """NetworkPolicies of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.network_policies)
 
+    @property
     def service_cidrs(self) -> ServiceCIDRs[networking_v1.ServiceCIDR]:
         """ServiceCIDRs."""
-        return ServiceCIDRs(self._portal, self._async.service_cidrs())
+        return ServiceCIDRs(self._portal, self._async.service_cidrs)

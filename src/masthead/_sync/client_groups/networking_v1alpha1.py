@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["NetworkingV1alpha1", "ServiceCIDRs"]
 T = TypeVar("T", bound=Object)
 
 
-class ServiceCIDRs(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ServiceCIDRs(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ServiceCIDRs."""
 
     _async: AsyncServiceCIDRs[T]
@@ -38,10 +38,12 @@ class NetworkingV1alpha1(Group):
     _async: AsyncNetworkingV1alpha1
     GROUP_VERSION = GroupVersion("networking.k8s.io", "v1alpha1")
 
-    def ip_addresses(self) -> ResourceClient[networking_v1alpha1.IPAddress]:
+    @property
+    def ip_addresses(self) -> ClusterResource[networking_v1alpha1.IPAddress]:
         """IPAddresses."""
-        return ResourceClient(self._portal, self._async.ip_addresses())
+        return ClusterResource(self._portal, self._async.ip_addresses)
 
+    @property
     def service_cidrs(self) -> ServiceCIDRs[networking_v1alpha1.ServiceCIDR]:
         """ServiceCIDRs."""
-        return ServiceCIDRs(self._portal, self._async.service_cidrs())
+        return ServiceCIDRs(self._portal, self._async.service_cidrs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.node_v1beta1 import NodeV1beta1 as AsyncNodeV1beta1
@@ -27,6 +27,7 @@ class NodeV1beta1(Group):
     _async: AsyncNodeV1beta1
     GROUP_VERSION = GroupVersion("node.k8s.io", "v1beta1")
 
-    def runtime_classes(self) -> ResourceClient[node_v1beta1.RuntimeClass]:
+    @property
+    def runtime_classes(self) -> ClusterResource[node_v1beta1.RuntimeClass]:
         """RuntimeClasses."""
-        return ResourceClient(self._portal, self._async.runtime_classes())
+        return ClusterResource(self._portal, self._async.runtime_classes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["PodDisruptionBudgets", "PolicyV1beta1"]
 T = TypeVar("T", bound=Object)
 
 
-class PodDisruptionBudgets(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodDisruptionBudgets(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodDisruptionBudgets."""
 
     _async: AsyncPodDisruptionBudgets[T]
@@ -38,8 +38,7 @@ class PolicyV1beta1(Group):
     _async: AsyncPolicyV1beta1
     GROUP_VERSION = GroupVersion("policy", "v1beta1")
 
-    def pod_disruption_budgets(
-        self, namespace: str | None = None
-    ) -> PodDisruptionBudgets[policy_v1beta1.PodDisruptionBudget]:
-        """PodDisruptionBudgets of one namespace, or of all."""
-        return PodDisruptionBudgets(self._portal, self._async.pod_disruption_budgets(namespace))
+    @property
+    def pod_disruption_budgets(self) -> PodDisruptionBudgets[policy_v1beta1.PodDisruptionBudget]:
+        """PodDisruptionBudgets of all namespaces; called with a namespace, of that one."""
+        return PodDisruptionBudgets(self._portal, self._async.pod_disruption_budgets)

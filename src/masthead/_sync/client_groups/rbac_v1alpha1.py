@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.rbac_v1alpha1 import RbacV1alpha1 as AsyncRbacV1alpha1
@@ -27,18 +27,22 @@ class RbacV1alpha1(Group):
     _async: AsyncRbacV1alpha1
     GROUP_VERSION = GroupVersion("rbac.authorization.k8s.io", "v1alpha1")
 
-    def cluster_role_bindings(self) -> ResourceClient[rbac_v1alpha1.ClusterRoleBinding]:
+    @property
+    def cluster_role_bindings(self) -> ClusterResource[rbac_v1alpha1.ClusterRoleBinding]:
         """ClusterRoleBindings."""
-        return ResourceClient(self._portal, self._async.cluster_role_bindings())
+        return ClusterResource(self._portal, self._async.cluster_role_bindings)
 
-    def cluster_roles(self) -> ResourceClient[rbac_v1alpha1.ClusterRole]:
+    @property
+    def cluster_roles(self) -> ClusterResource[rbac_v1alpha1.ClusterRole]:
         """ClusterRoles."""
-        return ResourceClient(self._portal, self._async.cluster_roles())
+        return ClusterResource(self._portal, self._async.cluster_roles)
 
-    def role_bindings(self, namespace: str | None = None) -> ResourceClient[rbac_v1alpha1.RoleBinding]:
-        """RoleBindings of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.role_bindings(namespace))
+    @property
+    def role_bindings(self) -> NamespacedResource[rbac_v1alpha1.RoleBinding]:
+        """RoleBindings of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.role_bindings)
 
-    def roles(self, namespace: str | None = None) -> ResourceClient[rbac_v1alpha1.Role]:
-        """Roles of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.roles(namespace))
+    @property
+    def roles(self) -> NamespacedResource[rbac_v1alpha1.Role]:
+        """Roles of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.roles)

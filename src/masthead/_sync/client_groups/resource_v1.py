@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["ResourceClaims", "ResourceV1"]
 T = TypeVar("T", bound=Object)
 
 
-class ResourceClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceClaims."""
 
     _async: AsyncResourceClaims[T]
@@ -35,20 +35,22 @@ class ResourceV1(Group):
     _async: AsyncResourceV1
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1")
 
-    def device_classes(self) -> ResourceClient[resource_v1.DeviceClass]:
+    @property
+    def device_classes(self) -> ClusterResource[resource_v1.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._portal, self._async.device_classes())
+        return ClusterResource(self._portal, self._async.device_classes)
 
-    def resource_claim_templates(
-        self, namespace: str | None = None
-    ) -> ResourceClient[resource_v1.ResourceClaimTemplate]:
-        """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.resource_claim_templates(namespace))
+    @property
+    def resource_claim_templates(self) -> NamespacedResource[resource_v1.ResourceClaimTemplate]:
+        """ResourceClaimTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.resource_claim_templates)
 
-    def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1.ResourceClaim]:
-        """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._portal, self._async.resource_claims(namespace))
+    @property
+    def resource_claims(self) -> ResourceClaims[resource_v1.ResourceClaim]:
+        """ResourceClaims of all namespaces; called with a namespace, of that one."""
+        return ResourceClaims(self._portal, self._async.resource_claims)
 
-    def resource_slices(self) -> ResourceClient[resource_v1.ResourceSlice]:
+    @property
+    def resource_slices(self) -> ClusterResource[resource_v1.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._portal, self._async.resource_slices())
+        return ClusterResource(self._portal, self._async.resource_slices)

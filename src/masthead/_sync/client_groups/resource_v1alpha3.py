@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ __all__ = ["DeviceTaintRules", "ResourcePoolStatusRequests", "ResourceV1alpha3"]
 T = TypeVar("T", bound=Object)
 
 
-class DeviceTaintRules(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DeviceTaintRules(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of DeviceTaintRules."""
 
     _async: AsyncDeviceTaintRules[T]
 
 
-class ResourcePoolStatusRequests(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourcePoolStatusRequests(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourcePoolStatusRequests."""
 
     _async: AsyncResourcePoolStatusRequests[T]
@@ -44,12 +44,14 @@ class ResourceV1alpha3(Group):
     _async: AsyncResourceV1alpha3
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1alpha3")
 
+    @property
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1alpha3.DeviceTaintRule]:
         """DeviceTaintRules."""
-        return DeviceTaintRules(self._portal, self._async.device_taint_rules())
+        return DeviceTaintRules(self._portal, self._async.device_taint_rules)
 
+    @property
     def resource_pool_status_requests(
         self,
     ) -> ResourcePoolStatusRequests[resource_v1alpha3.ResourcePoolStatusRequest]:
         """ResourcePoolStatusRequests."""
-        return ResourcePoolStatusRequests(self._portal, self._async.resource_pool_status_requests())
+        return ResourcePoolStatusRequests(self._portal, self._async.resource_pool_status_requests)

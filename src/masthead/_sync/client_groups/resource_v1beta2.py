@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ __all__ = ["DeviceTaintRules", "ResourceClaims", "ResourceV1beta2"]
 T = TypeVar("T", bound=Object)
 
 
-class DeviceTaintRules(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class DeviceTaintRules(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of DeviceTaintRules."""
 
     _async: AsyncDeviceTaintRules[T]
 
 
-class ResourceClaims(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class ResourceClaims(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of ResourceClaims."""
 
     _async: AsyncResourceClaims[T]
@@ -42,24 +42,27 @@ class ResourceV1beta2(Group):
     _async: AsyncResourceV1beta2
     GROUP_VERSION = GroupVersion("resource.k8s.io", "v1beta2")
 
-    def device_classes(self) -> ResourceClient[resource_v1beta2.DeviceClass]:
+    @property
+    def device_classes(self) -> ClusterResource[resource_v1beta2.DeviceClass]:
         """DeviceClasses."""
-        return ResourceClient(self._portal, self._async.device_classes())
+        return ClusterResource(self._portal, self._async.device_classes)
 
+    @property
     def device_taint_rules(self) -> DeviceTaintRules[resource_v1beta2.DeviceTaintRule]:
         """DeviceTaintRules."""
-        return DeviceTaintRules(self._portal, self._async.device_taint_rules())
+        return DeviceTaintRules(self._portal, self._async.device_taint_rules)
 
-    def resource_claim_templates(
-        self, namespace: str | None = None
-    ) -> ResourceClient[resource_v1beta2.ResourceClaimTemplate]:
-        """ResourceClaimTemplates of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.resource_claim_templates(namespace))
+    @property
+    def resource_claim_templates(self) -> NamespacedResource[resource_v1beta2.ResourceClaimTemplate]:
+        """ResourceClaimTemplates of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.resource_claim_templates)
 
-    def resource_claims(self, namespace: str | None = None) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
-        """ResourceClaims of one namespace, or of all."""
-        return ResourceClaims(self._portal, self._async.resource_claims(namespace))
+    @property
+    def resource_claims(self) -> ResourceClaims[resource_v1beta2.ResourceClaim]:
+        """ResourceClaims of all namespaces; called with a namespace, of that one."""
+        return ResourceClaims(self._portal, self._async.resource_claims)
 
-    def resource_slices(self) -> ResourceClient[resource_v1beta2.ResourceSlice]:
+    @property
+    def resource_slices(self) -> ClusterResource[resource_v1beta2.ResourceSlice]:
         """ResourceSlices."""
-        return ResourceClient(self._portal, self._async.resource_slices())
+        return ClusterResource(self._portal, self._async.resource_slices)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.scheduling_v1alpha1 import SchedulingV1alpha1 as AsyncSchedulingV1alpha1
@@ -27,6 +27,7 @@ class SchedulingV1alpha1(Group):
     _async: AsyncSchedulingV1alpha1
     GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1alpha1")
 
-    def priority_classes(self) -> ResourceClient[scheduling_v1alpha1.PriorityClass]:
+    @property
+    def priority_classes(self) -> ClusterResource[scheduling_v1alpha1.PriorityClass]:
         """PriorityClasses."""
-        return ResourceClient(self._portal, self._async.priority_classes())
+        return ClusterResource(self._portal, self._async.priority_classes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["PodGroups", "SchedulingV1alpha2"]
 T = TypeVar("T", bound=Object)
 
 
-class PodGroups(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class PodGroups(NamespacedResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of PodGroups."""
 
     _async: AsyncPodGroups[T]
@@ -35,10 +35,12 @@ class SchedulingV1alpha2(Group):
     _async: AsyncSchedulingV1alpha2
     GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1alpha2")
 
-    def pod_groups(self, namespace: str | None = None) -> PodGroups[scheduling_v1alpha2.PodGroup]:
-        """PodGroups of one namespace, or of all."""
-        return PodGroups(self._portal, self._async.pod_groups(namespace))
+    @property
+    def pod_groups(self) -> PodGroups[scheduling_v1alpha2.PodGroup]:
+        """PodGroups of all namespaces; called with a namespace, of that one."""
+        return PodGroups(self._portal, self._async.pod_groups)
 
-    def workloads(self, namespace: str | None = None) -> ResourceClient[scheduling_v1alpha2.Workload]:
-        """Workloads of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.workloads(namespace))
+    @property
+    def workloads(self) -> NamespacedResource[scheduling_v1alpha2.Workload]:
+        """Workloads of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.workloads)

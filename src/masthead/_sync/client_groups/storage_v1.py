@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["StorageV1", "VolumeAttachments"]
 T = TypeVar("T", bound=Object)
 
 
-class VolumeAttachments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class VolumeAttachments(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of VolumeAttachments."""
 
     _async: AsyncVolumeAttachments[T]
@@ -35,28 +35,32 @@ class StorageV1(Group):
     _async: AsyncStorageV1
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1")
 
-    def csi_drivers(self) -> ResourceClient[storage_v1.CSIDriver]:
+    @property
+    def csi_drivers(self) -> ClusterResource[storage_v1.CSIDriver]:
         """CSIDrivers."""
-        return ResourceClient(self._portal, self._async.csi_drivers())
+        return ClusterResource(self._portal, self._async.csi_drivers)
 
-    def csi_nodes(self) -> ResourceClient[storage_v1.CSINode]:
+    @property
+    def csi_nodes(self) -> ClusterResource[storage_v1.CSINode]:
         """CSINodes."""
-        return ResourceClient(self._portal, self._async.csi_nodes())
+        return ClusterResource(self._portal, self._async.csi_nodes)
 
-    def csi_storage_capacities(
-        self, namespace: str | None = None
-    ) -> ResourceClient[storage_v1.CSIStorageCapacity]:
-        """CSIStorageCapacities of one namespace, or of all."""
-        return ResourceClient(self._portal, self._async.csi_storage_capacities(namespace))
+    @property
+    def csi_storage_capacities(self) -> NamespacedResource[storage_v1.CSIStorageCapacity]:
+        """CSIStorageCapacities of all namespaces; called with a namespace, of that one."""
+        return NamespacedResource(self._portal, self._async.csi_storage_capacities)
 
-    def storage_classes(self) -> ResourceClient[storage_v1.StorageClass]:
+    @property
+    def storage_classes(self) -> ClusterResource[storage_v1.StorageClass]:
         """StorageClasses."""
-        return ResourceClient(self._portal, self._async.storage_classes())
+        return ClusterResource(self._portal, self._async.storage_classes)
 
+    @property
     def volume_attachments(self) -> VolumeAttachments[storage_v1.VolumeAttachment]:
         """VolumeAttachments."""
-        return VolumeAttachments(self._portal, self._async.volume_attachments())
+        return VolumeAttachments(self._portal, self._async.volume_attachments)
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._portal, self._async.volume_attributes_classes())
+        return ClusterResource(self._portal, self._async.volume_attributes_classes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource, NamespacedResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["StorageV1alpha1", "VolumeAttachments"]
 T = TypeVar("T", bound=Object)
 
 
-class VolumeAttachments(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class VolumeAttachments(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of VolumeAttachments."""
 
     _async: AsyncVolumeAttachments[T]
@@ -38,22 +38,23 @@ class StorageV1alpha1(Group):
     _async: AsyncStorageV1alpha1
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1alpha1")
 
-    def csi_storage_capacities(
-        self, namespace: str | None = None
-    ) -> ResourceClient[storage_v1alpha1.CSIStorageCapacity]:
-        """CSIStorageCapacities of one namespace, or of all.
+    @property
+    def csi_storage_capacities(self) -> NamespacedResource[storage_v1alpha1.CSIStorageCapacity]:
+        """CSIStorageCapacities of all namespaces; called with a namespace, of that one.
 
         Not served since Kubernetes 1.24: use storage.k8s.io/v1.
         """
-        return ResourceClient(self._portal, self._async.csi_storage_capacities(namespace))
+        return NamespacedResource(self._portal, self._async.csi_storage_capacities)
 
+    @property
     def volume_attachments(self) -> VolumeAttachments[storage_v1alpha1.VolumeAttachment]:
         """VolumeAttachments.
 
         Not served since Kubernetes 1.24: use storage.k8s.io/v1.
         """
-        return VolumeAttachments(self._portal, self._async.volume_attachments())
+        return VolumeAttachments(self._portal, self._async.volume_attachments)
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1alpha1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1alpha1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._portal, self._async.volume_attributes_classes())
+        return ClusterResource(self._portal, self._async.volume_attributes_classes)

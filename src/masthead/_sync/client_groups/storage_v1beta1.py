@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from masthead._meta.gvk import GroupVersion
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 
 if TYPE_CHECKING:
     from masthead._client.groups.storage_v1beta1 import StorageV1beta1 as AsyncStorageV1beta1
@@ -24,6 +24,7 @@ class StorageV1beta1(Group):
     _async: AsyncStorageV1beta1
     GROUP_VERSION = GroupVersion("storage.k8s.io", "v1beta1")
 
-    def volume_attributes_classes(self) -> ResourceClient[storage_v1beta1.VolumeAttributesClass]:
+    @property
+    def volume_attributes_classes(self) -> ClusterResource[storage_v1beta1.VolumeAttributesClass]:
         """VolumeAttributesClasses."""
-        return ResourceClient(self._portal, self._async.volume_attributes_classes())
+        return ClusterResource(self._portal, self._async.volume_attributes_classes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sync.group import Group
-from masthead._sync.resource import ResourceClient
+from masthead._sync.scoped import ClusterResource
 from masthead._sync.subresources import StatusVerbs
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["StorageVersionMigrations", "StoragemigrationV1beta1"]
 T = TypeVar("T", bound=Object)
 
 
-class StorageVersionMigrations(ResourceClient[T], StatusVerbs[T], Generic[T]):
+class StorageVersionMigrations(ClusterResource[T], StatusVerbs[T], Generic[T]):
     """The verbs of StorageVersionMigrations."""
 
     _async: AsyncStorageVersionMigrations[T]
@@ -39,8 +39,9 @@ class StoragemigrationV1beta1(Group):
     _async: AsyncStoragemigrationV1beta1
     GROUP_VERSION = GroupVersion("storagemigration.k8s.io", "v1beta1")
 
+    @property
     def storage_version_migrations(
         self,
     ) -> StorageVersionMigrations[storagemigration_v1beta1.StorageVersionMigration]:
         """StorageVersionMigrations."""
-        return StorageVersionMigrations(self._portal, self._async.storage_version_migrations())
+        return StorageVersionMigrations(self._portal, self._async.storage_version_migrations)
