@@ -12,7 +12,7 @@ from masthead._cache.callables import is_coroutine_function
 from masthead._controller.declarations import positional_count
 from masthead._controller.event_source import requests_of
 from masthead._controller.stacks import describe_task
-from masthead._controller.user_errors import ends_caller
+from masthead._controller.user_errors import describe_error, ends_caller, with_user_frames
 from masthead._sansio.backoff import Backoff
 from masthead.errors import InvalidValueError
 
@@ -182,7 +182,13 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
                 raise
             now = asyncio.get_running_loop().time()
             delay = backoff.next(now, services.random)
-            _log.exception("source %s failed, and is started again in %.1f s", source.name, delay)
+            _log.error(
+                "source %s failed, and is started again in %.1f s: %s",
+                source.name,
+                delay,
+                describe_error(error),
+                exc_info=with_user_frames(error),
+            )
             await asyncio.sleep(delay)
         else:
             _log.info("source %s has ended", source.name)
@@ -233,7 +239,13 @@ async def _run_timer(timer: TimerSpec, services: ControllerServices, stopping: a
         except BaseException as error:
             if ends_caller(error):
                 raise
-            _log.exception("timer %s failed, and is called again in %g s", timer.name, timer.seconds)
+            _log.error(
+                "timer %s failed, and is called again in %g s: %s",
+                timer.name,
+                timer.seconds,
+                describe_error(error),
+                exc_info=with_user_frames(error),
+            )
 
 
 async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:

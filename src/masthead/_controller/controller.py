@@ -57,7 +57,8 @@ class Controller(Generic[T]):
         start. Changes that arrive while it waits are one reconcile.
      2. One object is never reconciled twice at once.
      3. A reconcile never sees a cache that is older than what the reconcile of the same object has written before.
-     4. The echo of its own writes does not reconcile an object again, unless something else has changed as well.
+     4. A reconcile that has changed something it watches runs again, until it changes nothing: once for all its writes,
+        when the caches show them. With `ignore_own_writes`, it does not run again unless something else has changed.
      5. A reconcile that raises is repeated after a backoff, with its error as a reason. `TerminalError` is not repeated
         before something changes, `TemporaryError` after its delay.
      6. Nothing is lost when a watch breaks, a mapper or a reconcile raises, or the process is stopped: the next run begins
@@ -86,6 +87,8 @@ class Controller(Generic[T]):
         rate_limiter: Makes the rate limiter of failed reconciles; None for client-go's default.
         field_manager: Who owns the fields that it applies; the name by default.
         finalizer: The finalizer of `Context.finalize`, such as ``example.com/bucket``.
+        ignore_own_writes: Whether its own writes do not reconcile the object again. Then one change is one reconcile, and each
+            reconcile must do all that there is to do: see `docs/operators.md#own-writes`.
         permissions: What it does beside what the other arguments imply, for ``masthead manifests``.
 
     Raises:
@@ -115,6 +118,7 @@ class Controller(Generic[T]):
         rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
         field_manager: str = "",
         finalizer: str = "",
+        ignore_own_writes: bool = False,
         permissions: Iterable[Permission] = (),
     ) -> None:
         self._function = ReconcileFunction.of(function)
@@ -152,6 +156,7 @@ class Controller(Generic[T]):
         if finalizer:
             check_qualified_name(finalizer)
         self._finalizer = finalizer
+        self._ignore_own_writes = _flag("ignore_own_writes", ignore_own_writes)
         self._permissions = checked_permissions(permissions)
 
     @property
@@ -205,6 +210,11 @@ class Controller(Generic[T]):
         return self._finalizer
 
     @property
+    def ignore_own_writes(self) -> bool:
+        """Whether its own writes do not reconcile the object again."""
+        return self._ignore_own_writes
+
+    @property
     def permissions(self) -> tuple[Permission, ...]:
         """What it does beside what the rest implies."""
         return self._permissions
@@ -220,6 +230,12 @@ class Controller(Generic[T]):
 def _whole_number(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidValueError(f"{name} is {value!r}; it must be a whole number, at least 1", value=value)
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidValueError(f"{name} is {value!r}; it must be True or False", value=value)
     return value
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from masthead._controller.observation import own_writes_of
-from masthead._sansio.own_writes import is_echo
+from masthead._sansio.own_writes import OwnWrites
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.requests import Request
     from masthead._meta.object import Object
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Flight"]
 
-_HELD: Final = 100
-"""How many changes are held; beyond that, it does not matter whose they are."""
+_MAX_UNDECIDED: Final = 1_000
+"""How many changes are held before those are dropped that responses account for."""
+_MAX_REASONS: Final = 5
+"""How many reasons to reconcile again are kept."""
 VISIBLE_WITHIN: Final = 60.0
 """Seconds until a cache must show an own write. Bookmarks come once a minute."""
 
@@ -39,14 +43,18 @@ class Flight:
         reasons: Why it runs.
         writes: What it has written, as far as a cache shows it.
         is_reconciling: Whether the reconciler has not returned yet.
+        is_failed: Whether the reconciler has raised.
     """
 
     __slots__ = (
-        "_held",
+        "_foreign",
+        "_own",
         "_reader",
         "_rest",
+        "_undecided",
         "attempt",
         "id",
+        "is_failed",
         "is_reconciling",
         "reasons",
         "request",
@@ -70,28 +78,57 @@ class Flight:
         self.started = started
         self.attempt = attempt
         self.reasons = reasons
-        self.writes: list[OwnWrite] = []
+        self.writes = OwnWrites()
         self.is_reconciling = True
+        self.is_failed = False
         self._reader = reader
         self._rest = rest
-        self._held: list[tuple[ObjectChange | None, str]] = []
+        self._undecided: list[tuple[ObjectChange, str]] = []
+        self._own: list[str] = []
+        self._foreign: list[str] = []
 
     def observe(self, rest: RestClient, call: Call, response: Response) -> None:
         """Note the writes of a request of this reconcile."""
         # A client of another cluster has other versions.
         if rest is not self._rest:
             return
-        self.writes += [each for each in own_writes_of(call, response) if self._reader.holds(each.resource)]
+        self.writes.extend(
+            write for write in own_writes_of(call, response) if self._reader.holds(write.resource)
+        )
 
     def hold(self, change: ObjectChange | None, reason: str) -> None:
         """Keep a change until it is known whether it is an own write; None for another reason to rerun."""
-        # Beyond the limit it does not matter whose changes they are.
-        self._held.append((change if len(self._held) < _HELD else None, reason))
-        del self._held[_HELD + 1 :]
+        if change is None:
+            _keep(self._foreign, reason)
+            return
+        self._undecided.append((change, reason))
+        if len(self._undecided) >= _MAX_UNDECIDED:
+            self._thin_out()
 
-    def foreign_changes(self) -> list[str]:
-        """The reasons to reconcile the object again: what has changed meanwhile, and is not an own write."""
-        return [reason for change, reason in self._held if change is None or not is_echo(change, self.writes)]
+    def sort_changes(self, is_own: Callable[[ObjectChange], bool]) -> tuple[list[str], list[str]]:
+        """The changes that have arrived meanwhile, as reasons to reconcile again: own ones, and those of others.
+
+        Args:
+            is_own: Whether a change is the result of an own write.
+        """
+        own, foreign = list(self._own), list(self._foreign)
+        for change, reason in self._undecided:
+            (own if is_own(change) else foreign).append(reason)
+        return own, foreign
+
+    def _thin_out(self) -> None:
+        """Decide about the changes that responses account for, so that any number of own writes can be held."""
+        unproven: list[tuple[ObjectChange, str]] = []
+        for change, reason in self._undecided:
+            if self.writes.is_echo(change):
+                _keep(self._own, reason)
+            else:
+                unproven.append((change, reason))
+        # So many responses are never outstanding: most of these changes are of others, and one of them is enough.
+        if len(unproven) > _MAX_UNDECIDED // 2:
+            _keep(self._foreign, unproven[0][1])
+            unproven.clear()
+        self._undecided = unproven
 
     def has_written(self, obj: Object) -> bool:
         """Whether this reconcile has written an object."""
@@ -128,3 +165,8 @@ class Flight:
         # Newest first: usually, the others are visible then. But a cache that does not have an object shows that it is
         # deleted, or not selected any more, and ceases to when it shows an earlier write of it.
         return next((each for each in reversed(self.writes) if not self._reader.is_visible(each)), None)
+
+
+def _keep(reasons: list[str], reason: str) -> None:
+    if len(reasons) < _MAX_REASONS:
+        reasons.append(reason)

@@ -116,12 +116,15 @@ class Invocation:
         try:
             async with deadline:
                 return await cast("Awaitable[object]", self._function(context, *arguments))
-        except TimeoutError:
+        except TimeoutError as error:
             if not deadline.expired():
                 raise
-            raise ReconcileTimeoutError(
+            timeout = ReconcileTimeoutError(
                 f"the reconcile of {context.request} took longer than {limit:g} s, and was cancelled"
-            ) from None
+            )
+            # The cancellation has the line at which the reconciler was waiting.
+            cancelled = error.__cause__
+            raise timeout.with_traceback(None if cancelled is None else cancelled.__traceback__) from None
 
 
 def _panic(error: BaseException) -> ReconcilePanicError:

@@ -210,6 +210,7 @@ class Manager:
         rate_limiter: Callable[[], QueueRateLimiter[Request]] | None = None,
         field_manager: str = "",
         finalizer: str = "",
+        ignore_own_writes: bool = False,
         permissions: Iterable[Permission] = (),
     ) -> Callable[[F], F]:
         """Register a controller; a decorator of its reconciler, which it returns as it is.
@@ -245,6 +246,7 @@ class Manager:
                     rate_limiter=rate_limiter,
                     field_manager=field_manager,
                     finalizer=finalizer,
+                    ignore_own_writes=ignore_own_writes,
                     permissions=permissions,
                 )
             )

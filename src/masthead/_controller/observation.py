@@ -36,6 +36,15 @@ class _Details(msgspec.Struct):
     uid: str = ""
 
 
+class _NamespaceSpec(msgspec.Struct):
+    finalizers: list[str] | None = None
+
+
+class _NamespaceAnswer(msgspec.Struct):
+    kind: str = ""
+    spec: _NamespaceSpec = msgspec.field(default_factory=_NamespaceSpec)
+
+
 class _Answer(msgspec.Struct):
     """What a response says of an object, or a Status of one that is gone."""
 
@@ -165,7 +174,7 @@ def _write(call: Call, response: Response, where: ObjectPath, answer: _Answer) -
     if not name or not found.uid or not found.resource_version:
         return None
     key = _key(where.namespace or found.namespace, name)
-    if _is_removed(call, found):
+    if _is_removed(call, found) and not _is_emptied_first(where, response):
         return OwnWrite(where.resource, key, found.uid, None, "")
     replaced = _replaced_version(call, response)
     # The write has changed nothing, and there will be no event.
@@ -188,6 +197,18 @@ def _is_removed(call: Call, found: _Metadata) -> bool:
     if found.finalizers:
         return False
     return call.method != "POST" and not found.deletion_grace_period_seconds
+
+
+def _is_emptied_first(where: ObjectPath, response: Response) -> bool:
+    """Whether the object is a namespace that stays until it is empty. Its finalizers are in the spec, too."""
+    if where.resource != "namespaces":
+        return False
+    try:
+        answer = typeinfo.decode_json(response.body, _NamespaceAnswer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    # A response with the metadata alone does not say.
+    return answer.kind != "Namespace" or bool(answer.spec.finalizers)
 
 
 def _replaced_version(call: Call, response: Response) -> str | None:

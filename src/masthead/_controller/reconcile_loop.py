@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._controller.cache_reader import CacheReader, informer_of
@@ -18,12 +17,12 @@ from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
-from masthead._controller.user_errors import ReconcileFailure, describe_error
+from masthead._controller.user_errors import ReconcileFailure, describe_error, with_user_frames
 from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
 from masthead._meta.registry import registry
 from masthead._rest.write_observer import write_observer
-from masthead._sansio.own_writes import is_echo
+from masthead._sansio.reruns import PROMPT_RERUNS, RerunDecisions
 from masthead._sansio.workqueue import LOW_PRIORITY
 from masthead._workqueue.queue import WorkQueue
 from masthead.errors import (
@@ -57,8 +56,12 @@ _EXPIRED: Final = 1.0
 _UNLIMITED: Final = 60.0
 """Seconds until a key is reconciled again for which the rate limiter has no delay."""
 _NOTHING: Final = Request("", "")
-_WRITES: Final = 10_000
-"""How many objects' own writes are remembered whose events have not arrived; beyond, an unneeded reconcile may follow."""
+_TRACEBACK_EVERY: Final = 10
+"""The first of so many failures in a row is logged with its traceback."""
+_MIN_REQUEUE: Final = 0.1
+"""Seconds until a requeue at the earliest; 0 asks for the rate limiter's delay."""
+_WARN_AFTER_REQUEUES: Final = 10
+"""Requeues in a row with the rate limiter's delay, after which a warning says so."""
 
 
 class ReconcileLoop:
@@ -100,7 +103,8 @@ class ReconcileLoop:
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
         self._failures: dict[Request, ReconcileFailure] = {}
-        self._writes: OrderedDict[Request, list[OwnWrite]] = OrderedDict()
+        self._requeued_at_once: set[Request] = set()
+        self._reruns = RerunDecisions[Request](ignores_own=controller.ignore_own_writes)
         self._cleaned: set[tuple[str, str]] = set()
         self._workers = WorkerTasks(
             controller.name,
@@ -192,7 +196,7 @@ class ReconcileLoop:
     async def _see_earlier_writes(self) -> None:
         """Wait until the caches show what an earlier run has written, which may have ended just now."""
         flight = Flight(_NOTHING, "", self._clock(), self.reader, self._services.client.rest)
-        flight.writes += self._unseen
+        flight.writes.extend(self._unseen)
         await self._wait_visible(flight)
         self._unseen.clear()
 
@@ -219,7 +223,7 @@ class ReconcileLoop:
         for flight in list(self.flights.values()):
             self._unseen += flight.writes
         self.flights.clear()
-        return [each for each in self._unseen if not self.reader.is_visible(each)]
+        return [write for write in self._unseen if not self.reader.is_visible(write)]
 
     # What happens meanwhile.
 
@@ -250,7 +254,10 @@ class ReconcileLoop:
         found += [
             f"controller {name}: {request} is due in {delay:g} s"
             for request, delay in self.queue.delays().items()
-            if delay <= 0 or (delay <= within and request in self._failures)
+            if delay <= 0
+            or request in self._requeued_at_once
+            or self._reruns.is_pending(request)
+            or (delay <= within and request in self._failures)
         ]
         if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")
@@ -279,18 +286,46 @@ class ReconcileLoop:
         return {request.key: str(each) for request, each in self._failures.items()}
 
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
-        """Reconcile an object; a change that is the echo of an own write does not count."""
+        """Reconcile an object, unless the change is an own write that the last reconcile has seen already."""
         if self._share is not None and not self._is_own(self._share, request, change):
+            return
+        if change is not None and self._is_no_news(request, change):
+            self._deleted.discard(request)
             return
         flight = self.flights.get(request)
         if flight is not None:
             flight.hold(change, reason)
             return
-        if change is not None and self._is_echo(request, change):
-            self._deleted.discard(request)
-            return
         self._note(request, reason)
-        self.queue.add(request, priority=priority)
+        delay = 0.0 if change is None else self._reruns.follow(request, change)
+        if delay:
+            self._delay_rerun(request, delay)
+        else:
+            self.queue.add(request, priority=priority)
+
+    def _is_no_news(self, request: Request, change: ObjectChange) -> bool:
+        """Whether a change is an own write that needs no further reconcile."""
+        return not self._is_farewell(request, change) and self._reruns.drops(request, change)
+
+    def _is_farewell(self, request: Request, change: ObjectChange) -> bool:
+        """Whether the reconciled object itself is gone, and its reconciler is called then: with None."""
+        is_primary = change.key == request.key and change.resource == self._primary_resource
+        return not change.new and is_primary and self.controller.function.takes_missing
+
+    def _delay_rerun(self, request: Request, delay: float) -> None:
+        """Slow down a reconcile that changes something each time it runs."""
+        count = self._reruns.count(request)
+        if (count - PROMPT_RERUNS) % 10 == 1:
+            self._log.warning(
+                "controller %s: the reconcile of %s has changed objects %d times in a row, each time because it had changed "
+                "them (%s); it runs again in %g s. Write only what differs, or ignore_own_writes=True",
+                self.controller.name,
+                request,
+                count,
+                "; ".join(self._reasons.get(request, ())),
+                delay,
+            )
+        self.queue.add_after(request, delay)
 
     def enqueue_gained(self, gained: ShardSet) -> None:
         """Reconcile the objects that this replica may work on from now on, as far as its cache has them already."""
@@ -345,7 +380,7 @@ class ReconcileLoop:
             key,
             delay,
             error,
-            exc_info=None if isinstance(error, MastheadError) else error,
+            exc_info=with_user_frames(error),
         )
 
     # Workers.
@@ -387,6 +422,8 @@ class ReconcileLoop:
             reasons=tuple(self._reasons.pop(request, ())),
         )
         self.flights[request] = flight
+        self._reruns.begin(request)
+        self._requeued_at_once.discard(request)
         self.metrics.begin()
         return flight
 
@@ -431,6 +468,7 @@ class ReconcileLoop:
         self.metrics.end(flight, outcome, duration)
         if not self._is_cancelled(outcome):
             self._follow_up_safely(flight, outcome)
+        flight.is_failed = outcome.error is not None
         if self._is_started and flight.writes and not flight.is_visible:
             task = asyncio.get_running_loop().create_task(self._settle(flight))
             self._settling.add(task)
@@ -459,23 +497,40 @@ class ReconcileLoop:
         request, error = flight.request, outcome.error
         if error is None:
             self._failures.pop(request, None)
-            self.queue.forget(request)
             self._requeue(request, outcome.result)
             return
         self._failures[request] = self._failures.get(request, ReconcileFailure()).followed_by(error)
-        if isinstance(error, TemporaryError):
-            self._note(request, f"retry after {describe_error(error)}")
-            self.queue.add_after(request, error.delay)
-        elif isinstance(error, TerminalError):
+        if isinstance(error, TerminalError):
             self.queue.forget(request)
-        else:
-            self._note(request, f"retry after {type(error).__name__}: {describe_error(error)}")
-            self.queue.add_rate_limited(request)
+            return
+        if isinstance(error, TemporaryError) and error.delay:
+            self._note(request, f"retry after {describe_error(error)}")
+            self.queue.add_after(request, max(error.delay, _MIN_REQUEUE))
+            return
+        self._note(request, f"retry after {type(error).__name__}: {describe_error(error)}")
+        self.queue.add_rate_limited(request)
 
     def _requeue(self, request: Request, result: Result) -> None:
-        if result.requeue_after is not None:
-            self._note(request, f"requeued after {result.requeue_after:g} s")
-            self.queue.add_after(request, result.requeue_after, priority=result.priority)
+        after = result.requeue_after
+        if after is None:
+            self.queue.forget(request)
+            return
+        self._note(request, f"requeued after {after:g} s")
+        if after:
+            self.queue.forget(request)
+            self.queue.add_after(request, max(after, _MIN_REQUEUE), priority=result.priority)
+            return
+        self._requeued_at_once.add(request)
+        self.queue.add_rate_limited(request, priority=result.priority)
+        if self.queue.num_requeues(request) % _WARN_AFTER_REQUEUES == 0:
+            self._log.warning(
+                "controller %s: the reconcile of %s has returned requeue_after=0 %d times in a row, and runs again in %g s; "
+                "wait for a change with owns= or watches=, or say in how many seconds",
+                self.controller.name,
+                request,
+                self.queue.num_requeues(request),
+                self.queue.delays().get(request, 0.0),
+            )
 
     async def _settle(self, flight: Flight) -> None:
         """Keep an object in flight until the caches show what its reconcile has written, however long that takes."""
@@ -509,38 +564,31 @@ class ReconcileLoop:
         self.flights.pop(request, None)
         if not self._is_started:
             self._unseen += flight.writes
-        proven = [each for each in flight.writes if each.replaced is not None or not each.version]
-        if proven:
-            self._writes[request] = proven
-            self._writes.move_to_end(request)
-            if len(self._writes) > _WRITES:
-                self._writes.popitem(last=False)
-        else:
-            self._writes.pop(request, None)
-        if reasons := flight.foreign_changes():
-            for each in reasons:
-                self._note(request, each)
-            self.queue.add(request)
-        else:
+        own, foreign = flight.sort_changes(lambda change: self._is_own_change(flight, change))
+        for reason in foreign or own:
+            self._note(request, reason)
+        delay = self._reruns.end(
+            request,
+            flight.writes,
+            is_failed=flight.is_failed,
+            has_own=bool(own),
+            has_foreign=bool(foreign),
+        )
+        if delay is None:
             self._deleted.discard(request)
+        elif delay:
+            self._delay_rerun(request, delay)
+        else:
+            self.queue.add(request)
         self.queue.done(request)
 
     # Inside.
 
-    def _is_echo(self, request: Request, change: ObjectChange) -> bool:
-        writes = self._writes.get(request)
-        if writes is None or not is_echo(change, writes):
-            return False
-        left = [
-            each
-            for each in writes
-            if each.uid != change.uid or (each.version != change.new and bool(change.new))
-        ]
-        if left:
-            self._writes[request] = left
-        else:
-            del self._writes[request]
-        return True
+    def _is_own_change(self, flight: Flight, change: ObjectChange) -> bool:
+        """Whether a change is the result of a flight's writes; with proof where it is dropped then."""
+        if flight.is_failed or self.controller.ignore_own_writes:
+            return flight.writes.is_echo(change) and not self._is_farewell(flight.request, change)
+        return flight.writes.is_own_version(change)
 
     def _note(self, request: Request, reason: str) -> None:
         known = self._reasons.setdefault(request, [])
@@ -553,9 +601,6 @@ class ReconcileLoop:
         if error is None:
             self._log.debug("reconciled %s", flight.request)
             return
-        # A traceback tells something about a bug, and that only now and then.
-        is_bug = not isinstance(error, MastheadError) or (outcome.is_panic and error.__cause__ is not None)
-        expected = not is_bug or self._is_cancelled(outcome) or flight.attempt % 10
         level = logging.INFO if isinstance(error, TemporaryError) else logging.ERROR
         self._log.log(
             level,
@@ -563,8 +608,14 @@ class ReconcileLoop:
             flight.request,
             flight.attempt + 1,
             error if isinstance(error, MastheadError) else repr(error),
-            exc_info=None if expected else error,
+            exc_info=with_user_frames(error) if self._is_traced(flight, error) else None,
         )
+
+    def _is_traced(self, flight: Flight, error: BaseException) -> bool:
+        """Whether the traceback of a failure is logged: now and then, and not if the reconcile has ended on purpose."""
+        if isinstance(error, TemporaryError | TerminalError):
+            return self._log.isEnabledFor(logging.DEBUG)
+        return not isinstance(error, asyncio.CancelledError) and flight.attempt % _TRACEBACK_EVERY == 0
 
     async def _owner_kind(self) -> OwnerKind:
         """The reconciled kind, as owner references name it."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from masthead._controller.shard_member import ShardMember
     from masthead._controller.sharded_run import ShardedRun
     from masthead._leaderelection.elector import LeaderElector
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.object import Object
     from masthead._sansio.own_writes import OwnWrite
     from masthead.metrics import Metrics
 
@@ -84,6 +86,7 @@ class ManagerRuntime:
             hold=caches.hold,
             transform=caches.transform,
             metrics=self._metrics,
+            resyncs=_resync_periods(manager.controllers),
         )
         self._recorder = EventRecorder(
             client, manager.name, instance=options.identity or None, clock=clock, metrics=self._metrics
@@ -520,6 +523,18 @@ class ManagerRuntime:
         if self._shards is not None:
             return self._shards.member.is_member
         return self._elector is None or self._elector.is_leader
+
+
+def _resync_periods(
+    controllers: Iterable[Controller[Any]],
+) -> dict[type[Object] | GroupVersionResource, float]:
+    """The shortest resync period of the controllers of each resource, at which its informers look for what is due."""
+    found: dict[type[Object] | GroupVersionResource, float] = {}
+    for controller in controllers:
+        if controller.resync:
+            resource = controller.primary.resource
+            found[resource] = min(controller.resync, found.get(resource, controller.resync))
+    return found
 
 
 def _is_virtual(loop: asyncio.AbstractEventLoop) -> bool:

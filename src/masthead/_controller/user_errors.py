@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, NamedTuple
+import sysconfig
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._errors.base import counted
+from masthead.errors import MastheadError
 
-__all__ = ["ReconcileFailure", "describe_error", "ends_caller", "raise_in_future"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "ReconcileFailure",
+    "describe_error",
+    "ends_caller",
+    "raise_in_future",
+    "user_frames",
+    "with_user_frames",
+]
 
 _LONGEST: Final = 1_000
 """How many characters of a message are kept."""
+_PACKAGE: Final = str(Path(__file__).parents[1])
+_STANDARD_LIBRARY: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+_INSTALLED: Final = ("site-packages", "dist-packages")
+"""Folders of the user's packages, which may be inside that of the standard library."""
 
 
 class ReconcileFailure(NamedTuple):
@@ -60,6 +78,52 @@ def raise_in_future(error: BaseException, what: str) -> BaseException:
     found = RuntimeError(f"the {what} raised {type(error).__name__}")
     found.__cause__ = error
     return found
+
+
+def with_user_frames(error: BaseException) -> BaseException | None:
+    """Reduce the tracebacks of one of our own errors, and of its causes, to the lines of the user's code.
+
+    Our errors say what is wrong; what the user needs is the line that led to it, and not how a request is sent. Errors of
+    other types keep their tracebacks, since these may be the only explanation.
+
+    Returns:
+        The error; None if no line is left.
+    """
+    if not isinstance(error, MastheadError):
+        return error
+    links = list(_chain(error))
+    for link in links:
+        link.__traceback__ = user_frames(link.__traceback__)
+    return error if any(link.__traceback__ is not None for link in links) else None
+
+
+def user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The lines of a traceback that are neither in this package nor in the standard library."""
+    frames: list[TracebackType] = []
+    while traceback is not None:
+        if _is_user_code(traceback.tb_frame.f_code.co_filename):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    found: TracebackType | None = None
+    for frame in reversed(frames):
+        found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return found
+
+
+def _is_user_code(path: str) -> bool:
+    if path.startswith((_PACKAGE, "<frozen ")):
+        return False
+    return any(folder in path for folder in _INSTALLED) or not path.startswith(_STANDARD_LIBRARY)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and the errors that led to it."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
 
 
 def describe_error(error: BaseException) -> str:

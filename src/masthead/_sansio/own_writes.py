@@ -21,9 +21,18 @@ from masthead._sansio.sharding import ShardRanges
 from masthead._sansio.versions import is_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["CachedVersion", "ObjectChange", "OwnWrite", "is_echo", "is_visible", "may_select"]
+__all__ = [
+    "CachedVersion",
+    "ObjectChange",
+    "OwnWrite",
+    "OwnWrites",
+    "is_echo",
+    "is_own_version",
+    "is_visible",
+    "may_select",
+]
 
 # They are asked again whenever a cache has changed.
 _parse_labels: Final = lru_cache(256)(labels.parse)
@@ -86,6 +95,47 @@ class CachedVersion(NamedTuple):
     is_deleting: bool
 
 
+class OwnWrites:
+    """The writes of one reconcile, in their order, and by object.
+
+    Args:
+        writes: The first of them.
+    """
+
+    __slots__ = ("_all", "_by_object")
+
+    def __init__(self, writes: Iterable[OwnWrite] = ()) -> None:
+        self._all: list[OwnWrite] = []
+        self._by_object: dict[tuple[str, str], list[OwnWrite]] = {}
+        self.extend(writes)
+
+    def extend(self, writes: Iterable[OwnWrite]) -> None:
+        """Append writes."""
+        for write in writes:
+            self._all.append(write)
+            self._by_object.setdefault((write.resource, write.uid), []).append(write)
+
+    def is_echo(self, change: ObjectChange) -> bool:
+        """Whether a change provably consists of these writes and nothing else."""
+        return is_echo(change, self._of(change))
+
+    def is_own_version(self, change: ObjectChange) -> bool:
+        """Whether the last version of a change is the result of one of these writes, as far as responses say."""
+        return is_own_version(change, self._of(change))
+
+    def _of(self, change: ObjectChange) -> list[OwnWrite]:
+        return self._by_object.get((change.resource, change.uid), [])
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[OwnWrite]:
+        return iter(self._all)
+
+    def __reversed__(self) -> Iterator[OwnWrite]:
+        return reversed(self._all)
+
+
 def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
     """Whether a change consists of own writes and nothing else.
 
@@ -105,6 +155,22 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
             return True
         version = following
     return False
+
+
+def is_own_version(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
+    """Whether the last version of a change is the result of an own write, as far as responses say.
+
+    Weaker than `is_echo`: the change may span writes of others, and a patch that changed nothing returns the version of
+    another client's write. So this may delay a reconcile, but must never drop one.
+
+    Args:
+        change: The change.
+        writes: The own writes, in any order.
+    """
+    of_object = [write for write in writes if write.uid == change.uid and write.resource == change.resource]
+    if not change.new:
+        return any(not write.version or write.is_deletion for write in of_object)
+    return any(write.version == change.new and not write.is_deletion for write in of_object)
 
 
 def is_visible(

@@ -101,6 +101,7 @@ class OperatorUnderTest:
             timeout=TIMEOUT,
             resync=plan.resync,
             finalizer=FINALIZER,
+            ignore_own_writes=plan.ignores_own,
         )(self.reconcile_plot)
         summaries = self.summarize_in_thread if plan.in_threads else self.summarize
         app.controller(
@@ -109,6 +110,7 @@ class OperatorUnderTest:
             label_selector=f"kind={SUMMARY}",
             watches={Plot: self.summary_of_plot},
             timeout=TIMEOUT,
+            ignore_own_writes=plan.ignores_own,
         )(summaries)
         return app
 

@@ -50,6 +50,7 @@ class Operator:
         in_threads: Whether the second controller is a plain function.
         requeue: After how many seconds objects are reconciled again; 0 for never.
         resync: After how many seconds objects are resynced; 0 for never.
+        ignores_own: Whether its own writes do not reconcile objects again.
     """
 
     style: Style = "apply"
@@ -59,6 +60,7 @@ class Operator:
     in_threads: bool = False
     requeue: float = 0.0
     resync: float = 0.0
+    ignores_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -278,7 +280,7 @@ class ControllerScenario:
 def scenario_of(seed: int) -> ControllerScenario:
     """The scenario of a seed."""
     chance = Random(seed)
-    operator = _operator(chance)
+    operator = replace(_operator(chance), ignores_own=bool(seed % 2))
     before = tuple(_write(chance) for _ in range(chance.randint(0, 4)))
     steps = [step for _ in range(chance.randint(4, 14)) for step in _steps(chance, operator)]
     return ControllerScenario(seed, operator, before, tuple(steps))

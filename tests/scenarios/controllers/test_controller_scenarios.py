@@ -23,6 +23,8 @@ from tests.scenarios.controllers.scenario import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.scenarios.controllers.scenario import Style
+
 SCENARIOS: Final = int(os.environ.get("MASTHEAD_CONTROLLER_SCENARIOS", "30"))
 ONLY: Final = os.environ.get("MASTHEAD_SOAK_SEED")
 AT_ONCE: Final = 5
@@ -63,10 +65,12 @@ def test_a_failing_scenario_is_minimised() -> None:
     assert (len(smallest.steps), len(smallest.before)) == (1, 0)
 
 
+@pytest.mark.parametrize("ignores_own", [False, True])
 @pytest.mark.parametrize("style", ["apply", "update", "generate"])
-def test_a_scenario_without_faults_passes(style: str) -> None:
+def test_a_scenario_without_faults_passes(style: Style, ignores_own: bool) -> None:
     steps = (PutPlot("default", "a", "red", 3), PutPlot("default", "a", "blue", 1))
-    assert run_scenario(ControllerScenario(1, Operator(style=style), steps=steps)) == []  # type: ignore[arg-type]
+    operator = Operator(style=style, ignores_own=ignores_own)
+    assert run_scenario(ControllerScenario(1, operator, steps=steps)) == []
 
 
 def test_a_change_of_a_copy_that_a_reconcile_has_deleted_meanwhile_needs_no_reconcile() -> None:

@@ -423,17 +423,18 @@ async def test_a_temporary_error_says_when() -> None:
         assert runs.attempts("bad") == [0, 1, 2]
 
 
+@pytest.mark.parametrize("ignores_own", [False, True])
 @in_virtual_time
-async def test_an_object_that_its_reconcile_deletes_is_not_reconciled_for_that() -> None:
+async def test_a_reconciler_that_deletes_its_object_is_called_with_none(ignores_own: bool) -> None:
     async def delete(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap | None) -> None:
         if obj is not None:
             await ctx.delete(obj)
             ctx.record("Normal", "Deleted", "it is gone")
 
-    runs = Runs("deletes", delete)
+    runs = Runs(f"deletes{ignores_own:d}", delete, ignore_own_writes=ignores_own)
     async with runs.environment() as env:
         await env.settle()
-        assert runs.attempts("bad") == [0]
+        assert runs.attempts("bad") == [0, 0]
         assert [
             each.metadata.name
             for each in await env.client.core_v1.config_maps("default").list(label_selector="test=1")
@@ -572,7 +573,7 @@ def writer(name: str, **options: Any) -> tuple[masthead.Manager, list[str]]:
     app = masthead.Manager(name, **options)
     done: list[str] = []
 
-    @app.controller(Secret, owns=[ConfigMap])
+    @app.controller(Secret, owns=[ConfigMap], ignore_own_writes=True)
     async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
         await ctx.apply(ConfigMap.new(secret.metadata.name, data={"size": str(len(secret.data))}))
         ctx.record("Normal", "Copied", "copied")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """Counts in a ConfigMap, from what its cache has."""
+    """Counts in a ConfigMap, from what its cache has: once for each change of somebody else."""
 
     def __init__(self, **options: Any) -> None:
         self.app = masthead.Manager("counter", **options)
         self.seen: list[tuple[float, int]] = []
 
-        @self.app.controller(Secret, owns=[ConfigMap])
+        @self.app.controller(Secret, owns=[ConfigMap], ignore_own_writes=True)
         async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
             found = ctx.cache.get(ConfigMap, "count", "default")
             count = int(found.data["n"]) if found is not None else 0

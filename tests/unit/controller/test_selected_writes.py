@@ -130,7 +130,7 @@ async def test_a_cache_that_does_not_select_what_was_written_is_not_waited_for(
 ) -> None:
     app, seen = masthead.Manager("selective"), list[tuple[float, bytes]]()
 
-    @app.controller(Secret, owns=owns, reads=[reads])
+    @app.controller(Secret, owns=owns, reads=[reads], ignore_own_writes=True)
     async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
         seen.append((now(), secret.data["text"]))
         await ctx.apply(ConfigMap.new("copy", data={"text": secret.data["text"].decode()}))
@@ -260,10 +260,8 @@ async def test_an_object_that_was_created_and_deleted_is_waited_for_until_it_is_
         reader = CacheReader("one", [(spec, informer)], {})
         flight = Flight(masthead.Request("", "one"), "1", 0.0, reader, env.client.rest)
         uid = f"uid-web-{source.version}.0"
-        flight.writes += [
-            OwnWrite("configmaps", "shop/web", uid, "", str(source.version + 1), labels={}),
-            OwnWrite("configmaps", "shop/web", uid, None, ""),
-        ]
+        created = OwnWrite("configmaps", "shop/web", uid, "", str(source.version + 1), labels={})
+        flight.writes.extend([created, OwnWrite("configmaps", "shop/web", uid, None, "")])
         waiting = asyncio.get_running_loop().create_task(flight.wait_visible())
         await next_turns()
         assert not waiting.done()

@@ -33,7 +33,7 @@ class Operator:
         self.overlaps = 0
         self.gone: list[str] = []
 
-        @self.app.controller(Secret, owns=[ConfigMap], workers=2)
+        @self.app.controller(Secret, owns=[ConfigMap], workers=2, ignore_own_writes=True)
         async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret | None) -> None:
             if secret is None:
                 self.gone.append(ctx.request.name)

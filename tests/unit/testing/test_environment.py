@@ -90,7 +90,9 @@ async def test_an_operator_that_has_nothing_to_do_writes_nothing() -> None:
         await env.advance(2 * 3600)
         await env.settle()
         assert env.writes == []
-        assert env.replicas[0].reconciles() == 3
+        assert (
+            env.replicas[0].reconciles() == 4
+        )  # also the one that follows the write, and finds nothing to do
         assert now() == 2 * 3600
 
 
@@ -215,9 +217,7 @@ async def test_a_reconcile_that_is_always_requeued_at_once_is_found_out() -> Non
         return masthead.Result(requeue_after=0)
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        with pytest.raises(
-            NotSettledError, match=r"reconciles of 1 objects, and no end\n.*\n.*requeued after 0 s"
-        ):
+        with pytest.raises(NotSettledError, match=r"default/a is due in .*\n.*\n.*requeued after 0 s"):
             await env.settle()
 
 

@@ -1,0 +1,163 @@
+"""What a controller's own writes lead to: which of their events run the reconcile again, and how soon.
+
+A reconcile that has changed something runs again, until it changes nothing: it may have deleted an object that it creates
+in its next run, or written a phase from which the next one follows. Three rules keep that cheap:
+
+- One run follows, however many writes there were. It begins when the caches show all of them, so that events which the
+  informers deliver later are no news and are dropped, if they are provably own ones.
+- A reconcile that failed is repeated by its backoff, not by its own writes: they would bypass it.
+- A reconcile that writes something else each time never comes to rest. After `PROMPT_RERUNS` in a row, each further one
+  waits longer than the one before.
+
+A controller may ignore its own writes instead. Then no provably own event counts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from masthead._sansio.own_writes import ObjectChange, OwnWrites
+
+__all__ = ["MAX_RERUN_DELAY", "PROMPT_RERUNS", "RerunDecisions", "rerun_delay"]
+
+K = TypeVar("K", bound=Hashable)
+
+PROMPT_RERUNS: Final = 20
+"""How many reruns in a row follow at once. Longer chains of own writes are usually endless."""
+MAX_RERUN_DELAY: Final = 60.0
+"""Seconds between reruns of a reconcile that never comes to rest."""
+_FIRST_DELAY: Final = 0.05
+_MAX_KEYS: Final = 10_000
+"""How many keys' writes are remembered until their events arrive; beyond, an unneeded reconcile may follow."""
+
+
+def rerun_delay(reruns: int) -> float:
+    """Seconds until a rerun begins: doubled with each one after the first `PROMPT_RERUNS`.
+
+    Args:
+        reruns: Its number among the reruns in a row, from 1 on.
+    """
+    excess = reruns - PROMPT_RERUNS
+    if excess <= 0:
+        return 0.0
+    return min(_FIRST_DELAY * 2.0 ** min(excess - 1, 32), MAX_RERUN_DELAY)
+
+
+@dataclass(slots=True)
+class _Ended:
+    """The writes of the last reconcile of a key.
+
+    Attributes:
+        writes: The writes.
+        is_muted: Whether they are no reason to run again.
+        is_covered: Whether a run that sees them has begun, or is enqueued.
+    """
+
+    writes: OwnWrites
+    is_muted: bool
+    is_covered: bool
+
+
+class RerunDecisions(Generic[K]):
+    """Decides which changes run a reconcile again, by key.
+
+    Args:
+        ignores_own: Whether the controller ignores its own writes.
+        max_keys: How many keys' writes are remembered.
+    """
+
+    def __init__(self, *, ignores_own: bool, max_keys: int = _MAX_KEYS) -> None:
+        self._ignores_own = ignores_own
+        self._max_keys = max_keys
+        self._ended: OrderedDict[K, _Ended] = OrderedDict()
+        self._counts: dict[K, int] = {}
+        self._pending: set[K] = set()
+
+    def is_pending(self, key: K) -> bool:
+        """Whether a rerun because of own writes is enqueued, at once or after a delay."""
+        return key in self._pending
+
+    def count(self, key: K) -> int:
+        """How many reruns there were in a row."""
+        return self._counts.get(key, 0)
+
+    def begin(self, key: K) -> None:
+        """A reconcile begins, with caches that show all earlier writes of its key."""
+        if (ended := self._ended.get(key)) is not None:
+            ended.is_covered = True
+        if key in self._pending:
+            self._pending.discard(key)
+        else:
+            self._counts.pop(key, None)
+
+    def end(
+        self, key: K, writes: OwnWrites, *, is_failed: bool, has_own: bool, has_foreign: bool
+    ) -> float | None:
+        """A reconcile has ended, and the caches show its writes.
+
+        Args:
+            key: The key.
+            writes: The writes.
+            is_failed: Whether the reconcile failed, so that it is repeated anyway.
+            has_own: Whether events of its own writes have arrived.
+            has_foreign: Whether other changes have.
+
+        Returns:
+            After how many seconds to reconcile again; None for not now.
+        """
+        is_muted = self._ignores_own or is_failed
+        is_own_rerun = has_own and not is_muted
+        self._remember(key, _Ended(writes, is_muted, is_own_rerun or has_foreign))
+        if not len(writes):
+            self._counts.pop(key, None)
+        if has_foreign:
+            if is_own_rerun:
+                self._pending.add(key)
+            return 0.0
+        return self._rerun(key) if is_own_rerun else None
+
+    def drops(self, key: K, change: ObjectChange) -> bool:
+        """Whether a change is the event of an own write that needs no further run. Call `follow` if it is not.
+
+        Args:
+            key: The key that the change leads to.
+            change: The change.
+        """
+        ended = self._ended.get(key)
+        if ended is None or not (ended.is_covered or ended.is_muted):
+            return False
+        return ended.writes.is_echo(change)
+
+    def follow(self, key: K, change: ObjectChange) -> float:
+        """A change has arrived while no reconcile of its key was running, and is not dropped.
+
+        Args:
+            key: The key that the change leads to.
+            change: The change.
+
+        Returns:
+            After how many seconds to reconcile.
+        """
+        ended = self._ended.get(key)
+        if ended is None or ended.is_covered or ended.is_muted or not ended.writes.is_own_version(change):
+            return 0.0
+        ended.is_covered = True
+        return self._rerun(key)
+
+    def _rerun(self, key: K) -> float:
+        self._pending.add(key)
+        self._counts[key] = count = self._counts.get(key, 0) + 1
+        return rerun_delay(count)
+
+    def _remember(self, key: K, ended: _Ended) -> None:
+        if not len(ended.writes):
+            self._ended.pop(key, None)
+            return
+        self._ended[key] = ended
+        self._ended.move_to_end(key)
+        if len(self._ended) > self._max_keys:
+            self._ended.popitem(last=False)

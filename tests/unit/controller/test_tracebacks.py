@@ -1,0 +1,149 @@
+"""A failure in the user's code is logged with the line that led to it, and without ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import masthead
+import masthead.aio
+from masthead._controller.user_errors import with_user_frames
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.testing import Environment, in_virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+S = Secret.new("s", namespace="default")
+HERE = __file__
+
+
+async def read_missing(ctx: masthead.aio.Context[Secret]) -> None:
+    await ctx.client.core_v1.config_maps("default").get("missing")
+
+
+def read_missing_in_thread(ctx: masthead.Context[Secret]) -> None:
+    ctx.client.core_v1.config_maps("default").get("missing")
+
+
+async def apply_a_number(ctx: masthead.aio.Context[Secret]) -> None:
+    await ctx.apply(3)  # type: ignore[arg-type]
+
+
+async def wait_for_ever(ctx: masthead.aio.Context[Secret]) -> None:
+    del ctx
+    await asyncio.Event().wait()
+
+
+async def exit_process(ctx: masthead.aio.Context[Secret]) -> None:
+    del ctx
+    sys.exit(3)
+
+
+async def failure_of(reconcile: Callable[..., object], caplog: pytest.LogCaptureFixture) -> str:
+    """The traceback of the first failure of a reconciler, as it is logged."""
+    app = masthead.Manager("tracebacks")
+    app.controller(Secret, timeout=5)(reconcile)
+    async with Environment(app, objects=[S]) as env:
+        await env.advance(6)
+        assert len(env.failures) == 1
+    record = next(each for each in caplog.records if "failed (attempt 1)" in each.message)
+    return logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
+
+
+@pytest.mark.parametrize(
+    "reconcile", [read_missing, read_missing_in_thread, apply_a_number, wait_for_ever, exit_process]
+)
+def test_the_first_failure_shows_the_lines_of_the_users_code_alone(
+    reconcile: Callable[..., object], caplog: pytest.LogCaptureFixture
+) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        text = await failure_of(reconcile, caplog)
+        files = [line.split('"')[1] for line in text.splitlines() if line.lstrip().startswith("File ")]
+        assert files == [HERE], text
+        assert f"in {reconcile.__name__}" in text
+
+    play()
+
+
+@in_virtual_time
+async def test_one_failure_in_ten_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    app = masthead.Manager("tracebacks")
+    app.controller(Secret)(read_missing)
+    async with Environment(app, objects=[S]) as env:
+        await env.advance(30)
+        assert len(env.failures) == 1
+    records = [each for each in caplog.records if "failed (attempt" in each.message]
+    assert len(records) > 11
+    assert [number for number, each in enumerate(records) if each.exc_info] == [0, 10]
+
+
+@pytest.mark.parametrize("error", [masthead.TemporaryError("not yet"), masthead.TerminalError("never")])
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_a_reconcile_that_ends_on_purpose_has_a_traceback_for_debugging_only(
+    error: Exception, level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+        del ctx
+        raise error
+
+    @in_virtual_time
+    async def play() -> None:
+        with caplog.at_level(level, "masthead"):
+            text = await failure_of(reconcile, caplog)
+        assert bool(text) == (level == logging.DEBUG)
+
+    play()
+
+
+@in_virtual_time
+async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("others")
+
+    def map_to_nothing(obj: ConfigMap, cache: masthead.CacheReader) -> Any:
+        return cache.by_index(Secret, "missing", obj.key)
+
+    @app.controller(Secret, watches={ConfigMap: map_to_nothing})
+    async def reconcile(ctx: masthead.aio.Context[Secret]) -> None:
+        del ctx
+
+    @app.timer(1)
+    async def tick(client: masthead.aio.Client) -> None:
+        await client.core_v1.config_maps("default").get("missing")
+
+    @app.source
+    async def source(client: masthead.aio.Client) -> AsyncIterator[str]:
+        await client.core_v1.config_maps("default").get("missing")
+        yield "default/s"
+
+    async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
+        await env.advance(2)
+    for name in ("map_to_nothing", "tick", "source"):
+        texts = [
+            logging.Formatter().formatException(each.exc_info) for each in caplog.records if each.exc_info
+        ]
+        (text,) = {text for text in texts if f"in {name}" in text}
+        assert [line for line in text.splitlines() if "File " in line and HERE not in line] == []
+
+
+def test_errors_of_others_keep_their_whole_traceback() -> None:
+    with pytest.raises(ValueError, match="Expecting") as raised:
+        json.loads("{")
+    before = traceback.format_exception(raised.value)
+    assert with_user_frames(raised.value) is raised.value
+    assert traceback.format_exception(raised.value) == before
+    assert any("raw_decode" in line for line in before)
+
+
+def test_an_error_without_lines_of_the_user_has_no_traceback() -> None:
+    error = masthead.TemporaryError("made, and not raised")
+    assert with_user_frames(error) is None
