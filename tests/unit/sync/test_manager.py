@@ -25,7 +25,7 @@ OFF: Any = {"metrics_bind": "0", "probe_bind": "0"}
 def manager(seen: list[str]) -> masthead.Manager:
     app = masthead.Manager("threads")
 
-    @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/copy", workers=3)
+    @app.controller(Secret, owns=[ConfigMap], finalizer="example.com/copy", workers=3, ignore_own_writes=True)
     def reconcile(ctx: masthead.Context[Secret], secret: Secret) -> masthead.Result | None:
         seen.append(f"{threading.current_thread().name.rpartition('-')[0]} {ctx.request}")
         if ctx.finalize(lambda: seen.append(f"cleaned up {ctx.request}")):
