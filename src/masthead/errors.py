@@ -44,7 +44,8 @@
      ├─ ManifestError                manifests could not be read, applied or deleted
      ├─ ReconcileError               raised by a reconcile, to say how it is to be repeated:
      │   ├─ TerminalError            ... not before something changes
-     │   └─ TemporaryError           ... after a delay
+     │   ├─ TemporaryError           ... after a delay
+     │   └─ StaleObjectError         ... after a backoff: the object is gone, and the cache does not show it yet
      ├─ NotCachedError               a controller has not declared the kind that it reads (also a LookupError)
      ├─ ManagerStateError            not possible in the manager's current state (also a RuntimeError)
      └─ StatusError                  the server returned a failure: one subclass per reason
@@ -87,6 +88,7 @@ from masthead._errors.base import (
     ResponseTooLargeError,
     SelectorError,
     SnapshotError,
+    StaleObjectError,
     TemporaryError,
     TerminalError,
     TimeError,
@@ -195,6 +197,7 @@ __all__ = [
     "ServerTimeoutError",
     "ServiceUnavailableError",
     "SnapshotError",
+    "StaleObjectError",
     "StatusError",
     "StoreReadError",
     "TemporaryError",

@@ -204,6 +204,11 @@ class CacheReader:
             )
         return list(found.values())
 
+    @property
+    def primary_kind(self) -> KindLike:
+        """The kind that the controller reconciles."""
+        return self._informers[0][0].kind
+
     def is_visible(self, write: OwnWrite) -> bool:
         """Whether all caches that may select a written object, or hold it, are at least as new."""
         return all(_shows(each, write) for each in self._by_resource.get(write.resource, ()))

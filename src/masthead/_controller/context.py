@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
+from masthead._controller.deletion import delete_object
 from masthead._controller.finalization import add_finalizer, check_cleanup, remove_finalizer
-from masthead._controller.primary_writer import PrimaryWriter, resource_client, target_of
+from masthead._controller.primary_writer import (
+    PrimaryWriter,
+    open_resource,
+    resource_client,
+    target_of,
+)
 from masthead._controller.server_side_apply import ServerSideApply
 from masthead._controller.status import status_patch
 from masthead._meta.finalizers import has_finalizer
@@ -15,7 +21,7 @@ from masthead._meta.object import Object
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
 from masthead._module import set_module
-from masthead.errors import ConflictError, InvalidValueError, NotFoundError
+from masthead.errors import InvalidValueError, StaleObjectError
 
 if TYPE_CHECKING:
     import logging
@@ -71,8 +77,11 @@ class Context(Generic[T]):
         self._reader = reader
         self._flight = flight
         self._object = obj
-        self._primary = PrimaryWriter(services.client, obj, field_manager)
-        self._server_side_apply = ServerSideApply(services.client, reader, flight)
+        resource = open_resource(services.client, reader.primary_kind, flight.request.namespace)
+        self._primary = PrimaryWriter[T](resource, flight.request.name, obj, field_manager)
+        self._server_side_apply = ServerSideApply(
+            services.client, reader, flight, self._primary, services.applied
+        )
         self._log = log
         self._field_manager = field_manager
         self._finalizer = finalizer
@@ -216,11 +225,13 @@ class Context(Generic[T]):
     ) -> K:
         """Apply an object with server-side apply; the reconciled object becomes its owner.
 
-        Nothing is sent if the cache shows that the object has been applied like this already. If no cache has the kind, an
-        object that is to be owned is read from the server first.
+        Nothing is sent if the cache shows that the object has been applied like this already, in whatever form it is passed.
+        If no cache has the kind, an object that is to be owned is read from the server first. Before the reconciled object
+        becomes the controller of an object, the server confirms that it still exists: the cache may be older than its deletion.
 
         Args:
-            obj: The object, with the fields that the controller decides; its namespace may be left out.
+            obj: The object, with the fields that the controller decides; its namespace may be left out. The ``stringData`` of a
+                Secret is sent as ``data``.
             owned: Whether the reconciled object becomes its controller, so that it is deleted with it.
             force: Take over fields that other managers own.
             field_manager: Who owns the fields; None for the controller.
@@ -231,6 +242,9 @@ class Context(Generic[T]):
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
             AlreadyControlledError: If another object controls it: give it another name, or no owner.
+            StaleObjectError: If the reconciled object is gone, or another one has its name. The reconcile ends with it, and is
+                repeated after a backoff.
+            ConflictError: If others keep writing the object.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
@@ -238,7 +252,7 @@ class Context(Generic[T]):
         given = self._checked(obj, owned=owned)
         applied = await self._server_side_apply.apply(
             given,
-            self._primary.latest if owned else None,
+            owned=owned,
             field_manager=field_manager or self._field_manager,
             force=force,
         )
@@ -247,18 +261,40 @@ class Context(Generic[T]):
     async def delete(self, obj: Object) -> None:
         """Delete an object, if it still exists; one of the same name that was created since is left alone.
 
+        An object without a uid is deleted by its name, after the server has confirmed the reconciled object. A child that has
+        got another controller since it was cached is left alone, too.
+
         Raises:
+            StaleObjectError: If the cache is wrong about the reconciled object, and the child may belong to another one of that
+                name. The reconcile ends with it, and is repeated after a backoff.
+            ConflictError: If others keep writing the object.
             StatusError: If the server refuses it.
         """
         resource = resource_client(self.client, obj, await target_of(self.client, obj))
-        try:
-            await resource.delete(
-                obj.metadata.name, uid=obj.metadata.uid or None, propagation_policy="Background"
-            )
-        except NotFoundError:
-            return
-        except ConflictError:
+        if not await delete_object(resource, obj, self._object, self._primary.confirm):
             self._log.debug("%s %s is another object now, and is not deleted", obj.kind, obj.key)
+
+    async def confirm(self) -> bool:
+        """Ask the server whether the cache is right about the reconciled object.
+
+        ::
+
+            if not await ctx.confirm():
+                return  # it is gone; the cache will show that, and reconcile again
+            buy_domain(site)
+
+        A cache is always a little behind, and a watch that has fallen silent leaves it far behind. What a reconcile writes with
+        this context is safe: patches and deletions name the uid, and `apply` confirms the owner of a new child. What it does
+        outside of the cluster, or with `client`, is not: ask before what is expensive or cannot be undone.
+
+        Returns:
+            Whether the object still exists, with the same uid, even if it is being deleted by now. If the cache does not have it,
+            and so `obj` is None: whether it is gone.
+
+        Raises:
+            StatusError: If the server refuses to tell.
+        """
+        return await self._primary.confirm()
 
     def record(
         self,
@@ -359,8 +395,9 @@ class Context(Generic[T]):
                 if await ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 
-        Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
-        until it returns without an error; then the finalizer is removed.
+        Before the object is deleted, this adds the finalizer. When it is being deleted, and the server confirms that, `cleanup`
+        is called, again and again until it returns without an error; then the finalizer is removed. If the cache shows the
+        object alive with its finalizer, the server is not asked: see `confirm`.
 
         Args:
             cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.
@@ -394,10 +431,10 @@ class Context(Generic[T]):
         if _is_alive(self._primary.latest):
             await self._primary.patch(lambda obj: add_finalizer(obj, finalizer))
         # Looked at again: that write may have found that the object is being deleted, which the cache does not show yet.
-        current = self._primary.latest
-        if current is None or _is_alive(current):
+        if not self._is_cleanup_due(finalizer):
             return False
-        return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
+        # The cache may be older than the end of the deletion, and the name may be that of another object by now.
+        return await self._primary.confirm() and self._is_cleanup_due(finalizer)
 
     async def end_finalize(self, finalizer: str = "", *, is_cleaned: bool) -> bool:
         """The second half of `finalize`, after the cleanup: remove the finalizer if the object is being deleted.
@@ -425,6 +462,12 @@ class Context(Generic[T]):
 
     # Inside.
 
+    def _is_cleanup_due(self, finalizer: str) -> bool:
+        current = self._primary.latest
+        if current is None or _is_alive(current):
+            return False
+        return has_finalizer(current, finalizer) and (current.metadata.uid, finalizer) not in self._cleaned
+
     def _finalizer_of(self, given: str) -> str:
         if given:
             check_qualified_name(given)
@@ -438,7 +481,8 @@ class Context(Generic[T]):
         """What is to be applied, as an object.
 
         Raises:
-            InvalidValueError: If it is no object, has no name, or its owner is gone.
+            InvalidValueError: If it is no object, has no name, or there is no object to own it.
+            StaleObjectError: If its owner is gone.
         """
         given = Unstructured.from_dict(obj) if isinstance(obj, Mapping) else obj
         if not isinstance(cast("object", given), Object):
@@ -447,6 +491,8 @@ class Context(Generic[T]):
             raise InvalidValueError(
                 f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key
             )
+        if owned and self._object is not None and self._primary.latest is None:
+            raise StaleObjectError(f"{self.request} is gone: {given.kind} {given.key} is not applied")
         if owned and self._primary.latest is None:
             raise InvalidValueError(
                 f"{self.request} is gone, and cannot own {given.kind} {given.key}; with owned=False it gets no owner",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from masthead._cache.factory.selection import resource_of
+from masthead._controller.declarations import kind_of
 from masthead._meta.object import Object
 from masthead._meta.patch import Patch
 from masthead._meta.unstructured import Unstructured
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 
     from masthead._client.client import Client
     from masthead._client.resource import ResourceClient
+    from masthead._controller.declarations import KindLike
     from masthead._meta.gvk import GroupVersionResource
 
-__all__ = ["ObjectTarget", "PrimaryWriter", "resource_client", "target_of"]
+__all__ = ["ObjectTarget", "PrimaryWriter", "open_resource", "resource_client", "target_of"]
 
 T = TypeVar("T", bound=Object)
 
@@ -53,11 +55,20 @@ def resource_client(client: Client, obj: Object, target: ObjectTarget) -> Resour
     return client.resource(cast("type[Object]", type(obj).api_type), namespace)
 
 
+def open_resource(client: Client, kind: KindLike, namespace: str) -> ResourceClient[Any]:
+    """The client of a kind that a controller has declared, in a namespace; empty for a cluster-scoped kind."""
+    found = kind_of(kind)
+    if isinstance(found, type):
+        return client.resource(found, namespace or None)
+    return client.dynamic(found, namespace=namespace or None)
+
+
 class PrimaryWriter(Generic[T]):
-    """Patches the reconciled object.
+    """Patches the reconciled object, and confirms that it exists.
 
     Args:
-        client: The client.
+        resource: The client of its resource, in its namespace.
+        name: The name of the object.
         obj: The object as the cache has it; None if it is gone.
         field_manager: Who owns the fields that are written.
 
@@ -65,10 +76,35 @@ class PrimaryWriter(Generic[T]):
         latest: The newest version that is known; None if the object is gone.
     """
 
-    def __init__(self, client: Client, obj: T | None, field_manager: str) -> None:
+    def __init__(self, resource: ResourceClient[Any], name: str, obj: T | None, field_manager: str) -> None:
         self.latest = obj
-        self._client = client
+        self._was_cached = obj is not None
+        self._is_confirmed = False
+        self._resource = resource
+        self._name = name
         self._field_manager = field_manager
+
+    async def confirm(self, *, anew: bool = True) -> bool:
+        """Ask the server whether the cache is right about the object.
+
+        Args:
+            anew: Whether to ask again, although an answer or a write of this reconcile has confirmed it.
+
+        Returns:
+            Whether the object exists with the uid that the cache has; if the cache does not have it, whether it is gone.
+
+        Raises:
+            StatusError: If the server refuses it.
+        """
+        if self._is_confirmed and not anew:
+            return True
+        if self.latest is not None:
+            self.latest = await self._read_again(self.latest)
+            self._is_confirmed = self.latest is not None
+        else:
+            # A write may have found already that a cached object is gone.
+            self._is_confirmed = not self._was_cached and await self._read() is None
+        return self._is_confirmed
 
     async def patch(
         self, change: Callable[[Object], Mapping[str, object] | None], subresource: str = ""
@@ -90,12 +126,11 @@ class PrimaryWriter(Generic[T]):
             current = self.latest
             if current is None or (patch := change(current)) is None:
                 return False
-            resource = resource_client(self._client, current, await target_of(self._client, current))
             try:
                 self.latest = cast(
                     "T",
-                    await resource.patch(
-                        current.metadata.name,
+                    await self._resource.patch(
+                        self._name,
                         Patch.merge(patch),
                         subresource=subresource,
                         field_manager=self._field_manager,
@@ -107,15 +142,19 @@ class PrimaryWriter(Generic[T]):
             except ConflictError:
                 if attempt == _ATTEMPTS - 1:
                     raise
-                self.latest = await self._read_again(resource, current)
+                self.latest = await self._read_again(current)
             else:
+                self._is_confirmed = True  # the patch named the uid
                 return True
         return False
 
-    async def _read_again(self, resource: ResourceClient[Any], known: T) -> T | None:
+    async def _read_again(self, known: T) -> T | None:
         """The newest version from the server; None if the object is gone, or another one has its name."""
+        found = await self._read()
+        return found if found is not None and found.metadata.uid == known.metadata.uid else None
+
+    async def _read(self) -> T | None:
         try:
-            found: Object = await resource.get(known.metadata.name)
+            return cast("T", await self._resource.get(self._name))
         except NotFoundError:
             return None
-        return cast("T", found) if found.metadata.uid == known.metadata.uid else None

@@ -30,6 +30,7 @@ from masthead.errors import (
     DeadlineError,
     MastheadError,
     QueueShutDownError,
+    StaleObjectError,
     TemporaryError,
     TerminalError,
     UnknownKindError,
@@ -601,7 +602,7 @@ class ReconcileLoop:
         if error is None:
             self._log.debug("reconciled %s", flight.request)
             return
-        level = logging.INFO if isinstance(error, TemporaryError) else logging.ERROR
+        level = logging.INFO if isinstance(error, TemporaryError | StaleObjectError) else logging.ERROR
         self._log.log(
             level,
             "reconcile of %s failed (attempt %d): %s",
@@ -613,7 +614,7 @@ class ReconcileLoop:
 
     def _is_traced(self, flight: Flight, error: BaseException) -> bool:
         """Whether the traceback of a failure is logged: now and then, and not if the reconcile has ended on purpose."""
-        if isinstance(error, TemporaryError | TerminalError):
+        if isinstance(error, TemporaryError | TerminalError | StaleObjectError):
             return self._log.isEnabledFor(logging.DEBUG)
         return not isinstance(error, asyncio.CancelledError) and flight.attempt % _TRACEBACK_EVERY == 0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from masthead._controller.applied_configurations import AppliedConfigurations
 from masthead.errors import InvalidValueError
 from masthead.metrics import NO_METRICS
 
@@ -165,6 +166,7 @@ class ControllerServices:
         share: What this replica may work on; None for everything.
         may_work: Whether the lease is still held, by this process' own clock.
         random: Returns numbers in [0, 1).
+        applied: What the controllers have applied.
     """
 
     client: Client
@@ -176,3 +178,4 @@ class ControllerServices:
     share: ReplicaShare | None = None
     may_work: Callable[[], bool] = field(default=lambda: True)
     random: Callable[[], float] = field(default=random.random)
+    applied: AppliedConfigurations = field(default_factory=AppliedConfigurations)

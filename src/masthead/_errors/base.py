@@ -244,6 +244,13 @@ class TemporaryError(ReconcileError):
         self.delay = delay
 
 
+class StaleObjectError(ReconcileError):
+    """The reconciled object is gone, or another object has its name now, and the cache does not show that yet.
+
+    Nothing was written. The reconcile is repeated after a backoff, or when the cache has caught up.
+    """
+
+
 class NotCachedError(MastheadError, LookupError):
     """A controller reads objects of a kind from the cache that it has not declared to watch or read."""
 

@@ -66,7 +66,7 @@ def set_controller(dependent: Object, owner: Object, *, block_deletion: bool = T
             find it.
     """
     standing = controller_of(dependent)
-    if standing is not None and not _is_same_owner(standing, owner_reference(owner)):
+    if standing is not None and not is_same_owner(standing, owner_reference(owner)):
         raise AlreadyControlledError(
             f"{dependent.kind} {dependent.key} is already controlled by {standing.kind} {standing.name}"
         )
@@ -86,7 +86,7 @@ def set_owner(
     wanted = owner_reference(owner, controller=controller, block_deletion=block_deletion)
     references = dependent.metadata.owner_references
     for index, standing in enumerate(references):
-        if _is_same_owner(standing, wanted):
+        if is_same_owner(standing, wanted):
             changed = standing != wanted
             references[index] = wanted
             return changed
@@ -105,7 +105,7 @@ def remove_owner(dependent: Object, owner: Object) -> bool:
     return removed
 
 
-def _is_same_owner(one: OwnerReference, other: OwnerReference) -> bool:
+def is_same_owner(one: OwnerReference, other: OwnerReference) -> bool:
     """Whether two references name the same object, possibly with another API version or recreated."""
     return (GroupVersion.parse(one.api_version).group, one.kind, one.name) == (
         GroupVersion.parse(other.api_version).group,

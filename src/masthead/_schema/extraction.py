@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from masthead._meta.metadata import ManagedFieldsEntry
     from masthead._schema.structured_merge.types import MergeType
 
-__all__ = ["extract"]
+__all__ = ["applied_entry_of", "builtin_class_of", "extract"]
 
 T = TypeVar("T", bound=Object)
 _NAMES: Final = ("name", "namespace")
@@ -53,7 +53,7 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     """
     if not field_manager:
         raise InvalidValueError("name the field_manager whose fields to extract", value="")
-    entry = _entry_of(obj, field_manager, subresource)
+    entry = applied_entry_of(obj, field_manager, subresource)
     data = obj.to_dict()
     fields = FieldSet.from_fields_v1(entry.fields_v1 or {}) if entry is not None else FieldSet()
     try:
@@ -68,8 +68,8 @@ def extract(obj: T, field_manager: str, *, subresource: str = "") -> T:
     )
 
 
-def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry | None:
-    """The manager's entry; of several, the one of the object's API version."""
+def applied_entry_of(obj: Object, manager: str, subresource: str = "") -> ManagedFieldsEntry | None:
+    """Return the entry of a manager that applies; of several, the one of the object's API version."""
     found = [
         entry
         for entry in obj.metadata.managed_fields
@@ -82,11 +82,16 @@ def _entry_of(obj: Object, manager: str, subresource: str) -> ManagedFieldsEntry
     return next(fitting, found[0] if found else None)
 
 
-def _type_of(obj: Object) -> MergeType:
-    """How an object merges. For a custom kind, its managed fields are more reliable than a hand-written class."""
+def builtin_class_of(obj: Object) -> type[Object] | None:
+    """Return the generated class of a built-in kind, also of an untyped object; None for another kind."""
     try:
         cls = registry.object_class(obj.gvk)
     except UnknownKindError:
-        return merge_type_of_unknown_kind()
-    is_builtin = cls.__module__.startswith("masthead.api.")
-    return merge_type_of_class(cls) if is_builtin else merge_type_of_unknown_kind()
+        return None
+    return cls if cls.__module__.startswith("masthead.api.") else None
+
+
+def _type_of(obj: Object) -> MergeType:
+    """How an object merges. For a custom kind, its managed fields are more reliable than a hand-written class."""
+    cls = builtin_class_of(obj)
+    return merge_type_of_unknown_kind() if cls is None else merge_type_of_class(cls)

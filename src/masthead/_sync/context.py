@@ -162,11 +162,13 @@ class Context(ContextFacade[T], Generic[T]):
     ) -> K:
         """Apply an object with server-side apply; the reconciled object becomes its owner.
 
-        Nothing is sent if the cache shows that the object has been applied like this already. If no cache has the kind, an
-        object that is to be owned is read from the server first.
+        Nothing is sent if the cache shows that the object has been applied like this already, in whatever form it is passed.
+        If no cache has the kind, an object that is to be owned is read from the server first. Before the reconciled object
+        becomes the controller of an object, the server confirms that it still exists: the cache may be older than its deletion.
 
         Args:
-            obj: The object, with the fields that the controller decides; its namespace may be left out.
+            obj: The object, with the fields that the controller decides; its namespace may be left out. The ``stringData`` of a
+                Secret is sent as ``data``.
             owned: Whether the reconciled object becomes its controller, so that it is deleted with it.
             force: Take over fields that other managers own.
             field_manager: Who owns the fields; None for the controller.
@@ -177,6 +179,9 @@ class Context(ContextFacade[T], Generic[T]):
         Raises:
             ApplyConflictError: If other managers own some of the fields with other values, and not `force`.
             AlreadyControlledError: If another object controls it: give it another name, or no owner.
+            StaleObjectError: If the reconciled object is gone, or another one has its name. The reconcile ends with it, and is
+                repeated after a backoff.
+            ConflictError: If others keep writing the object.
             InvalidValueError: If the owner is in another namespace, or the object has no name.
             UnknownKindError: If the server does not serve the kind of an untyped object.
             StatusError: If the server refuses it.
@@ -188,10 +193,38 @@ class Context(ContextFacade[T], Generic[T]):
     def delete(self, obj: Object) -> None:
         """Delete an object, if it still exists; one of the same name that was created since is left alone.
 
+        An object without a uid is deleted by its name, after the server has confirmed the reconciled object. A child that has
+        got another controller since it was cached is left alone, too.
+
         Raises:
+            StaleObjectError: If the cache is wrong about the reconciled object, and the child may belong to another one of that
+                name. The reconcile ends with it, and is repeated after a backoff.
+            ConflictError: If others keep writing the object.
             StatusError: If the server refuses it.
         """
         self._portal.call(self._async.delete(obj))
+
+    def confirm(self) -> bool:
+        """Ask the server whether the cache is right about the reconciled object.
+
+        ::
+
+            if not ctx.confirm():
+                return  # it is gone; the cache will show that, and reconcile again
+            buy_domain(site)
+
+        A cache is always a little behind, and a watch that has fallen silent leaves it far behind. What a reconcile writes with
+        this context is safe: patches and deletions name the uid, and `apply` confirms the owner of a new child. What it does
+        outside of the cluster, or with `client`, is not: ask before what is expensive or cannot be undone.
+
+        Returns:
+            Whether the object still exists, with the same uid, even if it is being deleted by now. If the cache does not have it,
+            and so `obj` is None: whether it is gone.
+
+        Raises:
+            StatusError: If the server refuses to tell.
+        """
+        return self._portal.call(self._async.confirm())
 
     def record(
         self,

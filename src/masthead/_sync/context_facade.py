@@ -46,8 +46,9 @@ class ContextFacade(Facade[AsyncContext[T]], Generic[T]):
                 if ctx.finalize(lambda: delete_bucket(site)):
                     return  # the object is being deleted, and all is cleaned up
 
-        Before the object is deleted, this adds the finalizer. When it is being deleted, `cleanup` is called, again and again
-        until it returns without an error; then the finalizer is removed.
+        Before the object is deleted, this adds the finalizer. When it is being deleted, and the server confirms that, `cleanup`
+        is called, again and again until it returns without an error; then the finalizer is removed. If the cache shows the
+        object alive with its finalizer, the server is not asked: see `confirm`.
 
         Args:
             cleanup: What to do before the object may go; with `masthead.aio`, it may be a coroutine function.

@@ -15,7 +15,7 @@ from masthead.meta import controller_of
 from masthead.testing import Environment, in_virtual_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from masthead.meta import Object
 
@@ -113,3 +113,103 @@ async def test_a_controller_that_another_manager_has_set_is_named() -> None:
         await env.settle()
         assert await owner_of(env) == "other"
         assert any(AlreadyControlledError.__name__ in each for each in env.failures)
+
+
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "child"}, "stringData": {"token": "one"}}
+FORMS: dict[str, Callable[[str], Object | Mapping[str, object]]] = {
+    "typed stringData": lambda text: Secret.new("child", string_data={"token": text}),
+    "typed data": lambda text: Secret.new("child", data={"token": text.encode()}),
+    "untyped": lambda text: masthead.Unstructured.from_dict({**SECRET, "stringData": {"token": text}}),
+    "mapping": lambda text: {**SECRET, "stringData": {"token": text}},
+    "both": lambda text: {**SECRET, "data": {"token": "b3RoZXI="}, "stringData": {"token": text}},
+}
+
+
+def applying(
+    child_of: Callable[[ConfigMap], Object | Mapping[str, object]],
+    owns: Sequence[type[Object] | str],
+    returned: list[Object],
+) -> masthead.Manager:
+    app = masthead.Manager("applying")
+
+    @app.controller(ConfigMap, owns=owns)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], config: ConfigMap) -> None:
+        returned.append(await ctx.apply(child_of(config)))
+
+    return app
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("owns", [[Secret], ["v1/secrets"], []], ids=["typed", "untyped", "no cache"])
+@in_virtual_time
+async def test_one_patch_is_sent_for_each_change_in_whatever_form(
+    form: str, owns: Sequence[type[Object] | str]
+) -> None:
+    returned: list[Object] = []
+    app = applying(lambda config: FORMS[form](config.data["text"]), owns, returned)
+    config = ConfigMap.new("config", data={"text": "one"})
+    async with Environment(app, server_options={"controllers": False}) as env:
+        maps = env.client.core_v1.config_maps("default")
+        await maps.create(config)
+        await env.settle()
+        for labels in ({"a": "1"}, {"a": "2"}):
+            await maps.patch("config", Patch.merge({"metadata": {"labels": labels}}))
+            await env.settle()
+        assert env.writes == ["apply secrets default/child"]
+        await maps.patch("config", Patch.merge({"data": {"text": "two"}}))
+        await env.settle()
+        assert env.writes == ["apply secrets default/child"] * 2
+        child = await env.client.core_v1.secrets("default").get("child")
+        assert child.data == {"token": b"two"}
+        assert len(returned) >= 4
+        is_typed = form.startswith("typed")
+        assert all(isinstance(obj, Secret if is_typed else masthead.Unstructured) for obj in returned)
+
+
+@in_virtual_time
+async def test_a_key_that_is_no_longer_in_string_data_is_removed() -> None:
+    app = applying(lambda config: Secret.new("child", string_data=dict(config.data)), [Secret], [])
+    async with Environment(app, server_options={"controllers": False}) as env:
+        maps = env.client.core_v1.config_maps("default")
+        await maps.create(ConfigMap.new("config", data={"a": "1", "b": "2"}))
+        await env.settle()
+        await maps.patch("config", Patch.merge({"data": {"b": None}}))
+        await env.settle()
+        assert (await env.client.core_v1.secrets("default").get("child")).data == {"a": b"1"}
+
+
+@pytest.mark.parametrize("owns", [[ConfigMap], []], ids=["cached", "not cached"])
+@in_virtual_time
+async def test_a_mapping_takes_no_child_from_another_owner(owns: Sequence[type[Object] | str]) -> None:
+    app = masthead.Manager("sharing")
+    child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}}
+
+    @app.controller(Secret, owns=owns)
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        await ctx.apply({**child, "data": {"size": str(len(secret.data))}})
+
+    async with Environment(app) as env:
+        secrets = env.client.core_v1.secrets("default")
+        await secrets.create(Secret.new("first"))
+        await env.settle()
+        await secrets.create(Secret.new("second"))
+        await env.settle()
+        assert await owner_of(env) == "first"
+        assert env.writes == ["apply configmaps default/shared"]
+        (failure,) = env.failures
+        assert "AlreadyControlledError" in failure
+
+
+@in_virtual_time
+async def test_an_object_that_is_applied_twice_by_one_reconcile_is_sent_once() -> None:
+    app = masthead.Manager("twice")
+
+    @app.controller(Secret, owns=[ConfigMap])
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        for _ in range(2):
+            await ctx.apply(ConfigMap.new("child", data={"name": secret.metadata.name}))
+
+    async with Environment(app) as env:
+        await env.client.core_v1.secrets("default").create(Secret.new("owner"))
+        await env.settle()
+        assert [write.code for write in env.writes] == [201]

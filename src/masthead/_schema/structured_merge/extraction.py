@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from masthead._schema.schema import Json
     from masthead._schema.structured_merge.types import ListType, MergeType
 
-__all__ = ["extract_items"]
+__all__ = ["extract_items", "schema_of_fields"]
 
 _ZEROS: Final[Mapping[str | None, Json]] = {"string": "", "numeric": 0, "boolean": False}
 _WHOLE: Final = Schema(map_type="atomic")
@@ -43,7 +43,7 @@ def _extract(value: Json, node: Node, of: MergeType | None) -> Json:
     form = None if of is None or of.is_deduced else of.form(value)
     # Where the type does not declare it, or has changed since, the set decides.
     if form is None or (form.is_atomic and has_children(node)):
-        form = merge_type_of(_schema_of_fields(node), Definitions()).form(value)
+        form = merge_type_of(schema_of_fields(node), Definitions()).form(value)
     if form is None or form.is_atomic:
         return value
     if isinstance(form, MapType):
@@ -98,7 +98,7 @@ def _keys_of(item: dict[str, Json], part: dict[str, Json], of: ListType) -> dict
     return keys
 
 
-def _schema_of_fields(node: Node) -> Schema:
+def schema_of_fields(node: Node) -> Schema:
     """The schema that a set implies: a value without members in it is owned as a whole."""
     if not has_children(node):
         return _WHOLE
@@ -109,9 +109,9 @@ def _schema_of_fields(node: Node) -> Schema:
             type="array",
             list_type="map",
             list_map_keys=tuple(sorted(keys)),
-            items=_schema_of_fields(items or LEAF),
+            items=schema_of_fields(items or LEAF),
         )
     if any(split_element(element)[0] == "v" for element in elements):
         return Schema(type="array", list_type="set", items=_WHOLE)
-    properties = {split_element(element)[1]: _schema_of_fields(below) for element, below in elements.items()}
+    properties = {split_element(element)[1]: schema_of_fields(below) for element, below in elements.items()}
     return Schema(type="object", properties=properties)

@@ -11,10 +11,22 @@ if TYPE_CHECKING:
 
     from masthead._schema.schema import Definitions, Json
 
-__all__ = ["DEDUCED", "Form", "ListType", "MapType", "MergeType", "MergeTypes", "Scalar", "merge_type_of"]
+__all__ = [
+    "DEDUCED",
+    "Form",
+    "ListType",
+    "MapType",
+    "MergeType",
+    "MergeTypes",
+    "Notation",
+    "Scalar",
+    "merge_type_of",
+]
 
 Scalar: TypeAlias = Literal["string", "numeric", "boolean", "untyped"]
 """What a scalar may be; ``untyped`` is any."""
+Notation: TypeAlias = Literal["", "quantity", "time", "micro-time", "bytes"]
+"""What the text of a scalar stands for, if different texts can mean the same; empty if they cannot."""
 _SCALARS: Final[Mapping[str, Scalar]] = {
     "integer": "numeric",
     "number": "numeric",
@@ -24,7 +36,12 @@ _SCALARS: Final[Mapping[str, Scalar]] = {
 _PLAIN_STRINGS: Final = frozenset({"", "byte"})
 """The formats of strings that are nothing but strings."""
 _MERGED: Final = frozenset({"merge", "merge,retainKeys"})
-_QUANTITY: Final = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_NOTATIONS: Final[Mapping[str, Notation]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "time",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "micro-time",
+}
+"""The notations of types that are scalars in JSON."""
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 
 
@@ -56,6 +73,11 @@ class MapType:
             values.is_deduced if isinstance(values, MergeType) else _is_any(values)
         )
         self._keeps_unknown = keeps_unknown
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it declares fields; a map does not."""
+        return bool(self._properties)
 
     def declares(self, name: str) -> bool:
         """Tell whether it is a struct with this field; entries of maps are not declared."""
@@ -138,9 +160,10 @@ class MergeType:
         scalar: What it may be as a scalar; None if it is never one.
         list_type: Its type as a list.
         map_type: Its type as a struct or map.
+        notation: What its text stands for as a scalar.
     """
 
-    __slots__ = ("list_type", "map_type", "scalar")
+    __slots__ = ("list_type", "map_type", "notation", "scalar")
 
     def __init__(
         self,
@@ -148,8 +171,10 @@ class MergeType:
         *,
         list_type: ListType | None = None,
         map_type: MapType | None = None,
+        notation: Notation = "",
     ) -> None:
         self.scalar: Scalar | None = scalar
+        self.notation: Notation = notation
         self.list_type = list_type
         self.map_type = map_type
 
@@ -205,8 +230,8 @@ class MergeTypes:
         """Return the merge type of the schema of a full name; it is compiled once."""
         found = self._named.get(name)
         if found is None:
-            if name == _QUANTITY:
-                found = MergeType("untyped")
+            if name in _NOTATIONS:
+                found = MergeType("untyped", notation=_NOTATIONS[name])
             elif name == _RAW_EXTENSION:
                 found = UNTYPED
             else:
@@ -228,7 +253,8 @@ class MergeTypes:
             )
         scalar: Scalar = _SCALARS.get(schema.type, "untyped")
         is_other = scalar == "string" and schema.format not in _PLAIN_STRINGS
-        return MergeType("untyped" if is_other else scalar)
+        notation: Notation = "bytes" if schema.format == "byte" else ""
+        return MergeType("untyped" if is_other else scalar, notation=notation)
 
     def _map(self, schema: Schema, *, keeps_unknown: bool) -> MapType:
         values: MergeType | Schema | None

@@ -1,0 +1,164 @@
+"""Applied configurations: whether applying one again would change nothing, so that it need not be sent."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from masthead._schema.extraction import applied_entry_of, builtin_class_of
+from masthead._schema.field_sets import FieldSet
+from masthead._schema.structured_merge.class_types import merge_type_of_class, merge_type_of_fields
+from masthead._schema.structured_merge.extraction import extract_items
+from masthead._schema.structured_merge.items import UnidentifiedItemError
+from masthead._schema.structured_merge.unchanged import is_unchanged, owned_fields_of
+from masthead.errors import DecodeError
+
+if TYPE_CHECKING:
+    from masthead._meta.object import Object
+    from masthead._schema.structured_merge.types import MergeType
+
+__all__ = ["AppliedConfigurations", "Configuration"]
+
+_MAX_ENTRIES: Final = 100_000
+"""How many objects are remembered; others are compared field by field, or applied again."""
+_DIGEST_BYTES: Final = 16
+_Key: TypeAlias = tuple[str, str, str]
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Configuration:
+    """What a field manager applies to an object.
+
+    Args:
+        obj: The configuration, without a resource version.
+        resource: The resource, such as ``deployments.apps``.
+        field_manager: The field manager.
+
+    Attributes:
+        key: The object and the manager.
+        digest: Equal for equal configurations.
+    """
+
+    def __init__(self, obj: Object, resource: str, field_manager: str) -> None:
+        encoded = obj.to_json()
+        self.key: Final[_Key] = (resource, obj.key, field_manager)
+        self.digest: Final = _digest(encoded)
+        self._obj = obj
+        self._encoded = encoded
+        self._field_manager = field_manager
+        self._class = builtin_class_of(obj)
+
+    def is_comparable(self, live: Object) -> bool:
+        """Whether an object is of the same version, and has managed fields."""
+        return live.gvk == self._obj.gvk and bool(live.metadata.managed_fields)
+
+    def is_proven(self, live: Object) -> bool:
+        """Whether an object itself proves that applying the configuration would change nothing."""
+        try:
+            owned = self._owned_fields(live)
+            if owned is None:
+                return False
+            return is_unchanged(live.to_dict(), self._sent, owned, self._type(owned))
+        except (DecodeError, UnidentifiedItemError):
+            return False
+
+    def state_of(self, live: Object) -> bytes:
+        """The digest of the fields that the manager owns or applies, with their owner; empty if it is unknown."""
+        try:
+            owned = self._owned_fields(live)
+            if owned is None:
+                return b""
+            of = self._type(owned)
+            fields = owned | owned_fields_of(self._sent, of)
+            state = (owned.to_fields_v1(), extract_items(live.to_dict(), fields, of))
+        except (DecodeError, UnidentifiedItemError):
+            return b""
+        return _digest(_encode(state))
+
+    @functools.cached_property
+    def _sent(self) -> dict[str, Any]:
+        """The configuration as plain data, without the fields that the server ignores."""
+        plain: dict[str, Any] = msgspec.json.decode(self._encoded)
+        resource = None if self._class is None else self._class.RESOURCE
+        if resource is not None and resource.subresource("status") is not None:
+            plain.pop("status", None)
+        metadata = plain.get("metadata", {})
+        if metadata.get("creationTimestamp", "") is None:
+            del metadata["creationTimestamp"]
+        return plain
+
+    def _owned_fields(self, live: Object) -> FieldSet | None:
+        """The fields that the manager has applied in this version; None if it has not."""
+        entry = applied_entry_of(live, self._field_manager)
+        if entry is None or entry.api_version != self._obj.api_version:
+            return None
+        return FieldSet.from_fields_v1(entry.fields_v1 or {})
+
+    def _type(self, owned: FieldSet) -> MergeType:
+        return merge_type_of_fields(owned) if self._class is None else merge_type_of_class(self._class)
+
+
+class _Applied(NamedTuple):
+    """The last configuration of an object.
+
+    Attributes:
+        digest: The digest of the configuration.
+        uid: The uid of the object.
+        version: A version of the object that the configuration does not change.
+        state: The fields of the configuration at that version; empty if they are unknown.
+    """
+
+    digest: bytes
+    uid: str
+    version: str
+    state: bytes
+
+
+class AppliedConfigurations:
+    """Remembers which configuration was applied to which version of an object.
+
+    The answer of the server to an apply shows what it makes of the configuration: defaults, rounded quantities, changes by
+    admission webhooks. As long as the same configuration is applied, and the object has these values and owners, nothing would
+    change. After a restart, the managed fields and values of the object have to prove it.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[_Key, _Applied] = OrderedDict()
+
+    def remember(self, config: Configuration, applied: Object) -> None:
+        """Remember the object that an apply has returned."""
+        self._put(config, applied, config.state_of(applied))
+
+    def covers(self, config: Configuration, live: Object) -> bool:
+        """Whether applying a configuration to an object would change nothing; False if that cannot be told."""
+        known = self._known.get(config.key)
+        uid, version = live.metadata.uid, live.metadata.resource_version
+        is_same = known is not None and known.digest == config.digest and known.uid == uid
+        if known is not None and is_same and known.version == version != "":
+            self._known.move_to_end(config.key)
+            return True
+        if not config.is_comparable(live):
+            return False
+        state = known.state if known is not None and is_same else b""
+        if state and config.state_of(live) == state:
+            self._put(config, live, state)
+            return True
+        if config.is_proven(live):
+            self._put(config, live, b"")
+            return True
+        return False
+
+    def _put(self, config: Configuration, live: Object, state: bytes) -> None:
+        metadata = live.metadata
+        self._known[config.key] = _Applied(config.digest, metadata.uid, metadata.resource_version, state)
+        self._known.move_to_end(config.key)
+        if len(self._known) > _MAX_ENTRIES:
+            self._known.popitem(last=False)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()

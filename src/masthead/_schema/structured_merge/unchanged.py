@@ -1,0 +1,164 @@
+"""Unchanged objects: proof that applying a configuration would change neither values nor owners.
+
+The server merges a configuration into the object, decodes the result and adds defaults. So texts that mean the same are equal
+(``1000m`` and ``1``), and an atomic value may have gained defaults. What cannot be proven counts as a change: a needless request
+costs little, a missing one is a bug.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quantity import Quantity
+from masthead._meta.time import format_micro_time, format_time, parse_time
+from masthead._schema.schema import CONTAINERS
+from masthead._schema.structured_merge.comparison import equal
+from masthead._schema.structured_merge.items import UnidentifiedItemError, items_by_element
+from masthead._schema.structured_merge.managers import SYSTEM_FIELDS
+from masthead._schema.structured_merge.ownership import field_set_of
+from masthead._schema.structured_merge.types import MapType
+from masthead.errors import QuantityError, TimeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead._schema.field_sets import FieldSet
+    from masthead._schema.schema import Json
+    from masthead._schema.structured_merge.types import ListType, MergeType, Notation
+
+__all__ = ["is_unchanged", "owned_fields_of"]
+
+
+def owned_fields_of(config: Json, of: MergeType) -> FieldSet:
+    """Return the fields that a manager owns after applying a configuration to an object.
+
+    Raises:
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
+    return field_set_of(config, of) - SYSTEM_FIELDS
+
+
+def is_unchanged(live: Json, config: Json, owned: FieldSet, of: MergeType) -> bool:
+    """Whether it is certain that applying a configuration changes nothing.
+
+    Args:
+        live: The object, as the server returned it.
+        config: The configuration.
+        owned: The fields that its manager owns.
+        of: The merge type of both.
+    """
+    try:
+        return owned_fields_of(config, of) == owned and _contains(live, config, of)
+    except UnidentifiedItemError:
+        return False
+
+
+def _contains(live: Json, config: Json, of: MergeType | None) -> bool:
+    """Whether merging a configuration into a live value gives the live value."""
+    form = None if of is None else of.form(config)
+    if form is None or form.is_atomic:
+        return _equals(live, config, of)
+    if isinstance(form, MapType):
+        if config.__class__ is not dict or live.__class__ is not dict:
+            return equal(live, config)
+        return all(
+            _contains(live[name], value, form.type_of(name))
+            if name in live
+            else _is_omitted(value, form, name)
+            for name, value in config.items()
+        )
+    if config.__class__ is not list or live.__class__ is not list:
+        return equal(live, config)
+    return _contains_items(live, config, form)
+
+
+def _contains_items(live: list[Json], config: list[Json], of: ListType) -> bool:
+    present, applied = items_by_element(live, of), items_by_element(config, of)
+    # The merged list has the items of the configuration in the order of the configuration.
+    if [element for element in present if element in applied] != list(applied):
+        return False
+    return all(
+        len(items) == len(present[element]) == 1 and _contains(present[element][0], items[0], of.items)
+        for element, items in applied.items()
+    )
+
+
+def _equals(live: Json, config: Json, of: MergeType | None) -> bool:
+    """Whether the server would make a live value of a configured one that it owns as a whole."""
+    if equal(live, config):
+        return True
+    if of is None:
+        return False
+    if config.__class__ is dict and live.__class__ is dict:
+        return of.map_type is not None and _equal_maps(live, config, of.map_type)
+    if config.__class__ is list and live.__class__ is list:
+        items = None if of.list_type is None else of.list_type.items
+        return len(live) == len(config) and all(
+            _equals(before, after, items) for before, after in zip(live, config, strict=True)
+        )
+    return of.notation != "" and _canonical(config, of.notation) == live
+
+
+def _equal_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> bool:
+    is_set = all(
+        _equals(live[name], value, of.type_of(name)) if name in live else _is_omitted(value, of, name)
+        for name, value in config.items()
+    )
+    return is_set and all(
+        name in config or (of.declares(name) and equal(value, of.default_of(name)))
+        for name, value in live.items()
+    )
+
+
+def _is_omitted(value: Json, of: MapType, name: str) -> bool:
+    """Whether the server leaves a field out that is configured like this.
+
+    Null, empty lists and empty maps are left out. An empty struct, false, 0 and an empty string are values if the field is a
+    pointer; it is none if its zero value is its default.
+    """
+    field = of.type_of(name) if of.declares(name) else None
+    if field is None or field.scalar == "untyped":
+        return False
+    if value is None:
+        return True
+    if value.__class__ in CONTAINERS and not value:
+        form = field.form(value)
+        return form is not None and not (isinstance(form, MapType) and form.is_struct)
+    return not value and equal(value, of.default_of(name))
+
+
+def _canonical(value: Json, notation: Notation) -> Json:
+    """A value as the server writes it; None if it would refuse it."""
+    try:
+        return _CANONICAL[notation](value)
+    except (QuantityError, TimeError, TypeError, ValueError, binascii.Error):
+        return None
+
+
+def _canonical_quantity(value: Json) -> str:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return str(Quantity(value))
+
+
+def _canonical_bytes(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    text = value.replace("\n", "").replace("\r", "")
+    return base64.b64encode(base64.b64decode(text, validate=True)).decode()
+
+
+def _canonical_time(value: Json, write: Callable[..., str]) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return write(parse_time(value))
+
+
+_CANONICAL: Final[Mapping[str, Callable[[Json], Json]]] = {
+    "quantity": _canonical_quantity,
+    "time": lambda value: _canonical_time(value, format_time),
+    "micro-time": lambda value: _canonical_time(value, format_micro_time),
+    "bytes": _canonical_bytes,
+}
