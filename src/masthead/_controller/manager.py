@@ -24,6 +24,7 @@ from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
 from masthead._controller.services import NoThreads, utc_now
 from masthead._controller.signals import stop_on_signals
+from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.object import Object
 from masthead.errors import InvalidValueError, ManagerStateError
 
@@ -477,6 +478,7 @@ class Manager:
             finally:
                 started.set()
 
+        refuse_green_threads("a manager in the background")
         thread = threading.Thread(target=target, name="masthead-manager", daemon=True)
         thread.start()
         started.wait()

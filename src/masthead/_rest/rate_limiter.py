@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from masthead._meta.locks import fork_safe_lock
 from masthead._module import set_module
 from masthead._sansio.token_bucket import TokenBucket
 from masthead.errors import ClosedError, DeadlineError, InvalidValueError
@@ -90,7 +90,7 @@ class RateLimit:
             ) from None
         self._rate = rate
         self._burst = burst
-        self._lock = fork_safe_lock()
+        self._lock = threading.Lock()
 
     @property
     def rate(self) -> float:

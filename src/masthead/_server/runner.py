@@ -7,6 +7,7 @@ import threading
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from masthead._meta.green_threads import refuse_green_threads
 from masthead._module import set_module
 from masthead._server.clock import SystemClock, VirtualClock
 from masthead._server.server import Server
@@ -222,6 +223,7 @@ class _ServerThread:
 
     def start_server(self) -> Server:
         """Start the thread, and wait until the server listens."""
+        refuse_green_threads("a server in this process")
         self._thread.start()
         self._is_up.wait()
         if self._server is None:

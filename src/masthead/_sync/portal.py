@@ -26,6 +26,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
 from masthead._sync.loops import new_loop
 from masthead.errors import ClosedError
@@ -110,6 +111,7 @@ class Portal:
 
         Raises:
             ClosedError: If the portal is closed, before or meanwhile, or the process was forked.
+            ConfigError: If gevent or eventlet has replaced threads.
             RuntimeError: If it is called on the loop's own thread, which would deadlock.
             BaseException: Whatever the coroutine raises.
         """
@@ -273,6 +275,7 @@ class _LoopThread:
             self._thread.join(timeout)
 
     def _begin(self) -> asyncio.AbstractEventLoop:
+        refuse_green_threads("a blocking client")
         loop = new_loop()
         thread = threading.Thread(target=self._serve, args=(loop,), name="masthead-client", daemon=True)
         try:
