@@ -17,7 +17,7 @@ from masthead.errors import InvalidValueError, ManagerStateError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
 from masthead.testing._replica import Replica
 from masthead.testing._writes import WriteLog
-from masthead.testing.virtual_time import LoopClock, VirtualLoop
+from masthead.testing.virtual_time import LoopClock, VirtualLoop, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,8 +161,8 @@ class Environment:
 
     @property
     def now(self) -> float:
-        """The seconds of the event loop's clock."""
-        return asyncio.get_running_loop().time()
+        """The virtual seconds since the test began; in real time, the seconds of the event loop's clock."""
+        return now()
 
     # What was written.
 
@@ -336,7 +336,8 @@ class Environment:
                 written again and again. The message says what is left, and what was written.
             RuntimeError: If a replica has ended by itself.
         """
-        deadline = self.now + timeout
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout
         before = self._reconciles()
         self._log.counts.clear()
         while True:
@@ -345,7 +346,7 @@ class Environment:
             if not left and is_idle:
                 return
             self._check_fights(before)
-            if self.now >= deadline:
+            if clock() >= deadline:
                 raise NotSettledError(self._report(f"not settled within {timeout:g} s", left))
             if left and is_idle:
                 await self._step(deadline, left)
@@ -366,7 +367,7 @@ class Environment:
         due = loop.next_timer
         if due is None:
             raise NotSettledError(self._report("nothing will happen any more", left))
-        await asyncio.sleep(max(0.0, min(due, deadline) - self.now))
+        await asyncio.sleep(max(0.0, min(due, deadline) - loop.time()))
 
     async def _left(self, within: float) -> list[str]:
         """What is left to do, in a sentence each."""

@@ -49,6 +49,13 @@ _TO_BE_SURE: Final = 5.0
 
 
 _RESOLUTION: Final = 1e-6
+_DIGITS: Final = 6
+"""The digits behind the point of elapsed seconds; sums of floats are inexact beyond."""
+START: Final = 10_000_000.0
+"""Where the clock of a virtual loop starts: at the uptime of a machine after 116 days.
+
+Event loops' clocks never start at 0, and code that takes 0 for "not yet" or "long ago" would pass its tests.
+"""
 
 
 class _VirtualSelector(selectors.SelectSelector):
@@ -61,12 +68,12 @@ class _VirtualSelector(selectors.SelectSelector):
         idlers: Who waits until all tasks wait, and for how many turns of the loop at most.
     """
 
-    now = 0.0
     at_work = 0
     has_suspended = False
 
-    def __init__(self) -> None:
+    def __init__(self, start: float) -> None:
         super().__init__()
+        self.now = start
         self.idlers: dict[asyncio.Future[bool], int] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -148,12 +155,17 @@ def _process_of(handle: asyncio.Handle | None) -> object:
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock starts at 0, and jumps to the next timer."""
+    """An event loop whose clock jumps to the next timer.
+
+    Args:
+        start: Where its clock starts; the same large number for every loop by default, as no machine has just been started.
+    """
 
     _scheduled: list[asyncio.TimerHandle]
 
-    def __init__(self) -> None:
-        self._impatient = _VirtualSelector()
+    def __init__(self, start: float = START) -> None:
+        self._start = start
+        self._impatient = _VirtualSelector(start)
         super().__init__(self._impatient)
         self._ready = _ReadyQueue()
         self._unplugged: dict[object, list[selectors.SelectorKey]] = {}
@@ -161,8 +173,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._clock_resolution = _RESOLUTION
 
     def time(self) -> float:
-        """Return the seconds since the loop was created."""
+        """Return the seconds of the clock."""
         return self._impatient.now
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the loop was created, to the microsecond."""
+        return round(self._impatient.now - self._start, _DIGITS)
 
     def advance(self, seconds: float) -> None:
         """Advance the clock at once, as after a machine's sleep: timers that expire meanwhile run late.
@@ -252,6 +269,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 class LoopClock:
     """A clock for an embedded server that follows the time of its event loop, virtual or not.
 
+    It shows `start` when a virtual loop is created.
+
     ``masthead.server.run(clock=LoopClock())``; it may be reused for a later server.
     """
 
@@ -266,7 +285,7 @@ class LoopClock:
         except RuntimeError:
             if self._loop is None:
                 raise
-        return self._start + timedelta(seconds=self._loop.time())
+        return self._start + timedelta(seconds=_elapsed(self._loop))
 
     def call_later(self, seconds: float, call: Callable[[], object]) -> asyncio.TimerHandle:
         """Call a function once, after a number of seconds."""
@@ -298,4 +317,8 @@ def in_virtual_time(test: Callable[P, Coroutine[object, object, None]]) -> Calla
 
 def now() -> float:
     """Return the virtual seconds since the test began."""
-    return asyncio.get_running_loop().time()
+    return _elapsed(asyncio.get_running_loop())
+
+
+def _elapsed(loop: asyncio.AbstractEventLoop) -> float:
+    return loop.elapsed if isinstance(loop, VirtualLoop) else loop.time()

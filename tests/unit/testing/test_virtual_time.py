@@ -12,7 +12,7 @@ import masthead.aio
 import masthead.server
 from masthead.config import Config
 from masthead.errors import ProtocolError
-from masthead.testing.virtual_time import LoopClock, VirtualLoop, in_virtual_time, now, process, run
+from masthead.testing.virtual_time import START, LoopClock, VirtualLoop, in_virtual_time, now, process, run
 
 
 async def virtual_loop() -> VirtualLoop:
@@ -25,6 +25,22 @@ async def virtual_loop() -> VirtualLoop:
 async def test_a_year_passes_at_once() -> None:
     await asyncio.sleep(365 * 86_400)
     assert now() == pytest.approx(365 * 86_400)
+
+
+@in_virtual_time
+async def test_the_clock_starts_at_the_uptime_of_no_fresh_machine() -> None:
+    loop = await virtual_loop()
+    assert loop.time() > 86_400
+    assert (loop.elapsed, now()) == (0.0, 0.0)
+
+
+def test_the_clock_starts_where_a_test_wants_it() -> None:
+    async def tell() -> tuple[float, float]:
+        await asyncio.sleep(0.3)
+        return asyncio.get_running_loop().time(), now()
+
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(start=7.0)) as runner:
+        assert runner.run(tell()) == (7.3, 0.3)
 
 
 @in_virtual_time
@@ -119,7 +135,7 @@ def test_the_end_of_the_executor_takes_no_time_and_waits_for_its_threads() -> No
         return asyncio.get_running_loop()
 
     for _ in range(200):  # the thread that ends the executor races with the loop that waits for it
-        assert run(work()).time() == 0.0
+        assert run(work()).time() == START
     assert len(ended) == 200
 
 
@@ -138,7 +154,7 @@ async def test_one_can_wait_until_all_tasks_wait_and_no_time_passes() -> None:
         group.create_task(work())
         assert await loop.until_idle()
         assert (len(steps), now()) == (50, 0.0)
-        assert loop.next_timer == 60.0
+        assert loop.next_timer == START + 60
 
 
 @in_virtual_time
