@@ -103,9 +103,14 @@ class ResyncSchedule:
         self._handlers.pop(handler, None)
 
     def start(self, now: float) -> None:
-        """Begin to tick; to start again changes nothing."""
+        """Begin to tick; to start again changes nothing.
+
+        The periods of the handlers that have joined begin now: before the start, there may have been no clock.
+        """
         if self._check and self._next is None:
             self._next = now + self._check
+            for joined in self._handlers.values():
+                joined.due = now + joined.period
 
     def due(self, now: float) -> frozenset[Hashable]:
         """Those whose time has come by now; each is next due a period from now.

@@ -27,7 +27,7 @@ class Clockwork:
         self.default = max(default, QUARTERS) if default else 0
         self.requested: dict[str, int] = {}
         self.since: dict[str, int] = {}
-        """When a handler was last due, or added."""
+        """When a handler was last due, or added, or all of them were started."""
         self.check = self.default
         self.looked: int | None = None
 
@@ -47,6 +47,7 @@ class Clockwork:
     def start(self, now: int) -> None:
         if self.looked is None and self.check:
             self.looked = now
+            self.since = dict.fromkeys(self.since, now)
 
     def due(self, now: int) -> set[str]:
         if self.looked is None or now - self.looked < self.check:
