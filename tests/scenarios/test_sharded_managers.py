@@ -48,9 +48,12 @@ class SharedCopies:
         self._resumed: dict[str, float] = {}
         self._excused: set[tuple[str, str]] = set()
         self._count = 0
-        self._app = masthead.Manager("copies", sharding="copies", shard_by=by)
+        self._shard_key = by
 
-        @self._app.controller(Secret, owns=[ConfigMap], workers=3)
+    def _make_app(self) -> masthead.Manager:
+        app = masthead.Manager("copies", sharding="copies", shard_by=self._shard_key)
+
+        @app.controller(Secret, owns=[ConfigMap], workers=3)
         async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
             # By the uid: another object of the same name may be another replica's, and begin while this one ends.
             name, key = self._name_of(ctx), f"{ctx.request.key} {secret.metadata.uid}"
@@ -61,6 +64,8 @@ class SharedCopies:
                 await ctx.apply(ConfigMap.new(secret.metadata.name, data={"copy": _content(secret)}))
             finally:
                 self._note_end(name, key)
+
+        return app
 
     def _name_of(self, ctx: masthead.aio.Context[Secret]) -> str:
         return next(name for name, each in self._replicas.items() if each.client is ctx.client)
@@ -91,7 +96,7 @@ class SharedCopies:
         """Start another replica."""
         self._count += 1
         name = f"replica-{self._count}"
-        replica = self._replicas[name] = await self._env.start(self._app, name)
+        replica = self._replicas[name] = await self._env.start(self._make_app, name)
         assert replica.runtime.member is not None
 
     async def change(self) -> None:

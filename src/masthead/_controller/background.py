@@ -166,13 +166,15 @@ def start_sources(
 async def run_source(source: SourceSpec, services: ControllerServices, loop: ReconcileLoop) -> None:
     """Enqueue what a source yields, until it ends or the task is cancelled; after an error, start it again."""
     backoff = Backoff()
+    label = f"source {source.name}"
     count = 0
     while True:
         try:
             async for found in source.function(*_arguments(source.function, services.client)):
                 for request in requests_of(found):
-                    loop.enqueue(request, None, f"source {source.name}", 0)
+                    loop.enqueue(request, None, label, 0)
                 backoff.reset()
+                services.failures.clear(label)
                 count += 1
                 # A generator that never waits itself must not keep the event loop from everything else.
                 if count % _BURST == 0:
@@ -182,6 +184,7 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
                 raise
             now = asyncio.get_running_loop().time()
             delay = backoff.next(now, services.random)
+            services.failures.add(label, error)
             _log.error(
                 "source %s failed, and is started again in %.1f s: %s",
                 source.name,
@@ -191,6 +194,7 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
             )
             await asyncio.sleep(delay)
         else:
+            services.failures.clear(label)
             _log.info("source %s has ended", source.name)
             return
 
@@ -233,12 +237,14 @@ async def _run_timer(timer: TimerSpec, services: ControllerServices, stopping: a
         services: Its client, and what runs it in a thread.
         stopping: Ends it; a call that is running then is finished.
     """
+    label = f"{_TIMER}{timer.name}"
     while not await _is_set_within(stopping, timer.seconds):
         try:
             await _call_timer(timer, services)
         except BaseException as error:
             if ends_caller(error):
                 raise
+            services.failures.add(label, error)
             _log.error(
                 "timer %s failed, and is called again in %g s: %s",
                 timer.name,
@@ -246,6 +252,8 @@ async def _run_timer(timer: TimerSpec, services: ControllerServices, stopping: a
                 describe_error(error),
                 exc_info=with_user_frames(error),
             )
+        else:
+            services.failures.clear(label)
 
 
 async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from masthead._controller.cache_reader import CacheReader
     from masthead._controller.declarations import WatchSpec
+    from masthead._controller.user_errors import FailureLog
     from masthead._meta.gvk import GroupVersionResource
 
 __all__ = ["EnqueueHandler", "Sink", "requests_of"]
@@ -49,16 +50,24 @@ class EnqueueHandler(EventHandler[Object]):
         primary: The resource that is reconciled, and its kind and scope.
         reader: The caches, for mappers.
         sink: Where requests go.
+        failures: Records predicates that raise.
     """
 
     def __init__(
-        self, controller: str, spec: WatchSpec, owner: OwnerKind, reader: CacheReader, sink: Sink
+        self,
+        controller: str,
+        spec: WatchSpec,
+        owner: OwnerKind,
+        reader: CacheReader,
+        sink: Sink,
+        failures: FailureLog,
     ) -> None:
         self.spec = spec
         self._controller = controller
         self._owner = owner
         self._reader = reader
         self._sink = sink
+        self._failures = failures
         self._resource = str(spec.resource.group_resource)
         self._takes_reader = spec.mapper is not None and positional_count(spec.mapper) > 1
 
@@ -115,9 +124,11 @@ class EnqueueHandler(EventHandler[Object]):
             self._sink.enqueue(request, None, f"{self._resource} {key} mapped again", 0)
 
     def _passes(self, event: ChangeEvent) -> bool:
+        label = f"{self._controller} predicate of {self._resource} {event.object.key}"
         try:
-            return self.spec.predicate is None or self.spec.predicate(event)
-        except Exception:  # noqa: BLE001 - a predicate is the user's
+            passes = self.spec.predicate is None or self.spec.predicate(event)
+        except Exception as error:  # noqa: BLE001 - a predicate is the user's
+            self._failures.add(label, error)
             _log.exception(
                 "controller %s: the predicate of %s raised for %s, which therefore counts as changed",
                 self._controller,
@@ -125,6 +136,8 @@ class EnqueueHandler(EventHandler[Object]):
                 event.object.key,
             )
             return True
+        self._failures.clear(label)
+        return passes
 
     def _requests(self, event: ChangeEvent) -> set[Request] | tuple[Request]:
         if self.spec.role == "for":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
 from masthead import metrics as names
@@ -11,11 +11,14 @@ from masthead import metrics as names
 if TYPE_CHECKING:
     from masthead._controller.flight import Flight
     from masthead._controller.invocation import ReconcileOutcome
+    from masthead._controller.requests import Request
     from masthead.metrics import Metrics
 
 __all__ = ["LoopMetrics"]
 
 _SLOWEST: Final = 10
+_RECENT: Final = 1_000
+"""How many reconciles are remembered, to find an object that is reconciled again and again."""
 
 
 class LoopMetrics:
@@ -23,11 +26,13 @@ class LoopMetrics:
 
     Attributes:
         counts: Reconciles by result.
+        recent: The objects reconciled last, and when.
         mapping_errors: Counts the errors of mappers.
     """
 
     def __init__(self, metrics: Metrics, controller: str, workers: int) -> None:
         self.counts: Counter[str] = Counter()
+        self.recent: Final[deque[tuple[float, Request]]] = deque(maxlen=_RECENT)
         self.mapping_errors: Final = metrics.counter(names.MAPPING_ERRORS, controller=controller)
         self._totals = {
             result: metrics.counter(names.RECONCILE_TOTAL, controller=controller, result=result)
@@ -54,6 +59,7 @@ class LoopMetrics:
         self._running -= 1
         self._active.set(self._running)
         self.counts[result] += 1
+        self.recent.append((flight.started, flight.request))
         self._totals[result].inc()
         self._times.observe(duration)
         if result == "error":

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from masthead._controller.user_errors import RepeatedFailure
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,13 +38,13 @@ class _FailedMapping:
     Attributes:
         source: Whose mapper.
         states: What the object was before its changes: whoever it led to must hear of them.
-        attempts: How often it has raised.
+        failure: Its failures so far.
         timer: When it is called again.
     """
 
     source: EnqueueHandler
     states: list[Object] = field(default_factory=list["Object"])
-    attempts: int = 0
+    failure: RepeatedFailure = RepeatedFailure()  # noqa: RUF009 - immutable
     timer: asyncio.TimerHandle | None = None
 
 
@@ -80,6 +82,13 @@ class MappingRetries:
         """Whether a mapper is called again by a time of the loop's clock."""
         return any(each.timer is not None and each.timer.when() <= by for each in self._failed.values())
 
+    def failing(self) -> dict[str, RepeatedFailure]:
+        """Return the mappers that are to be retried, with the object of each, and their failures."""
+        return {
+            f"mapper of {failed.source.resource.group_resource} {key}": failed.failure
+            for (_, key), failed in self._failed.items()
+        }
+
     def clear(self) -> None:
         """Call no mapper again."""
         for each in self._failed.values():
@@ -88,8 +97,8 @@ class MappingRetries:
         self._failed.clear()
 
     def _schedule(self, failed: _FailedMapping, key: str, error: Exception) -> None:
-        delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2**failed.attempts)
-        failed.attempts += 1
+        delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2**failed.failure.times)
+        failed.failure = failed.failure.followed_by(error)
         self._on_failure(failed.source, key, delay, error)
         failed.timer = asyncio.get_running_loop().call_later(delay, self._retry, key, failed)
 

@@ -17,7 +17,7 @@ from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
-from masthead._controller.user_errors import ReconcileFailure, describe_error, with_user_frames
+from masthead._controller.user_errors import RepeatedFailure, describe_error, with_user_frames
 from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
 from masthead._meta.registry import registry
@@ -103,7 +103,7 @@ class ReconcileLoop:
         self._invocation: Invocation | None = None
         self._registrations: list[Registration] = []
         self._reasons: dict[Request, list[str]] = {}
-        self._failures: dict[Request, ReconcileFailure] = {}
+        self._failures: dict[Request, RepeatedFailure] = {}
         self._requeued_at_once: set[Request] = set()
         self._reruns = RerunDecisions[Request](ignores_own=controller.ignore_own_writes)
         self._cleaned: set[tuple[str, str]] = set()
@@ -144,7 +144,9 @@ class ReconcileLoop:
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
             if spec.role == "reads":
                 continue
-            source = EnqueueHandler(self.controller.name, spec, owner, self.reader, self)
+            source = EnqueueHandler(
+                self.controller.name, spec, owner, self.reader, self, self._services.failures
+            )
             resync = self.controller.resync if spec.role == "for" else 0.0
             name = f"{self.controller.name} {spec.role}"
             self._registrations.append(informer.add_event_handler(source, resync=resync, name=name))
@@ -282,9 +284,10 @@ class ReconcileLoop:
         """Why keys are enqueued or delayed, for messages."""
         return {request.key: tuple(reasons) for request, reasons in self._reasons.items()}
 
-    def failing(self) -> dict[str, str]:
-        """What the last reconcile of an object has raised, by key; without those that have succeeded since."""
-        return {request.key: str(each) for request, each in self._failures.items()}
+    def failing(self) -> dict[str, RepeatedFailure]:
+        """Return the failures of objects whose last reconcile failed, and of mappers that are to be retried."""
+        reconciles = {request.key: failure for request, failure in self._failures.items()}
+        return reconciles | self._mapping_retries.failing()
 
     def enqueue(self, request: Request, change: ObjectChange | None, reason: str, priority: int) -> None:
         """Reconcile an object, unless the change is an own write that the last reconcile has seen already."""
@@ -419,7 +422,7 @@ class ReconcileLoop:
             self._clock(),
             self.reader,
             self._services.client.rest,
-            attempt=self._failures.get(request, ReconcileFailure()).times,
+            attempt=self._failures.get(request, RepeatedFailure()).times,
             reasons=tuple(self._reasons.pop(request, ())),
         )
         self.flights[request] = flight
@@ -500,7 +503,7 @@ class ReconcileLoop:
             self._failures.pop(request, None)
             self._requeue(request, outcome.result)
             return
-        self._failures[request] = self._failures.get(request, ReconcileFailure()).followed_by(error)
+        self._failures[request] = self._failures.get(request, RepeatedFailure()).followed_by(error)
         if isinstance(error, TerminalError):
             self.queue.forget(request)
             return

@@ -16,6 +16,7 @@ from masthead._controller.inspection import describe_manager
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import ControllerServices, utc_now
+from masthead._controller.user_errors import FailureLog
 from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from masthead._controller.services import ThreadRunner
     from masthead._controller.shard_member import ShardMember
     from masthead._controller.sharded_run import ShardedRun
+    from masthead._controller.user_errors import RepeatedFailure
     from masthead._leaderelection.elector import LeaderElector
     from masthead._meta.gvk import GroupVersionResource
     from masthead._meta.object import Object
@@ -96,6 +98,7 @@ class ManagerRuntime:
         self._probes = self._make_probes()
         self._loops: dict[str, ReconcileLoop] = {}
         self._sources: set[asyncio.Task[None]] = set()
+        self._failures = FailureLog()
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -163,6 +166,15 @@ class ManagerRuntime:
         if events := self._recorder.counts.pending:
             found.append(f"{events} Events are not written yet")
         return found + [problem for each in self._loops.values() for problem in each.pending_work(within)]
+
+    def failing(self) -> dict[str, RepeatedFailure]:
+        """Return the functions of the user whose last call failed, by controller and object, or by name."""
+        found = {
+            f"{name} {key}": failure
+            for name, loop in self._loops.items()
+            for key, failure in loop.failing().items()
+        }
+        return found | self._failures.failing()
 
     def describe(self) -> Mapping[str, object]:
         """What it is doing, for the debug page."""
@@ -342,6 +354,7 @@ class ManagerRuntime:
                 loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
                 self._loops[controller.name] = loop
                 await loop.start()
+                self._failures.clear(f"start of controller {controller.name}")
                 own = [source for source in self._manager.sources if source.controller is controller]
                 sources = start_sources(own, services, loop)
                 self._sources.update(sources)
@@ -349,7 +362,8 @@ class ManagerRuntime:
             except ClosedError:
                 # An informer has stopped, which happens only if the client is closed or the manager stops.
                 await self._stopping.wait()
-            except Exception:  # noqa: BLE001 - the others go on
+            except Exception as error:  # noqa: BLE001 - the others go on
+                self._failures.add(f"start of controller {controller.name}", error)
                 delay = backoff.next(asyncio.get_running_loop().time(), services.random)
                 _log.exception(
                     "controller %s could not be started; it is tried again in %.0f s", controller.name, delay
@@ -516,6 +530,7 @@ class ManagerRuntime:
             clock=self._clock,
             share=self._shards,
             may_work=self._may_work,
+            failures=self._failures,
         )
 
     def _may_work(self) -> bool:

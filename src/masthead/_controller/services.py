@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from masthead._controller.applied_configurations import AppliedConfigurations
+from masthead._controller.user_errors import FailureLog
 from masthead.errors import InvalidValueError
 from masthead.metrics import NO_METRICS
 
@@ -165,6 +166,7 @@ class ControllerServices:
         clock: The time that is written to the API.
         share: What this replica may work on; None for everything.
         may_work: Whether the lease is still held, by this process' own clock.
+        failures: The functions of the user that fail, reconciles and mappers aside.
         random: Returns numbers in [0, 1).
         applied: What the controllers have applied.
     """
@@ -177,5 +179,6 @@ class ControllerServices:
     clock: Callable[[], datetime] = utc_now
     share: ReplicaShare | None = None
     may_work: Callable[[], bool] = field(default=lambda: True)
+    failures: FailureLog = field(default_factory=FailureLog)
     random: Callable[[], float] = field(default=random.random)
     applied: AppliedConfigurations = field(default_factory=AppliedConfigurations)

@@ -9,13 +9,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._errors.base import counted
-from masthead.errors import MastheadError
+from masthead.errors import MastheadError, TemporaryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "ReconcileFailure",
+    "FailureLog",
+    "RepeatedFailure",
     "describe_error",
     "ends_caller",
     "raise_in_future",
@@ -31,24 +32,45 @@ _INSTALLED: Final = ("site-packages", "dist-packages")
 """Folders of the user's packages, which may be inside that of the standard library."""
 
 
-class ReconcileFailure(NamedTuple):
-    """The failures of an object's reconciles since the last one that succeeded.
+class RepeatedFailure(NamedTuple):
+    """The failures of a user's function since it last succeeded; of a reconcile, for one object.
 
     Attributes:
-        times: How many there were.
-        message: What the last one has raised.
+        times: The number of failures in a row.
+        message: The last error.
+        is_temporary: Whether the last error is a `TemporaryError`, which asks for a retry.
     """
 
     times: int = 0
     message: str = ""
+    is_temporary: bool = False
 
-    def followed_by(self, error: BaseException) -> ReconcileFailure:
-        """The failures, with one more."""
+    def followed_by(self, error: BaseException) -> RepeatedFailure:
+        """Add a failure."""
         message = f"{type(error).__name__}: {describe_error(error)}"
-        return ReconcileFailure(self.times + 1, message[:_LONGEST])
+        return RepeatedFailure(self.times + 1, message[:_LONGEST], isinstance(error, TemporaryError))
 
     def __str__(self) -> str:
         return f"{self.message} ({counted(self.times, 'time')})"
+
+
+class FailureLog:
+    """Functions of the user that fail: each until it succeeds."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, RepeatedFailure] = {}
+
+    def add(self, function: str, error: BaseException) -> None:
+        """Record a failure of a function."""
+        self._failures[function] = self._failures.get(function, RepeatedFailure()).followed_by(error)
+
+    def clear(self, function: str) -> None:
+        """Forget the failures of a function that has succeeded."""
+        self._failures.pop(function, None)
+
+    def failing(self) -> dict[str, RepeatedFailure]:
+        """Return the functions whose last call failed."""
+        return dict(self._failures)
 
 
 def ends_caller(error: BaseException) -> bool:

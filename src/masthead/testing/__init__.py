@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from masthead.testing._blocking import BlockingReplica as BlockingReplica
     from masthead.testing._environment import Environment as Environment
     from masthead.testing._environment import NotSettledError as NotSettledError
+    from masthead.testing._failures import UnexpectedFailureError as UnexpectedFailureError
     from masthead.testing._replica import Replica as Replica
     from masthead.testing._writes import Write as Write
     from masthead.testing.virtual_time import LoopClock as LoopClock
@@ -25,6 +26,7 @@ _HOMES = {
     "BlockingReplica": "masthead.testing._blocking",
     "Environment": "masthead.testing._environment",
     "NotSettledError": "masthead.testing._environment",
+    "UnexpectedFailureError": "masthead.testing._failures",
     "Replica": "masthead.testing._replica",
     "Write": "masthead.testing._writes",
     "LoopClock": "masthead.testing.virtual_time",

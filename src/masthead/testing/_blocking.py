@@ -58,7 +58,7 @@ class BlockingEnvironment:
 
     def __init__(
         self,
-        *managers: Manager,
+        *managers: Manager | Callable[[], Manager],
         crds: Iterable[object] | None = None,
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
@@ -73,6 +73,7 @@ class BlockingEnvironment:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._leave: asyncio.Event | None = None
         self._client: Client | None = None
+        self._error: BaseException | None = None
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     @property
@@ -117,7 +118,7 @@ class BlockingEnvironment:
 
     @property
     def failures(self) -> list[str]:
-        """The objects whose last reconcile has failed, and how; see `Environment.failures`."""
+        """What failed when it was last called, and how; see `Environment.failures`."""
         return self._do(lambda: self._environment.failures)
 
     @property
@@ -129,10 +130,13 @@ class BlockingEnvironment:
         """Forget what was written until now."""
         self._do(self._environment.clear)
 
-    def start(self, manager: Manager, name: str = "", **overrides: Unpack[RunOverrides]) -> BlockingReplica:
-        """Run a manager; once more, if it runs already: as another replica. See `Environment.start`.
+    def start(
+        self, manager: Manager | Callable[[], Manager], name: str = "", **overrides: Unpack[RunOverrides]
+    ) -> BlockingReplica:
+        """Run a manager, as a replica of its own. See `Environment.start`.
 
         Raises:
+            ManagerStateError: If the manager has run in a replica that has ended.
             MastheadError: If the manager cannot be started.
         """
         return BlockingReplica(self._call(self._environment.start(manager, name, **overrides)), self._call)
@@ -142,6 +146,7 @@ class BlockingEnvironment:
 
         Raises:
             ValueError: If time would go back.
+            NotSettledError: If something runs again and again, so that time hardly passes.
         """
         self._call(self._environment.advance(seconds))
 
@@ -165,12 +170,13 @@ class BlockingEnvironment:
         try:
             entered.result()
             self._client = masthead.Client(self.config, user_agent="masthead-testing")
-        except BaseException:
-            self.__exit__()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
             raise
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._error = error
         if self._client is not None:
             self._client.close()
         if self._loop is not None and self._leave is not None:
@@ -195,14 +201,17 @@ class BlockingEnvironment:
 
     async def _live(self, entered: concurrent.futures.Future[None]) -> None:
         leave = self._leave = asyncio.Event()
-        async with self._environment:
-            self._loop = asyncio.get_running_loop()
-            self._hold()
-            try:
-                entered.set_result(None)
-                await leave.wait()
-            finally:
-                self._release()
+        environment = await self._environment.__aenter__()
+        self._loop = asyncio.get_running_loop()
+        self._hold()
+        try:
+            entered.set_result(None)
+            await leave.wait()
+        finally:
+            self._release()
+            # With the error of the test, which is not raised in this thread.
+            error = self._error
+            await environment.__aexit__(type(error), error, None)
 
     def _hold(self) -> None:
         if isinstance(self._loop, VirtualLoop):

@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 from masthead._client.client import Client
 from masthead._config.loader import from_kubeconfig
+from masthead._controller.manager import Manager
 from masthead._controller.services import utc_now
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import InvalidValueError, ManagerStateError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
+from masthead.testing._failures import FailureReport, UnexpectedFailureError
+from masthead.testing._hot_loops import HotKey, find_hot_key
 from masthead.testing._replica import Replica
 from masthead.testing._writes import WriteLog
 from masthead.testing.virtual_time import LoopClock, VirtualLoop, now
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Self, Unpack
 
     from masthead._config.model import Config
-    from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
     from masthead._server.runner import ServerRunner
     from masthead._server.server import Server
@@ -34,23 +36,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Environment", "NotSettledError"]
 
-_MOST_WRITES: Final = 100
+_MAX_WRITES: Final = 100
 """How often one object may be written until it settles; beyond, controllers fight about it."""
-_MOST_RECONCILES: Final = 1_000
+_MAX_RECONCILES: Final = 1_000
 """How many reconciles there may be until it settles, and …"""
-_RECONCILES_PER_OBJECT: Final = 50
-_SHOWN: Final = 12
+_MAX_RECONCILES_PER_OBJECT: Final = 50
+_MAX_LINES: Final = 12
 """How many lines of each kind a message has."""
 _POLL: Final = 0.02
 """Seconds between two looks, in real time."""
 _TURNS: Final = 500
 """Turns of a loop that is never idle between two looks."""
+_ADVANCE_TURNS: Final = 100
+"""Turns of the loop between two looks while time passes."""
+_MAX_STUCK_TURNS: Final = 50_000
+"""Turns of the loop in which neither time passes nor a reconcile ends, before something is said to spin."""
+_MAX_RATE: Final = 20.0
+"""Reconciles per object and virtual second, in the long run."""
 _USER_AGENT: Final = "masthead-testing"
 
 
 @set_module("masthead.testing")
 class NotSettledError(AssertionError):
-    """Something was left to do at the end of `Environment.settle`; the message says what."""
+    """An environment does not come to rest: in `settle`, something is left to do; in `advance`, time does not pass.
+
+    The message says what is left, and which object is reconciled again and again.
+    """
 
 
 @set_module("masthead.testing")
@@ -84,10 +95,13 @@ class Environment:
     runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any
     other event loop time passes as usual.
 
+    A reconcile, mapper, predicate, source or timer that fails makes the test fail: leaving the environment raises
+    `UnexpectedFailureError`, unless the function has succeeded since, or the test has read `failures`.
+
     Args:
-        managers: What runs; more replicas come with `start`.
+        managers: Managers to run, or functions that make them; more replicas come with `start`.
         crds: The definitions to install first: objects, plain data, or classes of custom resources; None for the classes
-            that the controllers name.
+            that the controllers of each manager name.
         objects: Objects that are applied next, before the managers start.
         config: A cluster that is there, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
@@ -100,7 +114,7 @@ class Environment:
 
     def __init__(
         self,
-        *managers: Manager,
+        *managers: Manager | Callable[[], Manager],
         crds: Iterable[object] | None = None,
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
@@ -110,7 +124,8 @@ class Environment:
         if config is not None and server_options:
             raise InvalidValueError("server_options are for an embedded server; leave out config")
         self._managers = managers
-        self._crds = _custom_resources(managers) if crds is None else tuple(crds)
+        self._crds = None if crds is None else tuple(crds)
+        self._installed: set[type[Object]] = set()
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
@@ -118,6 +133,7 @@ class Environment:
         self._stack = AsyncExitStack()
         self._log = WriteLog()
         self._replicas: list[Replica] = []
+        self._failures = FailureReport()
         self._clock: Callable[[], datetime] = utc_now
         self._shift: Callable[[float], None] | None = None
         self._server: Server | None = None
@@ -189,12 +205,16 @@ class Environment:
 
     @property
     def failures(self) -> list[str]:
-        """The objects whose last reconcile has failed, and how: ``sites default/a: ValueError: no host (9 times)``.
+        """What failed when it was last called, and how: ``sites default/a: ValueError: no host (9 times)``.
 
-        `settle` does not wait for a retry that is due late, nor for one that never comes after a
-        `masthead.TerminalError`: assert that this is empty where every object should have been reconciled.
+        These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
+        ``source feed``, ``timer sweep``, and controllers that cannot be started. `settle` does not wait for a retry that is
+        due late, nor for one that never comes after a `masthead.TerminalError`.
+
+        Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`
+        at its end, except `masthead.TemporaryError`: with it, a reconcile asks for a retry.
         """
-        return [f"{key}: {error}" for each in self.replicas for key, error in each.failures().items()]
+        return self._failures.look(self._replicas)
 
     def clear(self) -> None:
         """Forget what was written until now."""
@@ -210,8 +230,16 @@ class Environment:
             raise
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        failures = self._failures.unseen(self._replicas)
         await self._close()
+        if not failures:
+            return
+        found = UnexpectedFailureError(failures)
+        if error is None:
+            raise found
+        # The error that ends the block may be a consequence of these failures, and must not be hidden by them.
+        error.add_note(str(found))
 
     async def _open(self) -> None:
         config = self._config
@@ -226,11 +254,26 @@ class Environment:
         self._stack.push_async_callback(self._client.close)
         if self._cluster is None:
             self._cluster = RemoteCluster(self._client)
-        given = [*map(_definition_of, self._crds), *self._objects]
-        if given:
-            await self._client.apply_manifests(given, force=True)
-        for manager in self._managers:
+        managers = [_make(manager) for manager in self._managers]
+        await self._install(self._crds or ())
+        for manager in managers:
+            await self._install_kinds(manager)
+        if self._objects:
+            await self._client.apply_manifests(list(self._objects), force=True)
+        for manager in managers:
             await self.start(manager)
+
+    async def _install_kinds(self, manager: Manager) -> None:
+        """Install the custom resources of a manager, unless the test has said what to install."""
+        if self._crds is not None:
+            return
+        kinds = [kind for kind in _custom_resources(manager) if kind not in self._installed]
+        self._installed.update(kinds)
+        await self._install(kinds)
+
+    async def _install(self, definitions: Iterable[object]) -> None:
+        if given := [_definition_of(definition) for definition in definitions]:
+            await self.client.apply_manifests(given, force=True)
 
     async def _start_server(self) -> Server:
         import masthead.server
@@ -273,28 +316,62 @@ class Environment:
         try:
             for replica in reversed(self._replicas):
                 if replica.is_running:
-                    await replica.stop()
+                    await self._stop(replica)
         finally:
             await self._stack.aclose()
 
-    async def start(self, manager: Manager, name: str = "", **overrides: Unpack[RunOverrides]) -> Replica:
-        """Run a manager; once more, if it runs already: as another replica.
+    async def _stop(self, replica: Replica) -> None:
+        """Stop a replica; one that spins would let its graceful timeout never pass, and is killed."""
+        stopping = asyncio.get_running_loop().create_task(replica.stop())
+        try:
+            await self._pass_time(stopping, lambda: None)
+        except NotSettledError:
+            await replica.crash()
+            stopping.cancel()
+            await asyncio.wait({stopping})
+        else:
+            stopping.result()
+
+    async def start(
+        self, manager: Manager | Callable[[], Manager], name: str = "", **overrides: Unpack[RunOverrides]
+    ) -> Replica:
+        """Run a manager, as a replica of its own.
+
+        Each replica stands for a process, and a process that ends takes its memory with it. So a replica that follows one
+        which has stopped or crashed needs a manager of its own: pass a function that makes it.
 
         Args:
-            manager: What runs.
+            manager: A manager, or a function that makes one. Replicas of one manager share whatever its functions refer to.
             name: The name of the replica, and its identity in elections; made of the manager's name by default.
             overrides: Its options.
 
         Raises:
+            ManagerStateError: If the manager has run in a replica that has ended.
             MastheadError: If the manager cannot be started.
         """
+        manager = _make(manager)
+        self._check_fresh(manager)
+        await self._install_kinds(manager)
         name = name or f"{manager.name}-{len(self._replicas)}"
         base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
         options: RunOverrides = {**base, **self._overrides, **overrides}
         replica = Replica(name, manager, self.config, self._log, self._clock, options)
-        self._replicas.append(replica)
         await replica.start()
+        self._replicas.append(replica)
         return replica
+
+    def _check_fresh(self, manager: Manager) -> None:
+        """Refuse a manager that keeps the memory of a process that has ended.
+
+        Raises:
+            ManagerStateError: If there is such a process.
+        """
+        for replica in self._replicas:
+            if replica.manager is manager and not replica.is_running:
+                raise ManagerStateError(
+                    f"manager {manager.name} has run in replica {replica.name}, which has ended; a new process would not have "
+                    "the memory that its functions share. Pass a function that makes the manager: env.start(make_manager)"
+                )
 
     # Time.
 
@@ -303,11 +380,64 @@ class Environment:
 
         Raises:
             ValueError: If time would go back.
+            NotSettledError: If an object is reconciled again and again, more than 20 times a second, or something else runs
+                without ever waiting, so that time does not pass.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
-        await asyncio.sleep(seconds)
+        began, before = asyncio.get_running_loop().time(), self._reconciles()
+        sleeping = asyncio.get_running_loop().create_task(asyncio.sleep(seconds))
+        try:
+            await self._pass_time(sleeping, lambda: self._check_pace(began, before))
+        finally:
+            sleeping.cancel()
         await self._pause()
+
+    async def _pass_time(self, future: asyncio.Future[None], check: Callable[[], None]) -> None:
+        """Wait for a future, unless virtual time stands still.
+
+        Raises:
+            NotSettledError: If the loop is never idle, or `check` raises it.
+        """
+        loop = asyncio.get_running_loop()
+        if not isinstance(loop, VirtualLoop):
+            await asyncio.wait({future})
+            return
+        progress, turns = (loop.time(), self._reconciles()), 0
+        while not await loop.wait_turns(future, _ADVANCE_TURNS):
+            check()
+            turns += _ADVANCE_TURNS
+            if progress != (now := (loop.time(), self._reconciles())):
+                progress, turns = now, 0
+            elif turns >= _MAX_STUCK_TURNS:
+                problem = "time does not pass: something runs again and again, and never waits"
+                raise NotSettledError(self._report(problem, await self._left(0.0)))
+
+    def _check_pace(self, began: float, before: int) -> None:
+        """Find objects that are reconciled so often that time hardly passes.
+
+        Raises:
+            NotSettledError: If there is one.
+        """
+        hot = self._hottest(began)
+        if hot is not None:
+            raise NotSettledError(self._report(f"time hardly passes: {hot}", []))
+        done = self._reconciles() - before
+        per_object = _MAX_RECONCILES_PER_OBJECT + _MAX_RATE * (asyncio.get_running_loop().time() - began)
+        if done > _MAX_RECONCILES + per_object * self._cached_objects():
+            problem = f"time hardly passes: there were {done} reconciles; {self._hottest(began, min_count=1)}"
+            raise NotSettledError(self._report(problem, []))
+
+    def _hottest(self, since: float, **limits: int) -> HotKey | None:
+        recent = {
+            f"{name} of {replica.name}": reconciles
+            for replica in self.replicas
+            for name, reconciles in replica.recent_reconciles().items()
+        }
+        return find_hot_key(recent, since, **limits)
+
+    def _cached_objects(self) -> int:
+        return sum(len(informer.indexer) for replica in self.replicas for _, informer in replica.caches())
 
     def shift_clock(self, seconds: float) -> None:
         """Set the wall clock forward, or back with a negative number, as an administrator does; timers are not affected.
@@ -338,14 +468,14 @@ class Environment:
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
-        before = self._reconciles()
+        began, before = clock(), self._reconciles()
         self._log.counts.clear()
         while True:
             is_idle = await self._pause()
             left = await self._left(within)
             if not left and is_idle:
                 return
-            self._check_fights(before)
+            self._check_fights(began, before)
             if clock() >= deadline:
                 raise NotSettledError(self._report(f"not settled within {timeout:g} s", left))
             if left and is_idle:
@@ -407,27 +537,29 @@ class Environment:
     def _reconciles(self) -> int:
         return sum(each.reconciles() for each in self.replicas)
 
-    def _check_fights(self, before: int) -> None:
+    def _check_fights(self, began: float, before: int) -> None:
         """Find what would go on forever.
 
         Raises:
             NotSettledError: If there is something.
         """
         for (resource, key), count in self._log.counts.most_common(1):
-            if count > _MOST_WRITES:
+            if count > _MAX_WRITES:
                 last = [
                     f"{each} by {each.field_manager or each.replica}"
-                    for each in self._log.about(resource, key, _SHOWN)
+                    for each in self._log.about(resource, key, _MAX_LINES)
                 ]
                 raise NotSettledError(
                     self._report(f"{resource} {key} was written {count} times; the last of them:", last)
                 )
-        objects = sum(len(informer.indexer) for each in self.replicas for _, informer in each.caches())
+        objects = self._cached_objects()
         done = self._reconciles() - before
-        if done > _MOST_RECONCILES + _RECONCILES_PER_OBJECT * objects:
-            raise NotSettledError(
-                self._report(f"there were {done} reconciles of {objects} objects, and no end", [])
+        if done > _MAX_RECONCILES + _MAX_RECONCILES_PER_OBJECT * objects:
+            hot = self._hottest(began, min_count=1)
+            problem = (
+                f"there were {done} reconciles of {objects} objects, and no end{f'; {hot}' if hot else ''}"
             )
+            raise NotSettledError(self._report(problem, []))
 
     def _report(self, problem: str, left: list[str]) -> str:
         lines = [problem, *_shortened(left)]
@@ -439,18 +571,32 @@ class Environment:
         if reasons:
             lines += ["enqueued or delayed:", *_shortened(reasons)]
         if self.writes:
-            lines += ["last writes:", *(f"  {each} ({each.replica})" for each in self.writes[-_SHOWN:])]
+            lines += ["last writes:", *(f"  {each} ({each.replica})" for each in self.writes[-_MAX_LINES:])]
         return "\n".join(lines)
 
 
 def _shortened(lines: list[str]) -> list[str]:
-    shown = [f"  {each}" for each in lines[:_SHOWN]]
-    return [*shown, f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else shown
+    shown = [f"  {each}" for each in lines[:_MAX_LINES]]
+    return [*shown, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else shown
 
 
-def _custom_resources(managers: Iterable[Manager]) -> tuple[type[Object], ...]:
-    """The classes that are definitions, among the kinds of controllers."""
-    kinds = [spec.kind for each in managers for controller in each.controllers for spec in controller.specs]
+def _make(manager: Manager | Callable[[], Manager]) -> Manager:
+    """Return the manager, which a function makes.
+
+    Raises:
+        InvalidValueError: If it is neither a manager nor a function that returns one.
+    """
+    made = cast("object", manager if isinstance(manager, Manager) or not callable(manager) else manager())
+    if not isinstance(made, Manager):
+        raise InvalidValueError(
+            f"{made!r} is not a manager: pass one, or a function that makes one", value=manager
+        )
+    return made
+
+
+def _custom_resources(manager: Manager) -> tuple[type[Object], ...]:
+    """The classes that are definitions, among the kinds of a manager's controllers."""
+    kinds = [spec.kind for controller in manager.controllers for spec in controller.specs]
     return tuple(dict.fromkeys(kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "to_crd")))
 
 

@@ -9,12 +9,13 @@ from masthead._cache.factory.selection import Selection, wanted
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rules import grants_of
 from masthead._module import set_module
+from masthead.testing._failures import Failure
 from masthead.testing._permissions import PermissionCheck
 from masthead.testing._writes import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from masthead._cache.factory.selection import Form, Wanted
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
+    from masthead._controller.requests import Request
     from masthead._controller.runtime import ManagerRuntime
     from masthead.testing._writes import WriteLog
 
@@ -62,6 +64,7 @@ class Replica:
         self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
+        self._last_failures: dict[str, Failure] | None = None
 
     @property
     def runtime(self) -> ManagerRuntime:
@@ -112,12 +115,14 @@ class Replica:
         """
         if self._is_paused:
             self.resume()
+        self._note_end()
         self._leave.set()
         if self._task is not None:
             await self._task
 
     async def crash(self) -> None:
         """Kill it: from now on it sends nothing, and nothing is finished or released."""
+        self._note_end()
         self._transport.sever()
         if self._is_paused:
             self.resume()
@@ -158,16 +163,24 @@ class Replica:
             raise RuntimeError("a replica can be paused in virtual time only")  # noqa: TRY004 - it is about time
         return loop
 
+    @property
+    def has_ended_by_itself(self) -> bool:
+        """Whether it has ended, and the test has neither stopped nor crashed it."""
+        return self._task is not None and self._task.done() and not self._leave.is_set()
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that ended it."""
+        return self._task.exception() if self._task is not None and self._task.done() else None
+
     def check(self) -> None:
         """See whether it still runs, or was stopped by the test.
 
         Raises:
             RuntimeError: If it has ended by itself.
         """
-        if self._task is None or not self._task.done() or self._leave.is_set():
-            return
-        problem = f"replica {self.name} has ended by itself"
-        raise RuntimeError(problem) from self._task.exception()
+        if self.has_ended_by_itself:
+            raise RuntimeError(f"replica {self.name} has ended by itself") from self.error
 
     def caches(self) -> Iterator[tuple[Wanted, SharedInformer[Any]]]:
         """The informers of its controllers, and what each is to hold."""
@@ -204,13 +217,28 @@ class Replica:
             for key, why in loop.waiting().items()
         }
 
-    def failures(self) -> Mapping[str, str]:
-        """What the last reconcile of an object has raised, by controller and key."""
+    def failures(self) -> Mapping[str, Failure]:
+        """Return the functions whose last call failed; of a replica that has ended, as of its end."""
+        if self._last_failures is None:
+            return self._runtime_failures()
+        return self._last_failures
+
+    def _runtime_failures(self) -> dict[str, Failure]:
+        if self._runtime is None:
+            return {}
         return {
-            f"{name} {key}": message
-            for name, loop in self.runtime.loops.items()
-            for key, message in loop.failing().items()
+            what: Failure(failure.message, failure.times, is_expected=failure.is_temporary)
+            for what, failure in self._runtime.failing().items()
         }
+
+    def _note_end(self) -> None:
+        """Keep the failures: the controllers forget theirs."""
+        if self._last_failures is None:
+            self._last_failures = self._runtime_failures()
+
+    def recent_reconciles(self) -> Mapping[str, Sequence[tuple[float, Request]]]:
+        """Return the objects reconciled last and when, by controller."""
+        return {name: loop.metrics.recent for name, loop in self.runtime.loops.items()}
 
     async def _run(self) -> None:
         process.set(self)

@@ -66,6 +66,7 @@ class _VirtualSelector(selectors.SelectSelector):
         at_work: The number of running executor threads; time stands still if there are some.
         has_suspended: Whether a process is suspended.
         idlers: Who waits until all tasks wait, and for how many turns of the loop at most.
+        counters: Who waits for a number of turns, and how many are left.
     """
 
     at_work = 0
@@ -75,12 +76,12 @@ class _VirtualSelector(selectors.SelectSelector):
         super().__init__()
         self.now = start
         self.idlers: dict[asyncio.Future[bool], int] = {}
+        self.counters: dict[asyncio.Future[bool], int] = {}
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if self.idlers:
-            self._count_turn()
-        if ready or timeout == 0:
+        is_counted = any([_count_turn(self.idlers), _count_turn(self.counters)])
+        if ready or timeout == 0 or is_counted:
             return ready
         # One socket is the loop's own, which threads use to wake it.
         has_sockets = len(self.get_map()) > 1
@@ -105,18 +106,23 @@ class _VirtualSelector(selectors.SelectSelector):
             raise RuntimeError("deadlock: all tasks wait, and no timer is set")
         return ready
 
-    def _count_turn(self) -> None:
-        for idler, turns in list(self.idlers.items()):
-            self.idlers[idler] = turns - 1
-            if turns <= 0:
-                del self.idlers[idler]
-                _resolve(idler, is_idle=False)
-
     def _resolve_idlers(self) -> None:
         idlers = list(self.idlers)
         self.idlers.clear()
         for each in idlers:
             _resolve(each, is_idle=True)
+
+
+def _count_turn(waiting: dict[asyncio.Future[bool], int]) -> bool:
+    """Count a turn, and wake those who have waited for all of theirs; returns whether there are some."""
+    woken = False
+    for future, turns in list(waiting.items()) if waiting else ():
+        waiting[future] = turns - 1
+        if turns <= 0:
+            del waiting[future]
+            _resolve(future, is_idle=False)
+            woken = True
+    return woken
 
 
 def _resolve(idler: asyncio.Future[bool], *, is_idle: bool) -> None:
@@ -206,6 +212,22 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             return await idler
         finally:
             self._impatient.idlers.pop(idler, None)
+
+    async def wait_turns(self, future: asyncio.Future[T], turns: int) -> bool:
+        """Wait for a future while time passes, for a limited number of turns of the loop.
+
+        Returns:
+            Whether the future is done.
+        """
+        counter: asyncio.Future[bool] = self.create_future()
+        waiting: set[asyncio.Future[T] | asyncio.Future[bool]] = {future, counter}
+        self._impatient.counters[counter] = turns
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._impatient.counters.pop(counter, None)
+            counter.cancel()
+        return future.done()
 
     @property
     def next_timer(self) -> float | None:

@@ -75,7 +75,6 @@ class ControllerScenarioRunner:
         self.env = env
         self.operator = operator
         self.problems: list[str] = []
-        self.app = operator.manager()
         self.transports: dict[str, BreakableTransport] = {}
         self.later: list[asyncio.Task[None]] = []
         self.users = Users(env.client)
@@ -152,7 +151,7 @@ class ControllerScenarioRunner:
                 pass  # there is no such replica
 
     async def _start_replica(self) -> None:
-        replica = await self.env.start(self.app)
+        replica = await self.env.start(self.operator.manager)
         made: list[BreakableTransport] = []
 
         def wrap(transport: Transport) -> Transport:

@@ -306,6 +306,7 @@ async def test_a_cleanup_that_nothing_awaits_keeps_its_finalizer(caplog: pytest.
         await env.advance(10)
         assert (await maps.get("one")).metadata.finalizers == ["example.com/bucket"]
         await maps.patch("one", Patch.merge({"metadata": {"finalizers": None}}))
+        assert len(env.failures) == 1
     assert "the cleanup is a coroutine function, and nothing awaits it in a thread" in caplog.text
 
 
@@ -330,6 +331,7 @@ def test_a_cleanup_that_is_no_function_is_noticed_before_it_is_needed(
     async def play() -> None:
         async with Environment(app, objects=[deleted_map()]) as env:
             await env.advance(10)
+            assert len(env.failures) == 1
 
     play()
     assert "the cleanup must be a function, and is of type coroutine" in caplog.text
@@ -363,6 +365,7 @@ async def test_timers_and_sources_that_do_not_raise_an_error_are_called_again() 
 
     async with Environment(app) as env:
         await env.advance(100)
+        assert [failure.split()[0] for failure in env.failures] == ["timer", "source"]
 
     assert calls.count("timer") > 5
     assert calls.count("source") > 1
@@ -510,6 +513,10 @@ async def test_a_predicate_that_raises_lets_changes_pass(caplog: pytest.LogCaptu
     runs = Runs("predicate", nothing, predicate=broken)
     async with runs.environment() as env:
         await env.settle()
+        assert [failure.rpartition(": Z")[0] for failure in env.failures] == [
+            "predicate predicate of configmaps default/bad",
+            "predicate predicate of configmaps default/good",
+        ]
     assert runs.attempts("good") == [0]
     assert "the predicate of configmaps raised for default/good" in caplog.text
 
@@ -630,14 +637,17 @@ async def test_two_managers_of_one_identity_are_noticed(caplog: pytest.LogCaptur
 
 @in_virtual_time
 async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing() -> None:
-    app = masthead.Manager("stopped")
     events: list[str] = []
 
-    @app.controller(Secret, workers=3)
     async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
         events.append(f"begin {ctx.request.name}")
         await asyncio.sleep(10)
         events.append(f"end {ctx.request.name}")
+
+    def app() -> masthead.Manager:
+        made = masthead.Manager("stopped")
+        made.controller(Secret, workers=3)(reconcile)
+        return made
 
     objects = [Secret.new(f"s{index}", namespace="default") for index in range(5)]
     async with Environment(objects=objects) as env:

@@ -141,13 +141,16 @@ def test_a_manager_ends_whose_reconcile_has_not_ended_with_its_lease(
 
 @in_virtual_time
 async def test_a_manager_that_loses_its_lease_while_it_stops_does_not_campaign_again() -> None:
-    app = masthead.Manager("slow", leader_election="slow")
     running = asyncio.Event()
 
-    @app.controller(ConfigMap, label_selector="test=1")
     async def reconcile(_ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
         running.set()
         await asyncio.sleep(300)
+
+    def app() -> masthead.Manager:
+        made = masthead.Manager("slow", leader_election="slow")
+        made.controller(ConfigMap, label_selector="test=1")(reconcile)
+        return made
 
     async with Environment(objects=OBJECTS) as env:
         first = await env.start(app, "first", graceful_timeout=600)

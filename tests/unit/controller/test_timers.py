@@ -36,7 +36,8 @@ async def test_a_plain_timer_runs_in_a_thread_with_a_client_that_blocks() -> Non
         seen.append((now_of_loop(), threading.current_thread().name.rpartition("-")[0], names))
 
     async with Environment(app, objects=[ConfigMap.new("one", namespace="default")]) as env:
-        loop, began = asyncio.get_running_loop(), now()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
 
         def now_of_loop() -> float:
             return round(loop.time() - began)
@@ -117,6 +118,7 @@ async def test_a_plain_timer_that_returns_a_coroutine_is_told_what_to_write(
 
     async with Environment(app) as env:
         await env.advance(15)
+        assert len(env.failures) == 1
     assert (
         "half is a plain function that returns a coroutine, which nothing awaits: write `async def`"
         in caplog.text

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 import masthead
 import masthead.aio
 from masthead.api.core.v1 import ConfigMap, Secret
-from masthead.errors import ManagerStateError
+from masthead.errors import InvalidValueError, ManagerStateError
 from masthead.testing import BlockingEnvironment, Environment, NotSettledError, in_virtual_time
 from masthead.testing.virtual_time import now
 
@@ -53,6 +54,55 @@ def copies(**options: Any) -> masthead.Manager:
         return masthead.Result(requeue_after=3600)
 
     return app
+
+
+class Gadget(masthead.CustomResource, group="environment.example.com", version="v1"):
+    size: int = 0
+
+
+def gadgets() -> masthead.Manager:
+    app = masthead.Manager("gadgets")
+
+    @app.controller(Gadget)
+    async def reconcile(ctx: masthead.aio.Context[Gadget], gadget: Gadget) -> None:
+        await ctx.apply(ConfigMap.new(gadget.metadata.name))
+
+    return app
+
+
+@in_virtual_time
+async def test_a_manager_that_is_started_brings_its_custom_resources() -> None:
+    async with Environment() as env:
+        await env.start(gadgets)
+        await env.client.resource(Gadget, namespace="default").create(Gadget.new("a"))
+        await env.settle()
+        await env.start(gadgets, "second")
+        assert env.writes == ["apply configmaps default/a"]
+
+
+@in_virtual_time
+async def test_objects_may_be_of_the_custom_resources_that_a_factory_brings() -> None:
+    async with Environment(gadgets, objects=[Gadget.new("a", namespace="default")]) as env:
+        await env.settle()
+        assert env.writes == ["apply configmaps default/a"]
+
+
+@in_virtual_time
+async def test_only_the_definitions_that_a_test_names_are_installed() -> None:
+    async with Environment(crds=[]) as env:
+        await env.start(gadgets)
+        definitions = env.client.apiextensions_v1.custom_resource_definitions()
+        assert [found.metadata.name for found in await definitions.list()] == []
+
+
+def test_a_function_that_makes_no_manager_is_refused() -> None:
+    with (
+        pytest.raises(
+            InvalidValueError, match="None is not a manager: pass one, or a function that makes one"
+        ),
+        BlockingEnvironment(cast("Any", lambda: None)),
+    ):
+        pass
 
 
 @in_virtual_time
@@ -321,7 +371,7 @@ async def test_events_are_listed_apart_from_writes() -> None:
 
 @in_virtual_time
 async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_crash() -> None:
-    app = copies(leader_election="copies")
+    app = functools.partial(copies, leader_election="copies")
     async with Environment(app, app, leader_election_namespace="default") as env:
         await env.settle()
         first, second = env.replicas
@@ -346,15 +396,18 @@ async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_cra
 
 @in_virtual_time
 async def test_a_crash_finishes_nothing() -> None:
-    app = masthead.Manager("slow")
     steps: list[str] = []
 
-    @app.controller(ConfigMap)
     async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> None:
         steps.append("begin")
         await asyncio.sleep(10)
         await ctx.apply(Secret.new(obj.metadata.name))
         steps.append("end")
+
+    def app() -> masthead.Manager:
+        made = masthead.Manager("slow")
+        made.controller(ConfigMap)(reconcile)
+        return made
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
         await env.advance(5)
@@ -383,7 +436,7 @@ async def test_a_stop_finishes_what_is_in_flight() -> None:
 
 @in_virtual_time
 async def test_another_replica_leads_while_the_leader_is_paused() -> None:
-    app = copies(leader_election="copies")
+    app = functools.partial(copies, leader_election="copies")
     async with Environment(app, app, leader_election_namespace="default") as env:
         await env.settle()
         first, second = env.replicas
@@ -474,15 +527,14 @@ def test_a_thread_that_waits_for_the_server_lets_virtual_time_pass() -> None:
 
 
 def test_replicas_of_a_blocking_environment_can_be_started_and_killed() -> None:
-    app = blocking_copies()
     with BlockingEnvironment() as env:
-        first = env.start(app)
+        first = env.start(blocking_copies)
         first.crash()
         assert not first.is_running
         env.client.core_v1.secrets("default").create(Secret.new("a"))
         env.settle()
         assert env.writes == []
-        second = env.start(app)
+        second = env.start(blocking_copies)
         env.settle()
         assert [each.replica for each in env.writes] == [second.name]
         second.stop()

@@ -1,0 +1,89 @@
+"""Failures that a test has not looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from masthead._errors.base import counted
+from masthead._module import set_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from masthead.testing._replica import Replica
+
+__all__ = ["Failure", "FailureReport", "UnexpectedFailureError"]
+
+
+@set_module("masthead.testing")
+class UnexpectedFailureError(AssertionError):
+    """A test has left its environment with failures that it has not looked at.
+
+    Attributes:
+        failures: The failures, as in `Environment.failures`.
+    """
+
+    def __init__(self, failures: Sequence[str]) -> None:
+        self.failures: Sequence[str] = tuple(failures)
+        lines = "".join(f"\n  {failure}" for failure in failures)
+        super().__init__(
+            f"{counted(len(failures), 'failure')} at the end of the test, and env.failures was not read:{lines}"
+        )
+
+
+class Failure(NamedTuple):
+    """A function that failed when it was last called.
+
+    Attributes:
+        message: The error.
+        times: The number of failures in a row.
+        is_expected: Whether a test may end with it.
+    """
+
+    message: str
+    times: int = 1
+    is_expected: bool = False
+
+
+class FailureReport:
+    """Collects the failures of replicas, and remembers which of them the test has seen."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+
+    def look(self, replicas: Sequence[Replica]) -> list[str]:
+        """Return all failures, which count as seen from now on."""
+        found = _failures_of(replicas)
+        self._seen |= {(what, failure.message) for what, failure in found.items()}
+        return _describe(found)
+
+    def unseen(self, replicas: Sequence[Replica]) -> list[str]:
+        """Return the failures that the test has not seen and did not expect."""
+        return _describe(
+            {
+                what: failure
+                for what, failure in _failures_of(replicas).items()
+                if not failure.is_expected and (what, failure.message) not in self._seen
+            }
+        )
+
+
+def _failures_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
+    found: dict[str, Failure] = {}
+    for replica in replicas:
+        if replica.has_ended_by_itself and replica.error is not None:
+            found[f"replica {replica.name}"] = Failure(f"it has ended by itself: {replica.error!r}")
+        elif replica.is_running or not _has_successor(replica, replicas):
+            found |= replica.failures()
+    return found
+
+
+def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:
+    """Whether another replica has taken over the objects of one that has ended."""
+    return any(replica.is_running and replica.manager.name == ended.manager.name for replica in replicas)
+
+
+def _describe(failures: Mapping[str, Failure]) -> list[str]:
+    return [
+        f"{what}: {failure.message} ({counted(failure.times, 'time')})" for what, failure in failures.items()
+    ]

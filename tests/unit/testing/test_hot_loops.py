@@ -1,0 +1,107 @@
+"""Time that does not pass, because something runs again and again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import masthead
+import masthead.aio
+from masthead._controller.requests import Request
+from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.testing import Environment, NotSettledError, in_virtual_time
+from masthead.testing._hot_loops import HotKey, find_hot_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+OBJECTS = [Secret.new("a", namespace="default")]
+
+
+def requeued(seconds: float) -> masthead.Manager:
+    app = masthead.Manager("hot")
+
+    @app.controller(Secret)
+    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> masthead.Result:
+        return masthead.Result(requeue_after=seconds)
+
+    return app
+
+
+@in_virtual_time
+async def test_advance_ends_at_an_object_that_is_reconciled_again_and_again() -> None:
+    async with Environment(requeued(0.001), objects=OBJECTS) as env:
+        with pytest.raises(
+            NotSettledError, match=r"controller secrets of hot-0 has reconciled default/a .* times within"
+        ):
+            await env.advance(3600)
+
+
+@in_virtual_time
+async def test_a_source_that_yields_without_waiting_is_found_out() -> None:
+    app = requeued(3600)
+
+    @app.source(controller="secrets")
+    async def feed() -> AsyncIterator[str]:
+        while True:
+            yield "default/a"
+
+    async with Environment(app, objects=OBJECTS) as env:
+        with pytest.raises(NotSettledError, match=r"(?s)reconciled default/a .*source .*feed"):
+            await env.advance(1)
+
+
+@in_virtual_time
+async def test_a_reconcile_that_polls_without_waiting_is_found_out_and_killed() -> None:
+    app = masthead.Manager("polling")
+
+    @app.controller(Secret)
+    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None:
+        while True:  # noqa: ASYNC110 - the bug that is found out
+            await asyncio.sleep(0)
+
+    async with Environment(app, objects=OBJECTS) as env:
+        with pytest.raises(NotSettledError, match=r"(?s)never waits.*default/a is being reconciled"):
+            await env.advance(1)
+
+
+@in_virtual_time
+async def test_hours_of_frequent_requeues_pass() -> None:
+    async with Environment(requeued(5), objects=OBJECTS) as env:
+        await env.advance(2 * 3600)
+
+
+@in_virtual_time
+async def test_a_burst_of_changes_is_no_hot_loop() -> None:
+    app = masthead.Manager("busy")
+
+    @app.controller(ConfigMap)
+    async def reconcile(_ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None: ...
+
+    many = [ConfigMap.new(f"m{number}", namespace="default") for number in range(200)]
+    async with Environment(app, objects=many) as env:
+        await env.advance(1)
+
+
+@given(st.lists(st.floats(0.0, 60.0), min_size=1, max_size=30))
+def test_an_object_with_few_reconciles_is_never_hot(times: list[float]) -> None:
+    recent = [(when, Request("default", "a")) for when in sorted(times)]
+    assert find_hot_key({"c": recent}, 0.0) is None
+
+
+@given(st.floats(0.0, 10.0), st.integers(500, 1000))
+def test_an_object_is_hot_above_twenty_reconciles_a_second(pause: float, count: int) -> None:
+    recent = [(100 + number * pause, Request("default", "a")) for number in range(count)]
+    hot = find_hot_key({"c": recent}, 0.0)
+    rate_is_high = count >= 20.0 * (recent[-1][0] - recent[0][0])
+    assert hot == (HotKey("c", "default/a", count, recent[-1][0] - recent[0][0]) if rate_is_high else None)
+
+
+def test_reconciles_before_the_beginning_do_not_count() -> None:
+    recent = [(100.0, Request("default", "a"))] * 1000
+    assert find_hot_key({"c": recent}, 100.0) is not None
+    assert find_hot_key({"c": recent}, 100.1) is None
