@@ -93,6 +93,7 @@ async def test_a_replica_with_a_silent_watch_does_not_fight_for_a_child(owns: Se
         await env.advance(10)
         assert await owner_of_child(env) == second.metadata.uid
         assert env.writes == []
+        assert all("StaleObjectError" in failure for failure in env.failures)
 
 
 @in_virtual_time
