@@ -127,6 +127,7 @@ async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
         await env.advance(2)
+        assert len(env.failures) == 3
     for name in ("map_to_nothing", "tick", "source"):
         texts = [
             logging.Formatter().formatException(each.exc_info) for each in caplog.records if each.exc_info

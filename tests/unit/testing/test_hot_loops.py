@@ -13,6 +13,7 @@ import masthead
 import masthead.aio
 from masthead._controller.requests import Request
 from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.meta import Patch
 from masthead.testing import Environment, NotSettledError, in_virtual_time
 from masthead.testing._hot_loops import HotKey, find_hot_key
 
@@ -34,7 +35,15 @@ def requeued(seconds: float) -> masthead.Manager:
 
 @in_virtual_time
 async def test_advance_ends_at_an_object_that_is_reconciled_again_and_again() -> None:
-    async with Environment(requeued(0.001), objects=OBJECTS) as env:
+    app = masthead.Manager("hot")
+
+    @app.controller(Secret)
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        count = str(int(secret.metadata.annotations.get("count", "0")) + 1)
+        change = Patch.merge({"metadata": {"annotations": {"count": count}}})
+        await ctx.client.core_v1.secrets("default").patch("a", change)
+
+    async with Environment(app, objects=OBJECTS) as env:
         with pytest.raises(
             NotSettledError, match=r"controller secrets of hot-0 has reconciled default/a .* times within"
         ):
