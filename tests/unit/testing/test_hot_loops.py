@@ -13,7 +13,6 @@ import masthead
 import masthead.aio
 from masthead._controller.requests import Request
 from masthead.api.core.v1 import ConfigMap, Secret
-from masthead.meta import Patch
 from masthead.testing import Environment, NotSettledError, in_virtual_time
 from masthead.testing._hot_loops import HotKey, find_hot_key
 
@@ -35,13 +34,13 @@ def requeued(seconds: float) -> masthead.Manager:
 
 @in_virtual_time
 async def test_advance_ends_at_an_object_that_is_reconciled_again_and_again() -> None:
-    app = masthead.Manager("hot")
+    app = requeued(3600)
 
-    @app.controller(Secret)
-    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
-        count = str(int(secret.metadata.annotations.get("count", "0")) + 1)
-        change = Patch.merge({"metadata": {"annotations": {"count": count}}})
-        await ctx.client.core_v1.secrets("default").patch("a", change)
+    @app.source(controller="secrets")
+    async def feed() -> AsyncIterator[str]:
+        while True:
+            await asyncio.sleep(0.001)
+            yield "default/a"
 
     async with Environment(app, objects=OBJECTS) as env:
         with pytest.raises(
