@@ -130,7 +130,7 @@ class ReconcileLoop:
     # Its life.
 
     async def start(self) -> None:
-        """Wait until the caches have synced, and start the workers.
+        """Wait until the caches show what the server has now, and start the workers.
 
         Raises:
             ClosedError: If an informer has stopped.
@@ -139,6 +139,8 @@ class ReconcileLoop:
         self._invocation = Invocation(self.controller, self._services.threads)
         for informer in self._informers:
             await informer.wait_synced()
+            # Another replica, or an earlier process, may have written what this cache does not show yet.
+            await self._services.catch_up.wait(informer)
         await self._see_earlier_writes()
         owner = await self._owner_kind()
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
@@ -160,9 +162,9 @@ class ReconcileLoop:
         )
 
     @property
-    def primary(self) -> SharedInformer[Any]:
-        """The cache of the reconciled objects."""
-        return self._informers[0]
+    def informers(self) -> Sequence[SharedInformer[Any]]:
+        """The caches, that of the reconciled objects first."""
+        return self._informers
 
     @property
     def is_started(self) -> bool:
@@ -243,10 +245,7 @@ class ReconcileLoop:
         """
         name = self.controller.name
         if not self._is_started:
-            late = [
-                f"{each.name} ({each.health.last_error or 'no state has come yet'})"
-                for each in self._unsynced()
-            ]
+            late = [f"{informer.name} ({self._lag_of(informer)})" for informer in self._late_informers()]
             return [f"controller {name} has not started{'; it waits for ' if late else ''}{', '.join(late)}"]
         found = [f"controller {name}: {self._described(each)}" for each in self.flights.values()]
         stats = self.queue.stats()
@@ -271,8 +270,13 @@ class ReconcileLoop:
         ]
         return found
 
-    def _unsynced(self) -> list[SharedInformer[Any]]:
-        return [each for each in self._informers if not each.has_synced]
+    def _late_informers(self) -> list[SharedInformer[Any]]:
+        has_caught_up = self._services.catch_up.has_done
+        return [informer for informer in self._informers if not has_caught_up(informer)]
+
+    def _lag_of(self, informer: SharedInformer[Any]) -> str:
+        waits_for = "not caught up with the server" if informer.has_synced else "no state has come yet"
+        return informer.health.last_error or waits_for
 
     def _described(self, flight: Flight) -> str:
         if flight.is_reconciling:

@@ -165,6 +165,8 @@ class ManagerRuntime:
         found = [f"controller {name} does not run" for name in missing]
         if events := self._recorder.counts.pending:
             found.append(f"{events} Events are not written yet")
+        if self._shards is not None and self._shards.is_adopting:
+            found.append("objects of other replicas wait for the caches to catch up with the server")
         return found + [problem for each in self._loops.values() for problem in each.pending_work(within)]
 
     def failing(self) -> dict[str, RepeatedFailure]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from masthead._controller.applied_configurations import AppliedConfigurations
+from masthead._controller.catch_up import CatchUp
 from masthead._controller.user_errors import FailureLog
 from masthead.errors import InvalidValueError
 from masthead.metrics import NO_METRICS
@@ -169,6 +170,7 @@ class ControllerServices:
         failures: The functions of the user that fail, reconciles and mappers aside.
         random: Returns numbers in [0, 1).
         applied: What the controllers have applied.
+        catch_up: Waits until the caches show what the server had when these controllers were started.
     """
 
     client: Client
@@ -182,3 +184,4 @@ class ControllerServices:
     failures: FailureLog = field(default_factory=FailureLog)
     random: Callable[[], float] = field(default=random.random)
     applied: AppliedConfigurations = field(default_factory=AppliedConfigurations)
+    catch_up: CatchUp = field(default_factory=CatchUp)

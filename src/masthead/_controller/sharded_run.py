@@ -2,17 +2,20 @@
 
 ::
 
-    ShardMember ──a share──> stop beginning what is not in it ─> wait for what is in flight ─> acknowledge
-                                                                 └─> caches select the share ─> initial adds ─> queue
+    ShardMember ──a share──> stop beginning what is not in it ─> wait for what is in flight ─> caches select it ─> acknowledge
+                                                   what is gained: wait until all caches have caught up ─> queue <─┘
     ShardMember ──lost────> cancel everything
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from masthead._controller.cache_reader import informer_of
+from masthead._controller.catch_up import CatchUp
+from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -50,7 +53,9 @@ class ShardedRun:
         self._loops = loops
         self._run_controllers = run_controllers
         self._term: asyncio.Task[None] | None = None
-        self._share = member.share
+        self._adoption: asyncio.Task[None] | None = None
+        self._ready = member.share
+        """The part of the share that the caches are current for."""
 
     async def prepare(self) -> None:
         """Have the caches hold nothing before the first share."""
@@ -70,9 +75,14 @@ class ShardedRun:
         if self._term is not None:
             await asyncio.wait({self._term})
 
+    @property
+    def is_adopting(self) -> bool:
+        """Whether it waits for its caches before it works on what its share has gained."""
+        return self._adoption is not None and not self._adoption.done()
+
     def owns(self, obj: Object) -> bool:
         """Whether this replica may work on an object now."""
-        return self.member.owns(obj)
+        return self.member.owns(obj) and self._ready.owns_object(obj)
 
     def owned(self, uid: str, namespace: str) -> bool:
         """Whether this replica may work on what an object has left behind that is gone."""
@@ -82,17 +92,38 @@ class ShardedRun:
     async def _change(self, share: ShardSet) -> None:
         """Work on a share from now on, and on nothing else."""
         # The loops ask `owns` before they begin anything, which follows the share already.
-        await asyncio.gather(*(each.wait_released() for each in self._loops()))
+        await self._stop_adopting()
+        self._ready = self._ready & share
+        await asyncio.gather(*(loop.wait_released() for loop in self._loops()))
         for informer in self._informers:
             await informer.select_shards(share)
+        create_task = asyncio.get_running_loop().create_task
         if self._term is None:
-            self._term = asyncio.get_running_loop().create_task(self._run_controllers())
-        else:
-            # A cache that holds only the share delivers what it gains by itself.
-            for each in self._loops():
-                if each.primary not in self._informers:
-                    each.enqueue_gained(share - self._share)
-        self._share = share
+            # The controllers wait for their caches before they start.
+            self._ready = share
+            self._term = create_task(self._run_controllers())
+        elif len(share - self._ready):
+            # Not here: others wait for the slots that this replica has lost.
+            self._adoption = create_task(self._adopt(share))
+
+    async def _adopt(self, share: ShardSet) -> None:
+        """Work on what a share has gained, once the caches show what its last owner has written."""
+        catch_up = CatchUp()
+        with contextlib.suppress(ClosedError):  # the manager stops
+            for loop in list(self._loops()):
+                for informer in loop.informers:
+                    await informer.wait_synced()
+                    await catch_up.wait(informer)
+            gained, self._ready = share - self._ready, share
+            # What the caches have delivered meanwhile was dropped, because it was not to be worked on yet.
+            for loop in self._loops():
+                loop.enqueue_gained(gained)
+
+    async def _stop_adopting(self) -> None:
+        adoption, self._adoption = self._adoption, None
+        if adoption is not None:
+            adoption.cancel()
+            await asyncio.wait({adoption})
 
     async def _lose(self) -> None:
         """End everything at once.
@@ -100,8 +131,9 @@ class ShardedRun:
         Raises:
             WorkAbandonedError: If something goes on nonetheless.
         """
+        await self._stop_adopting()
         term, self._term = self._term, None
-        self._share = self.member.share
+        self._ready = self.member.share
         if term is not None:
             term.cancel()
             await asyncio.wait({term})

@@ -1,0 +1,182 @@
+"""Waits until caches show what the server has now, before anything is reconciled with them.
+
+A replica that takes over, or that was restarted, has caches that may lag behind what its predecessor has written: it would
+make everything a second time. The versions of two watches do not help, because the predecessor's writes are on the server, and
+only a read without ``resourceVersion`` is sure to show them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead._client.listwatch import ListWatch, ListWatchOptions
+from masthead._sansio.backoff import Backoff
+from masthead._sansio.listed_state import ListedState
+from masthead._sansio.sharding import ShardRanges
+from masthead.errors import ClosedError, DeadlineError, MastheadError
+
+if TYPE_CHECKING:
+    from masthead._cache.informer.informer import SharedInformer
+    from masthead._cache.reflector.foreign import Source
+    from masthead.errors import DecodeError
+
+__all__ = ["CatchUp"]
+
+_log: Final = logging.getLogger("masthead.controller")
+_PAGE: Final = 500
+_READ_TIMEOUT: Final = 30.0
+_BRIEF: Final = 2.0
+"""Seconds that a large cache has to catch up by itself before everything is listed."""
+_PATIENCE: Final = 30.0
+"""Seconds after which a cache that lags is logged, and compared with the server again."""
+
+
+class CatchUp:
+    """Waits until caches show the state that the server has; once for each cache, whoever asks.
+
+    Each instance stands for one moment: make a new one when this replica begins to work on something.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[SharedInformer[Any], asyncio.Lock] = {}
+        self._done: set[SharedInformer[Any]] = set()
+
+    def has_done(self, informer: SharedInformer[Any]) -> bool:
+        """Whether a cache has caught up."""
+        return informer in self._done
+
+    async def wait(self, informer: SharedInformer[Any]) -> None:
+        """Wait until a cache that has synced shows what the server has now, or later.
+
+        It never gives up: a server that cannot be read, and a cache that lags, are logged, and tried again.
+
+        Raises:
+            ClosedError: If the informer or the client is closed.
+        """
+        async with self._locks.setdefault(informer, asyncio.Lock()):
+            if informer in self._done:
+                return
+            for scope in informer._core.scopes:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+                await _ScopeCatchUp(informer, scope).wait()
+            self._done.add(informer)
+
+
+class _ScopeCatchUp:
+    """Waits for one namespace of a cache, or for all of them if they are watched together."""
+
+    def __init__(self, informer: SharedInformer[Any], scope: str) -> None:
+        core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self._informer = informer
+        self._scope = scope
+        self._source = core.sources[scope]
+        self._store = core.processor.store
+        self._backoff = Backoff(first=1.0, cap=30.0)
+
+    async def wait(self) -> None:
+        while True:
+            state = await self._read_until_answered()
+            if await self._shows_within(state, _PATIENCE):
+                return
+            _log.warning(
+                "the cache of %s is at version %s, and the server at %s; nothing is reconciled with it before it has caught up",
+                self._informer.name,
+                self._store.version_of(self._scope),
+                state.version,
+            )
+
+    async def _read_until_answered(self) -> ListedState:
+        while True:
+            try:
+                return await self._read()
+            except ClosedError:
+                raise
+            except MastheadError as error:
+                delay = self._backoff.next(asyncio.get_running_loop().time(), random.random)
+                _log.warning(
+                    "whether the cache of %s is current cannot be told, so that nothing is reconciled with it: %s; asking "
+                    "again in %.0f s",
+                    self._informer.name,
+                    error,
+                    delay,
+                )
+                await asyncio.sleep(delay)
+
+    async def _read(self) -> ListedState:
+        """Read the server's state, as far as the cache does not show it meanwhile.
+
+        Raises:
+            MastheadError: If the server does not answer, or refuses.
+        """
+        listing = _Listing(self._source)
+        await listing.read_page()
+        if not listing.is_complete:
+            await self._read_rest(listing)
+        return listing.state()
+
+    async def _read_rest(self, listing: _Listing) -> None:
+        """Read the other pages of a large collection, unless the cache catches up by itself."""
+        state = listing.state()
+        await self._shows_within(state, _BRIEF)
+        while not listing.is_complete and not self._shows(state):
+            await listing.read_page()
+
+    def _shows(self, state: ListedState) -> bool:
+        version = self._store.version_of(self._scope)
+        return state.is_reached(version, lambda: self._store.items_of(self._scope).keys())
+
+    async def _shows_within(self, state: ListedState, seconds: float) -> bool:
+        try:
+            await self._informer.wait_until(lambda _: self._shows(state), seconds)
+        except DeadlineError:
+            return False
+        return True
+
+
+class _Listing:
+    """The pages of a list without ``resourceVersion``: the newest state that there is."""
+
+    def __init__(self, source: Source[Any]) -> None:
+        self._source = source
+        selector = source.selectors.get("shardSelector") if isinstance(source, ListWatch) else None
+        # A server that does not select shards lists objects that the cache drops.
+        self._shards = ShardRanges.parse(selector) if selector else None
+        self._objects: dict[str, str] = {}
+        self._has_unknown = False
+        self._version = ""
+        self._continue: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pages were read."""
+        return self._continue == ""
+
+    async def read_page(self) -> None:
+        """Read the next page.
+
+        Raises:
+            MastheadError: If the server does not answer, or refuses.
+        """
+        options = ListWatchOptions(limit=_PAGE, continue_=self._continue or "", read_timeout=_READ_TIMEOUT)
+        page = await self._source.list_page(options, self._note_broken)
+        self._version = page.metadata.resource_version
+        self._continue = page.metadata.continue_
+        for obj in page.items:
+            about = obj.metadata
+            if self._shards is None or self._shards.selects_metadata(about.uid, about.namespace):
+                self._objects[obj.key] = about.resource_version
+
+    def state(self) -> ListedState:
+        """The state, as far as it was read."""
+        if not self.is_complete:
+            # Without the other pages, only the version tells whether a cache has caught up.
+            return ListedState(self._version, self._version, None)
+        return ListedState.of(self._version, self._objects.items(), is_complete=not self._has_unknown)
+
+    def _note_broken(self, error: DecodeError) -> None:
+        if error.subject:
+            self._objects[error.subject] = ""
+        else:
+            self._has_unknown = True
