@@ -12,6 +12,7 @@ from masthead._cli import diagnosis
 from masthead._cli.certificates import expiry_of_der
 from masthead._cli.diagnosis import Diagnosis
 from masthead._config.address import as_ip, split_address
+from masthead._rest.connect import tls_of
 
 if TYPE_CHECKING:
     from masthead._config.address import Address
@@ -83,7 +84,7 @@ async def check_tls(config: Config) -> Diagnosis:
     name = config.tls_server_name or server.host
     try:
         _, writer = await asyncio.open_connection(
-            server.host, _port(server), ssl=_context(config), server_hostname=name
+            server.host, _port(server), ssl=await tls_of(config).context(), server_hostname=name
         )
     except ssl.SSLCertVerificationError as error:
         return Diagnosis(
@@ -110,12 +111,3 @@ def _tls_hint(error: ssl.SSLCertVerificationError) -> str:
     if "mismatch" in error.verify_message or "not valid for" in error.verify_message:
         return "use a name of the certificate in the address, or set tls-server-name in the kubeconfig"
     return "check certificate-authority in the kubeconfig: it may be that of another, or of an older, cluster"
-
-
-def _context(config: Config) -> ssl.SSLContext:
-    data = config.ca_data or (config.ca_file.read_text("utf-8") if config.ca_file else "")
-    context = ssl.create_default_context(cadata=data or None)
-    if config.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

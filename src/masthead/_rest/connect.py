@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from masthead._config.model import Config, ExecConfig, OidcConfig
     from masthead._rest.settings import RestSettings
 
-__all__ = ["connect", "credentials_of"]
+__all__ = ["connect", "credentials_of", "tls_of"]
 
 _ISSUER_TIMEOUT: Final = 30.0
 """The timeout of a request to an OpenID Connect issuer, in seconds."""
@@ -57,7 +57,7 @@ def connect(config: Config, settings: RestSettings, *, connections: int) -> Rest
     credentials = credentials_of(config)
     transport = HttpTransport(
         config.server,
-        tls=_tls_of(config, credentials) if _is_encrypted(config) else None,
+        tls=tls_of(config, credentials) if _is_encrypted(config) else None,
         server_name=config.tls_server_name,
         proxy_url=Secret(config.proxy_url),
         compression=not config.disable_compression,
@@ -107,7 +107,13 @@ def _has_client_certificate(config: Config) -> bool:
     return has_one and _is_encrypted(config)
 
 
-def _tls_of(config: Config, credentials: Credentials) -> TlsContexts:
+def tls_of(config: Config, credentials: Credentials | None = None) -> TlsContexts:
+    """The TLS contexts of a configuration.
+
+    Args:
+        config: The authorities and the client certificate.
+        credentials: Their certificate, if any, takes precedence over the configured one.
+    """
     return TlsContexts(
         ca_file=config.ca_file,
         ca_data=config.ca_data,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from masthead._meta.quoting import quoted
+from masthead._meta.tls import make_client_context
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -92,7 +93,7 @@ async def call_webhook(webhook: Webhook, body: bytes) -> bytes:
 
 def _trust(webhook: Webhook) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cadata=webhook.ca_bundle or None)
+        return make_client_context(webhook.ca_bundle or None)
     except ssl.SSLError:
         raise WebhookError("unable to load root certificates: unable to parse bytes as PEM block") from None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-import ssl
 from typing import TYPE_CHECKING, Final
 
+from masthead._meta.tls import make_client_context
 from masthead._transport.address import ServerAddress
 from masthead._transport.body import HttpResponse
 from masthead._transport.connection import Connection
@@ -21,6 +21,8 @@ from masthead._transport.upgrade import HttpUpgrade
 from masthead.errors import ClosedError
 
 if TYPE_CHECKING:
+    import ssl
+
     from masthead._meta.secret import Secret, SecretValue
     from masthead._transport.contract import TlsSource, TransportRequest
     from masthead._transport.incoming_response import IncomingResponse
@@ -166,8 +168,7 @@ class HttpTransport:
             return await self._tls.context()
         if self._default is None:
             # Made once: it loads all CA certificates of the system.
-            self._default = ssl.create_default_context()
-            self._default.hostname_checks_common_name = False
+            self._default = make_client_context()
         return self._default
 
     async def _connect(

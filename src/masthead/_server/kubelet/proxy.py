@@ -208,7 +208,7 @@ class _TargetConnector(aiohttp.BaseConnector):
 
 def _trusting() -> ssl.SSLContext:
     """A context that trusts any certificate, as kube-apiserver does on behalf of its clients."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
