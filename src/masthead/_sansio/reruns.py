@@ -111,8 +111,10 @@ class RerunDecisions(Generic[K]):
         """
         is_muted = self._ignores_own or is_failed
         is_own_rerun = has_own and not is_muted
-        self._remember(key, _Ended(writes, is_muted, is_own_rerun or has_foreign))
-        if not len(writes):
+        if len(writes):
+            self._remember(key, _Ended(writes, is_muted, is_own_rerun or has_foreign))
+        else:
+            # The writes before stay known: this run may have been faster than the delivery of their events.
             self._counts.pop(key, None)
         if has_foreign:
             if is_own_rerun:
@@ -154,9 +156,6 @@ class RerunDecisions(Generic[K]):
         return rerun_delay(count)
 
     def _remember(self, key: K, ended: _Ended) -> None:
-        if not len(ended.writes):
-            self._ended.pop(key, None)
-            return
         self._ended[key] = ended
         self._ended.move_to_end(key)
         if len(self._ended) > self._max_keys:

@@ -57,8 +57,8 @@ def test_each_option_of_a_controller_can_be_given_to_the_decorator_and_arrives()
     """`Manager.controller` repeats the signature of `Controller`: neither may forget an option."""
     decorator = inspect.signature(masthead.Manager.controller).parameters
     declared = inspect.signature(Controller.__init__).parameters
-    names = {name for name, each in declared.items() if each.kind is each.KEYWORD_ONLY}
-    assert names == {name for name, each in decorator.items() if each.kind is each.KEYWORD_ONLY}
+    names = {name for name, option in declared.items() if option.kind is option.KEYWORD_ONLY}
+    assert names == {name for name, option in decorator.items() if option.kind is option.KEYWORD_ONLY}
     values: dict[str, Any] = {
         "name": "named",
         "workers": 7,
@@ -95,7 +95,7 @@ def test_each_option_of_a_controller_can_be_given_to_the_decorator_and_arrives()
     ):
         assert getattr(made, name) == values[name]
     assert isinstance(made.make_rate_limiter(), ItemExponentialRateLimiter)
-    assert [each.role for each in made.specs] == ["for", "owns", "watches", "reads"]
+    assert [spec.role for spec in made.specs] == ["for", "owns", "watches", "reads"]
     primary = made.primary
     assert primary.predicate is values["predicate"]
     assert primary.namespace == ("shop",)
@@ -112,7 +112,7 @@ async def test_a_resync_reconciles_all_objects_periodically(period: float) -> No
         began = now()
         await env.advance(3.5 * period)
     for key in ("default/a", "default/b"):
-        times = [time - began for time, each in recorder.seen if each == key]
+        times = [time - began for time, seen in recorder.seen if seen == key]
         assert times == pytest.approx([0, period, 2 * period, 3 * period], abs=0.1)
 
 
@@ -123,13 +123,13 @@ async def test_controllers_of_one_kind_have_resyncs_of_their_own() -> None:
     other = Recorder(name="seldom", resync=180)
     never = Recorder(name="never")
     app = masthead.Manager("several")
-    for each in (recorder, other, never):
-        (declared,) = each.app.controllers
+    for controller in (recorder, other, never):
+        (declared,) = controller.app.controllers
         app.add(declared)
     async with Environment(app, objects=[secret("a")]) as env:
         await env.settle()
         await env.advance(370)
-    assert [len(each.seen) for each in (recorder, other, never)] == [7, 3, 1]
+    assert [len(controller.seen) for controller in (recorder, other, never)] == [7, 3, 1]
 
 
 @in_virtual_time
@@ -204,7 +204,7 @@ async def test_selectors_of_kinds_that_are_read_select(selection: dict[str, Any]
 
     @app.controller(Secret, reads=[Reads(ConfigMap, **selection)])
     async def reconcile(ctx: masthead.aio.Context[Secret], _: Secret) -> None:
-        found.extend(each.key for each in await ctx.list(ConfigMap, namespace=""))
+        found.extend(config.key for config in await ctx.list(ConfigMap, namespace=""))
 
     children = [config_map("a", "shop", tier="gold"), config_map("b")]
     async with Environment(app, objects=[Namespace.new("shop"), *children, secret("x")]) as env:
@@ -278,12 +278,12 @@ async def test_field_manager_finalizer_and_indexers_are_those_of_the_controller(
     async def reconcile(ctx: masthead.aio.Context[Secret], obj: Secret) -> None:
         if not await ctx.finalize(lambda: None):
             await ctx.apply(ConfigMap.new(obj.metadata.name))
-            found.extend(each.metadata.name for each in ctx.cache.by_index(Secret, "tier", "gold"))
+            found.extend(gold.metadata.name for gold in ctx.cache.by_index(Secret, "tier", "gold"))
 
     async with Environment(app, objects=[secret("a", tier="gold"), secret("b")]) as env:
         await env.settle()
         made = await env.client.core_v1.config_maps("default").get("a")
-        assert {each.manager for each in made.metadata.managed_fields} == {"someone"}
+        assert {entry.manager for entry in made.metadata.managed_fields} == {"someone"}
         assert (await env.client.core_v1.secrets("default").get("a")).metadata.finalizers == ["example.com/f"]
     assert set(found) == {"a"}
 
@@ -308,7 +308,7 @@ async def test_options_of_the_manager_reach_client_and_caches() -> None:
         await env.settle()
         (replica,) = env.replicas
         assert replica.runtime.factory.informer(Secret)._core._storage.name == "compact"
-        agents = [each.headers["user-agent"] for each in env.server.requests]
+        agents = [request.headers["user-agent"] for request in env.server.requests]
         assert any("my-operator" in agent for agent in agents)
     assert labels == [{"seen": "yes"}]
 
@@ -334,8 +334,8 @@ async def test_timers_and_sources_run_for_what_they_are_declared() -> None:
     async with Environment(app, objects=[secret("a")]) as env:
         await env.settle()
         began = now()
-        for each in (recorder, second):
-            each.taken()
+        recorder.taken()
+        second.taken()
         await env.advance(190)
     assert [time - began for time in calls] == pytest.approx([60, 120, 180], abs=0.1)
     assert recorder.taken() == []

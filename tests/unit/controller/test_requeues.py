@@ -37,7 +37,7 @@ async def test_a_requeue_at_once_is_rate_limited_and_named(caplog: pytest.LogCap
     runs = await times_of(masthead.Result(requeue_after=0), 60)
     assert runs[:4] == pytest.approx([0, 0.005, 0.015, 0.035])
     assert len(runs) == 14
-    (message,) = [each for each in caplog.messages if "requeue_after=0" in each]
+    (message,) = [text for text in caplog.messages if "requeue_after=0" in text]
     assert "default/s has returned requeue_after=0 10 times in a row, and runs again in 2.56 s" in message
 
 

@@ -53,7 +53,7 @@ async def failure_of(reconcile: Callable[..., object], caplog: pytest.LogCapture
     async with Environment(app, objects=[S]) as env:
         await env.advance(6)
         assert len(env.failures) == 1
-    record = next(each for each in caplog.records if "failed (attempt 1)" in each.message)
+    record = next(entry for entry in caplog.records if "failed (attempt 1)" in entry.message)
     return logging.Formatter().formatException(record.exc_info) if record.exc_info else ""
 
 
@@ -80,9 +80,9 @@ async def test_one_failure_in_ten_is_logged_with_its_traceback(caplog: pytest.Lo
     async with Environment(app, objects=[S]) as env:
         await env.advance(30)
         assert len(env.failures) == 1
-    records = [each for each in caplog.records if "failed (attempt" in each.message]
+    records = [record for record in caplog.records if "failed (attempt" in record.message]
     assert len(records) > 11
-    assert [number for number, each in enumerate(records) if each.exc_info] == [0, 10]
+    assert [number for number, record in enumerate(records) if record.exc_info] == [0, 10]
 
 
 @pytest.mark.parametrize("error", [masthead.TemporaryError("not yet"), masthead.TerminalError("never")])
@@ -130,7 +130,9 @@ async def test_sources_timers_and_mappers_are_logged_with_the_users_lines(
         assert len(env.failures) == 3
     for name in ("map_to_nothing", "tick", "source"):
         texts = [
-            logging.Formatter().formatException(each.exc_info) for each in caplog.records if each.exc_info
+            logging.Formatter().formatException(record.exc_info)
+            for record in caplog.records
+            if record.exc_info
         ]
         (text,) = {text for text in texts if f"in {name}" in text}
         assert [line for line in text.splitlines() if "File " in line and HERE not in line] == []

@@ -48,6 +48,16 @@ def test_an_event_after_the_end_leads_to_one_rerun_and_the_others_are_dropped() 
     assert reruns.drops("a", event(3))
 
 
+def test_an_event_that_is_delivered_after_the_rerun_has_ended_is_dropped() -> None:
+    reruns = RerunDecisions[str](ignores_own=False)
+    reruns.begin("a")
+    assert end(reruns, write(2), write(3), has_own=True) == 0.0
+    reruns.begin("a")
+    assert end(reruns) is None
+    assert reruns.drops("a", event(3))
+    assert not reruns.drops("a", event(4))
+
+
 def test_a_rerun_that_writes_nothing_ends_the_row() -> None:
     reruns = RerunDecisions[str](ignores_own=False)
     for number in range(3):
@@ -103,19 +113,22 @@ def test_every_write_is_followed_by_a_run_unless_it_is_ignored_or_its_run_failed
     version = 1
     for run in runs:
         reruns.begin("a")
-        writes = [write(version + number, is_provable=each) for number, each in enumerate(run.provable, 1)]
+        writes = [
+            write(version + number, is_provable=is_provable)
+            for number, is_provable in enumerate(run.provable, 1)
+        ]
         version += len(writes)
         own = OwnWrites(writes)
         is_muted = ignores_own or run.is_failed
         early, late = writes[: run.early], writes[run.early :]
-        changes = [event(int(each.version)) for each in early]
+        changes = [event(int(own_write.version)) for own_write in early]
         proven = [own.is_echo(change) if is_muted else own.is_own_version(change) for change in changes]
         delay = reruns.end(
             "a", own, is_failed=run.is_failed, has_own=any(proven), has_foreign=not all(proven)
         )
         enqueued = int(delay is not None)
-        for each in late:
-            change = event(int(each.version))
+        for own_write in late:
+            change = event(int(own_write.version))
             if not reruns.drops("a", change):
                 reruns.follow("a", change)
                 enqueued += 1
