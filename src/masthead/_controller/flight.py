@@ -6,7 +6,7 @@ held, because it is not known yet whose they are: a watch may deliver the event 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from masthead._controller.observation import own_writes_of
 from masthead._sansio.own_writes import OwnWrites
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from masthead._rest.response import Response
     from masthead._sansio.own_writes import ObjectChange, OwnWrite
 
-__all__ = ["Flight"]
+__all__ = ["Flight", "HeldChanges"]
 
 _MAX_UNDECIDED: Final = 1_000
 """How many changes are held before those are dropped that responses account for."""
@@ -30,6 +30,20 @@ _MAX_REASONS: Final = 5
 """How many reasons to reconcile again are kept."""
 VISIBLE_WITHIN: Final = 60.0
 """Seconds until a cache must show an own write. Bookmarks come once a minute."""
+
+
+class HeldChanges(NamedTuple):
+    """Changes that have arrived during a reconcile, as reasons to reconcile again.
+
+    Attributes:
+        proven: Own writes, and nothing else.
+        likely: Changes whose versions are results of own writes, which may hide changes of others.
+        foreign: Changes of others.
+    """
+
+    proven: list[str]
+    likely: list[str]
+    foreign: list[str]
 
 
 class Flight:
@@ -105,16 +119,23 @@ class Flight:
         if len(self._undecided) >= _MAX_UNDECIDED:
             self._thin_out()
 
-    def sort_changes(self, is_own: Callable[[ObjectChange], bool]) -> tuple[list[str], list[str]]:
-        """The changes that have arrived meanwhile, as reasons to reconcile again: own ones, and those of others.
+    def sort_changes(self, always_counts: Callable[[ObjectChange], bool]) -> HeldChanges:
+        """Sort the changes that have arrived meanwhile by whose they are.
 
         Args:
-            is_own: Whether a change is the result of an own write.
+            always_counts: Whether a change is a reason to reconcile again whoever has made it.
         """
-        own, foreign = list(self._own), list(self._foreign)
+        found = HeldChanges(list(self._own), [], list(self._foreign))
         for change, reason in self._undecided:
-            (own if is_own(change) else foreign).append(reason)
-        return own, foreign
+            if always_counts(change):
+                found.foreign.append(reason)
+            elif self.writes.is_echo(change):
+                found.proven.append(reason)
+            elif self.writes.is_own_version(change):
+                found.likely.append(reason)
+            else:
+                found.foreign.append(reason)
+        return found
 
     def _thin_out(self) -> None:
         """Decide about the changes that responses account for, so that any number of own writes can be held."""

@@ -308,7 +308,7 @@ class ReconcileLoop:
         delay = 0.0 if change is None else self._reruns.follow(request, change)
         if delay:
             self._delay_rerun(request, delay)
-        else:
+        elif delay is not None:
             self.queue.add(request, priority=priority)
 
     def _is_no_news(self, request: Request, change: ObjectChange) -> bool:
@@ -572,15 +572,16 @@ class ReconcileLoop:
         self.flights.pop(request, None)
         if not self._is_started:
             self._unseen += flight.writes
-        own, foreign = flight.sort_changes(lambda change: self._is_own_change(flight, change))
-        for reason in foreign or own:
+        changes = flight.sort_changes(lambda change: self._is_farewell(request, change))
+        for reason in changes.foreign or changes.likely or changes.proven:
             self._note(request, reason)
         delay = self._reruns.end(
             request,
             flight.writes,
             is_failed=flight.is_failed,
-            has_own=bool(own),
-            has_foreign=bool(foreign),
+            has_proven=bool(changes.proven),
+            has_likely=bool(changes.likely),
+            has_foreign=bool(changes.foreign),
         )
         if delay is None:
             self._deleted.discard(request)
@@ -591,12 +592,6 @@ class ReconcileLoop:
         self.queue.done(request)
 
     # Inside.
-
-    def _is_own_change(self, flight: Flight, change: ObjectChange) -> bool:
-        """Whether a change is the result of a flight's writes; with proof where it is dropped then."""
-        if flight.is_failed or self.controller.ignore_own_writes:
-            return flight.writes.is_echo(change) and not self._is_farewell(flight.request, change)
-        return flight.writes.is_own_version(change)
 
     def _note(self, request: Request, reason: str) -> None:
         known = self._reasons.setdefault(request, [])

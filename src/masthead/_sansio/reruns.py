@@ -9,7 +9,8 @@ in its next run, or written a phase from which the next one follows. Three rules
 - A reconcile that writes something else each time never comes to rest. After `PROMPT_RERUNS` in a row, each further one
   waits longer than the one before.
 
-A controller may ignore its own writes instead. Then no provably own event counts.
+A controller may ignore its own writes instead. Then no provably own event counts. An event that is only likely to be an own
+one counts in any case, since it may hide a change of somebody else; but it cannot turn a reconcile into a hot loop.
 """
 
 from __future__ import annotations
@@ -95,7 +96,14 @@ class RerunDecisions(Generic[K]):
             self._counts.pop(key, None)
 
     def end(
-        self, key: K, writes: OwnWrites, *, is_failed: bool, has_own: bool, has_foreign: bool
+        self,
+        key: K,
+        writes: OwnWrites,
+        *,
+        is_failed: bool,
+        has_proven: bool,
+        has_likely: bool,
+        has_foreign: bool,
     ) -> float | None:
         """A reconcile has ended, and the caches show its writes.
 
@@ -103,14 +111,15 @@ class RerunDecisions(Generic[K]):
             key: The key.
             writes: The writes.
             is_failed: Whether the reconcile failed, so that it is repeated anyway.
-            has_own: Whether events of its own writes have arrived.
+            has_proven: Whether events that are provably of its own writes have arrived.
+            has_likely: Whether events that are likely of its own writes have.
             has_foreign: Whether other changes have.
 
         Returns:
             After how many seconds to reconcile again; None for not now.
         """
         is_muted = self._ignores_own or is_failed
-        is_own_rerun = has_own and not is_muted
+        is_own_rerun = has_likely or (has_proven and not is_muted)
         if len(writes):
             self._remember(key, _Ended(writes, is_muted, is_own_rerun or has_foreign))
         else:
@@ -134,7 +143,7 @@ class RerunDecisions(Generic[K]):
             return False
         return ended.writes.is_echo(change)
 
-    def follow(self, key: K, change: ObjectChange) -> float:
+    def follow(self, key: K, change: ObjectChange) -> float | None:
         """A change has arrived while no reconcile of its key was running, and is not dropped.
 
         Args:
@@ -142,11 +151,13 @@ class RerunDecisions(Generic[K]):
             change: The change.
 
         Returns:
-            After how many seconds to reconcile.
+            After how many seconds to reconcile; None if the pending rerun is enough.
         """
         ended = self._ended.get(key)
-        if ended is None or ended.is_covered or ended.is_muted or not ended.writes.is_own_version(change):
+        if ended is None or not ended.writes.is_own_version(change):
             return 0.0
+        if key in self._pending:
+            return None
         ended.is_covered = True
         return self._rerun(key)
 

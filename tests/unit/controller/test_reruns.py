@@ -15,7 +15,7 @@ from masthead.testing import Environment, NotSettledError, in_virtual_time
 from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     Context = masthead.aio.Context[Secret]
 
@@ -142,16 +142,27 @@ async def test_events_that_arrive_late_lead_to_no_more_reconciles_than_others(ig
         assert runs == ([False] if ignores_own else [False, True])
 
 
+async def succeed() -> None: ...
+
+
+async def fail_terminally() -> None:
+    raise masthead.TerminalError("never")
+
+
+@pytest.mark.parametrize(
+    ("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)], ids=str
+)
 @in_virtual_time
 async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
-    caplog: pytest.LogCaptureFixture,
+    ignores_own: bool, end: Callable[[], Awaitable[None]], caplog: pytest.LogCaptureFixture
 ) -> None:
     app, runs = masthead.Manager("restless"), list[float]()
 
-    @app.controller(Secret)
+    @app.controller(Secret, ignore_own_writes=ignores_own)
     async def reconcile(ctx: Context, _: Secret) -> None:
         runs.append(now())
-        await patch_without_version(ctx, str(len(runs)))
+        await patch_without_version(ctx, str(len(runs)))  # which cannot be proven to be an own write
+        await end()
 
     async with Environment(app, objects=[S]) as env:
         await env.advance(3600)
@@ -159,6 +170,7 @@ async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
         assert max(later - earlier for earlier, later in pairwise(runs)) == pytest.approx(60)
         with pytest.raises(NotSettledError):
             await env.settle()
+        assert len(env.failures) == (end is fail_terminally)
     messages = [message for message in caplog.messages if "times in a row" in message]
     assert "the reconcile of default/s has changed objects 21 times in a row" in messages[0]
     assert "secrets default/s changed" in messages[0]
