@@ -15,6 +15,7 @@
 | `buffer` | the notifications that a handler has not processed yet |
 | `resync` | the resync schedule of handlers |
 | `workqueue`, `rate_limiters` | the keys of a work queue: waiting, delayed, being processed; the delays of retries |
+| `own_writes`, `reruns` | which changes are a controller's own writes, and which of them run its reconcile again |
 | `sharding` | shards of a collection: hashes, slots, selectors, and which member gets which slot |
 | `shard_table`, `shard_machine` | which replica owns which slot: leases, the table, and the protocol of handing over |
 | `tar_headers`, `tar_decoder` | tar archives: headers in both directions, and the reader of an archive as it arrives |
