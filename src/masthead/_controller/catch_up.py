@@ -28,7 +28,7 @@ __all__ = ["CatchUp"]
 _log: Final = logging.getLogger("masthead.controller")
 _PAGE: Final = 500
 _READ_TIMEOUT: Final = 30.0
-_BRIEF: Final = 2.0
+_BRIEF: Final = 0.25
 """Seconds that a large cache has to catch up by itself before everything is listed."""
 _PATIENCE: Final = 30.0
 """Seconds after which a cache that lags is logged, and compared with the server again."""

@@ -63,6 +63,8 @@ class Controller(Generic[T]):
         before something changes, `TemporaryError` after its delay.
      6. Nothing is lost when a watch breaks, a mapper or a reconcile raises, or the process is stopped: the next run begins
         with all objects.
+     7. Reconciles begin when the caches show what the server has at the start, or when a lease or shards were acquired: what
+        another replica has written before is never unseen.
 
     Args:
         function: The reconciler: a function ``(ctx)`` or ``(ctx, obj)``, or a class, or an object, with such a method
