@@ -64,6 +64,29 @@ def test_a_folder_is_applied_compared_waited_for_and_deleted(cli: Cli, folder: P
     assert cli(f"delete -f {folder}").out == "nothing of it exists\n"
 
 
+def test_objects_are_gone_with_their_definition(cli: Cli, tmp_path: Path) -> None:
+    text = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.gone.example.com}
+spec:
+  group: gone.example.com
+  scope: Cluster
+  names: {plural: gadgets, kind: Gadget}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+{apiVersion: gone.example.com/v1, kind: Gadget, metadata: {name: one}}
+"""
+    path = tmp_path / "gadgets.yaml"
+    path.write_text(text, "utf-8")
+    assert cli(f"apply -f {path}").code == 0
+    assert cli(f"delete -f {path}").code == 0
+
+    ran = cli(f"wait -f {path} --for=delete")
+
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_diff_shows_what_would_change(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: blue}}"
     monkeypatch.setattr("sys.stdin", io.StringIO(text))

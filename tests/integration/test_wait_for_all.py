@@ -11,7 +11,7 @@ from tests.integration.test_waiting import RecordingCondition
 
 from masthead import ManifestError, ObjectFailedError, conditions
 from masthead._meta.patch import Patch
-from masthead.errors import DeadlineError
+from masthead.errors import DeadlineError, NotFoundError
 
 LONG = 60.0
 ROLLED_OUT = {
@@ -115,6 +115,42 @@ async def test_waiting_until_all_are_gone(client: Any, namespace: str) -> None:
         )
 
     assert list(wait.result()) == []
+
+
+def definition(group: str) -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return named(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        f"widgets.{group}",
+        spec={
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+            ],
+        },
+    )
+
+
+@pytest.mark.parametrize("seconds", [LONG, 0])
+async def test_an_object_is_gone_with_its_definition(
+    client: Any, namespace: str, facade: str, seconds: float
+) -> None:
+    group = f"gone-{facade}-{seconds:.0f}.example.com"
+    manifests = [definition(group), named(f"{group}/v1", "Widget", "w")]
+    applied = await client.apply_manifests(manifests, namespace=namespace, field_manager="us")
+    await client.delete_manifests(manifests, namespace=namespace)
+    await client.wait_for_all(manifests[:1], conditions.deleted(), timeout=LONG)
+
+    for given in (manifests, applied):
+        gone = await client.wait_for_all(
+            given, conditions.deleted(), namespace=namespace if given is manifests else None, timeout=seconds
+        )
+        assert list(gone) == []
+    with pytest.raises(NotFoundError):
+        await client.wait_for_all(applied, conditions.exists(), timeout=seconds)
 
 
 async def test_objects_that_do_not_exist_yet_are_waited_for(client: Any, namespace: str) -> None:

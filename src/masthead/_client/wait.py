@@ -32,7 +32,9 @@ from masthead.errors import (
     DeadlineError,
     ExpiredError,
     InvalidValueError,
+    MastheadError,
     NameFormatError,
+    NotFoundError,
     StatusError,
     TransportError,
 )
@@ -55,7 +57,8 @@ async def wait_for(
     """Wait until a condition holds for an object, which need not exist yet.
 
     Exceptions of the condition propagate unchanged. An event that cannot be decoded is skipped. A server that
-    cannot be reached, or is not ready, is retried until the timeout; any other refusal ends the wait at once.
+    cannot be reached, or is not ready, is retried until the timeout; any other refusal ends the wait at once. An object
+    whose kind is not served any more does not exist.
 
     Args:
         resource: The object's resource.
@@ -153,6 +156,10 @@ class Wait(Generic[T]):
             try:
                 if await self._watch(version):
                     return self._last
+            except NotFoundError:
+                if not await self._is_gone_with_its_kind():
+                    raise
+                return None
             except ExpiredError:
                 # Back off from a server whose versions expire at once, before any event.
                 if not self._has_event:
@@ -211,7 +218,12 @@ class Wait(Generic[T]):
 
     async def _list_once(self, *, timeout: float | None) -> str:
         """List; returns the resource version to watch from."""
-        listed = await self._resource.list(field_selector=self._selector, timeout=timeout)
+        try:
+            listed = await self._resource.list(field_selector=self._selector, timeout=timeout)
+        except NotFoundError:
+            if not await self._is_gone_with_its_kind():
+                raise
+            return ""
         self._kind = listed.kind.removesuffix("List")
         found = [item for item in listed.items if item.metadata.name == self._name]
         if len(found) > 1:
@@ -235,6 +247,23 @@ class Wait(Generic[T]):
                 if self._condition(self._last):
                     return True
         return False
+
+    async def _is_gone_with_its_kind(self) -> bool:
+        """Whether the kind is not served any more, and the condition holds without an object; notes that.
+
+        A server that is no API server answers everything with 404, which must not pass for a deletion.
+        """
+        if not self._condition(None):
+            return False
+        rest = self._resource._context.rest  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        try:
+            response = await rest.get("/version")
+        except MastheadError:
+            return False
+        if b'"gitVersion"' not in response.body:
+            return False
+        self._last, self._has_seen, self._error = None, True, None
+        return True
 
     def _refuse_several(self, one: T, other: T) -> None:
         raise InvalidValueError(

@@ -43,6 +43,7 @@ from masthead.errors import (
     InvalidValueError,
     MastheadError,
     NameFormatError,
+    NotFoundError,
     ProtocolError,
 )
 
@@ -255,6 +256,36 @@ async def test_an_undecodable_change_is_skipped() -> None:
     )
     assert found is not None
     assert found.status.phase == "Running"
+
+
+@pytest.mark.parametrize("version", [reply(failure(404, "NotFound"), 404), reply({"hello": "world"})])
+@pytest.mark.parametrize("seconds", [0, PATIENCE])
+async def test_a_server_that_finds_nothing_at_all_has_deleted_nothing(
+    version: FakeResponse, seconds: float
+) -> None:
+    def respond(request: SentRequest) -> FakeResponse:
+        return version if request.path == "/version" else reply(failure(404, "NotFound"), 404)
+
+    maps = ResourceClient(context_over(FakeTransport(respond)), typed(ConfigMap), "default")
+
+    with pytest.raises(NotFoundError):
+        await maps.wait_for("a", deleted(), timeout=seconds)
+
+
+async def test_an_object_is_gone_whose_kind_is_not_watched_any_more() -> None:
+    listed = {"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {"resourceVersion": "5"}}
+    found = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+
+    def respond(request: SentRequest) -> FakeResponse:
+        if request.path == "/version":
+            return reply({"major": "1", "gitVersion": "v1.36.0"})
+        return (
+            reply(failure(404, "NotFound"), 404) if request.is_watch else reply({**listed, "items": [found]})
+        )
+
+    maps = ResourceClient(context_over(FakeTransport(respond)), typed(ConfigMap), "default")
+
+    assert await maps.wait_for("a", deleted(), timeout=PATIENCE) is None
 
 
 async def test_an_error_response_ends_the_wait() -> None:
