@@ -10,7 +10,7 @@ from tests.conformance.objects import config_map, deployment
 
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.patch import Patch
-from masthead.errors import ApplyConflictError, InvalidValueError, NotFoundError
+from masthead.errors import ApplyConflictError, InvalidValueError, ManifestError, NotFoundError
 
 if TYPE_CHECKING:
     from tests.integration.conftest import Cluster
@@ -130,6 +130,42 @@ async def test_manifests_that_were_applied_client_side_are_migrated(
     assert [managers(each) for each in done] == [[("us", "Apply")]] * 2
     assert (await maps.get("a")).data == {"one": "1"}
     assert LAST_APPLIED not in done[0].metadata.annotations
+
+
+CHANGED = MANIFESTS.replace('one: "1"', 'one: "changed"')
+
+
+@pytest.mark.usefixtures("applied")
+async def test_a_changed_manifest_has_no_conflict_with_client_side_apply(
+    client: Any, namespace: str, maps: Any
+) -> None:
+    options = {"namespace": namespace, "field_manager": "us"}
+    tried = await client.apply_manifests(CHANGED, dry_run=True, **options)
+    assert tried[0].get("data", "one") == "changed"
+    assert (await maps.get("a")).data == {"one": "1", "two": "2"}
+    compared = await client.diff_manifests(CHANGED, **options)
+    assert [diff.conflict for diff in compared] == [None, None]
+
+    done = await client.apply_manifests(CHANGED, **options)
+
+    assert managers(done[0]) == [("us", "Apply")]
+    assert (await maps.get("a")).data == {"one": "changed"}
+    assert LAST_APPLIED not in done[0].metadata.annotations
+
+
+@pytest.mark.usefixtures("applied")
+async def test_a_changed_manifest_conflicts_with_what_others_have_set(
+    client: Any, namespace: str, maps: Any
+) -> None:
+    await maps.patch("a", Patch.merge({"data": {"one": "theirs"}}), field_manager="them")
+
+    with pytest.raises(ManifestError) as raised:
+        await client.apply_manifests(CHANGED, namespace=namespace, field_manager="us")
+
+    conflict = raised.value.__cause__
+    assert isinstance(conflict, ApplyConflictError)
+    assert [owned.manager for owned in conflict.conflicts] == ["them"]
+    assert (CSA, "Update") in managers(await maps.get("a"))
 
 
 @pytest.mark.embedded_only

@@ -173,7 +173,10 @@ def _explain_status(error: StatusError) -> ExplainedFailure:
     if isinstance(error, NotFoundError):
         return ExplainedFailure(line, _advice(error), ExitCode.NOT_FOUND)
     if isinstance(error, ApplyConflictError):
-        hint = "take these fields over with --force-conflicts, or leave them out of the manifest"
+        hint = (
+            "take these fields over with --force-conflicts, leave them out of the manifest, or merge as plain kubectl apply "
+            "does with --client-side"
+        )
         return ExplainedFailure(line, hint, ExitCode.FAILED)
     if isinstance(error, InvalidError):
         return ExplainedFailure(line, "fix the fields that the message names", ExitCode.FAILED)

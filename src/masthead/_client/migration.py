@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._meta.object import Object
 from masthead._schema.managed_fields_upgrade import find_fields_owners
-from masthead.errors import MastheadError
+from masthead.errors import ApplyConflictError, MastheadError
 
 if TYPE_CHECKING:
     from masthead._client.options import FieldValidation
@@ -65,13 +65,17 @@ async def apply_and_migrate(
 ) -> T:
     """Apply an object with server-side apply, and end its client-side apply if there was one.
 
-    The options are those of `ResourceClient.apply`. If the migration fails, the log says so, and the next apply tries again.
+    The options are those of `ResourceClient.apply`. Where client-side apply alone has set the values that conflict, its fields
+    are handed over first. Otherwise the migration follows the apply; if it fails, the log says so, and the next apply
+    tries again.
+
+    differs from kubectl, whose server-side apply has a conflict with its own client-side apply in every changed field.
 
     Raises:
         MastheadError: As for `ResourceClient.apply`.
     """
 
-    async def apply() -> T:
+    async def apply(*, force: bool = force) -> T:
         return await resource.apply(
             obj,
             field_manager=field_manager,
@@ -81,7 +85,16 @@ async def apply_and_migrate(
             timeout=timeout,
         )
 
-    applied = await apply()
+    try:
+        applied = await apply()
+    except ApplyConflictError as error:
+        if not await _is_with_client_side_apply(resource, obj, error, timeout):
+            raise
+        # The same configuration, in its next version: what client-side apply has set was set for the same purpose.
+        if dry_run:
+            return await apply(force=True)
+        await resource.upgrade_managed_fields(obj.metadata.name, field_manager=field_manager, timeout=timeout)
+        return await apply()
     if dry_run or not client_side_appliers(applied):
         return applied
     try:
@@ -92,3 +105,13 @@ async def apply_and_migrate(
     except MastheadError as error:
         _log.warning("%s %s is still applied client-side, too: %s", applied.kind, applied.key, error)
         return applied
+
+
+async def _is_with_client_side_apply(
+    resource: ResourceClient[T], obj: T, conflict: ApplyConflictError, timeout: float | None
+) -> bool:
+    """Whether an apply conflicts with nothing but fields that client-side apply has set."""
+    if any(owned.operation != "Update" or owned.subresource for owned in conflict.conflicts):
+        return False
+    found = await resource.get(obj.metadata.name, timeout=timeout)
+    return {owned.manager for owned in conflict.conflicts} <= {*client_side_appliers(found)}

@@ -83,6 +83,7 @@ def test_places_without_a_kubeconfig_are_listed_in_one_line() -> None:
 def test_hints_are_in_words_of_the_command_line() -> None:
     conflict = explain(errors.ApplyConflictError("conflict with deployer"))
     assert "--force-conflicts" in conflict.hint
+    assert "--client-side" in conflict.hint
     assert "force=True" not in explain(manifest_error(errors.ApplyConflictError("conflict"))).line
 
 
