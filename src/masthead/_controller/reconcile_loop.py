@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 __all__ = ["ReconcileLoop"]
 
 _log: Final = logging.getLogger("masthead.controller")
-_REASONS: Final = 5
+_MAX_REASONS: Final = 5
 """How many reasons of a reconcile are kept."""
-_EXPIRED: Final = 1.0
-"""Seconds until a key is looked at again that was taken without the lease."""
-_UNLIMITED: Final = 60.0
-"""Seconds until a key is reconciled again for which the rate limiter has no delay."""
+_NO_LEASE_REQUEUE: Final = 1.0
+"""Requeue delay, in seconds, for a key taken after the lease expired."""
+_NO_DELAY_REQUEUE: Final = 60.0
+"""Requeue delay, in seconds, for a key whose rate limiter failed."""
 _NOTHING: Final = Request("", "")
 _TRACEBACK_EVERY: Final = 10
 """The first of so many failures in a row is logged with its traceback."""
@@ -297,7 +297,9 @@ class ReconcileLoop:
         """Reconcile an object, unless the change is an own write that the last reconcile has seen already."""
         if self._share is not None and not self._is_own(self._share, request, change):
             return
-        if change is not None and self._is_no_news(request, change):
+        if change is not None and self._reruns.drops(
+            request, change, always_counts=self._is_farewell(request, change)
+        ):
             self._deleted.discard(request)
             return
         flight = self.flights.get(request)
@@ -310,10 +312,6 @@ class ReconcileLoop:
             self._delay_rerun(request, delay)
         elif delay is not None:
             self.queue.add(request, priority=priority)
-
-    def _is_no_news(self, request: Request, change: ObjectChange) -> bool:
-        """Whether a change is an own write that needs no further reconcile."""
-        return not self._is_farewell(request, change) and self._reruns.drops(request, change)
 
     def _is_farewell(self, request: Request, change: ObjectChange) -> bool:
         """Whether the reconciled object itself is gone, and its reconciler is called then: with None."""
@@ -404,7 +402,7 @@ class ReconcileLoop:
                 return
             if not self._services.may_work():
                 # The lease has expired while the process stood still: the end of the term is on its way.
-                self.queue.add_after(request, _EXPIRED)
+                self.queue.add_after(request, _NO_LEASE_REQUEUE)
                 self.queue.done(request)
                 continue
             flight = self._begin(request)
@@ -496,9 +494,9 @@ class ReconcileLoop:
                 "controller %s: the rate limiter failed for %s, which is reconciled again in %g s",
                 self.controller.name,
                 flight.request,
-                _UNLIMITED,
+                _NO_DELAY_REQUEUE,
             )
-            self.queue.add_after(flight.request, _UNLIMITED)
+            self.queue.add_after(flight.request, _NO_DELAY_REQUEUE)
 
     def _follow_up(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         """Enqueue what a reconcile asks for, or what its failure does."""
@@ -530,13 +528,14 @@ class ReconcileLoop:
             return
         self._requeued_at_once.add(request)
         self.queue.add_rate_limited(request, priority=result.priority)
-        if self.queue.num_requeues(request) % _WARN_AFTER_REQUEUES == 0:
+        count = self.queue.num_requeues(request)
+        if count and count % _WARN_AFTER_REQUEUES == 0:
             self._log.warning(
                 "controller %s: the reconcile of %s has returned requeue_after=0 %d times in a row, and runs again in %g s; "
                 "wait for a change with owns= or watches=, or say in how many seconds",
                 self.controller.name,
                 request,
-                self.queue.num_requeues(request),
+                count,
                 self.queue.delays().get(request, 0.0),
             )
 
@@ -597,7 +596,7 @@ class ReconcileLoop:
         known = self._reasons.setdefault(request, [])
         if reason not in known:
             known.append(reason)
-            del known[:-_REASONS]
+            del known[:-_MAX_REASONS]
 
     def _log_outcome(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         error = outcome.error

@@ -131,15 +131,16 @@ class RerunDecisions(Generic[K]):
             return 0.0
         return self._rerun(key) if is_own_rerun else None
 
-    def drops(self, key: K, change: ObjectChange) -> bool:
+    def drops(self, key: K, change: ObjectChange, *, always_counts: bool = False) -> bool:
         """Whether a change is the event of an own write that needs no further run. Call `follow` if it is not.
 
         Args:
             key: The key that the change leads to.
             change: The change.
+            always_counts: Whether it is a reason to run again even if own writes are not.
         """
         ended = self._ended.get(key)
-        if ended is None or not (ended.is_covered or ended.is_muted):
+        if ended is None or not (ended.is_covered or (ended.is_muted and not always_counts)):
             return False
         return ended.writes.is_echo(change)
 

@@ -66,6 +66,17 @@ def test_an_event_that_is_delivered_after_the_rerun_has_ended_is_dropped() -> No
     assert not reruns.drops("a", event(4))
 
 
+def test_what_always_counts_is_ignored_only_by_a_run_that_has_seen_it() -> None:
+    reruns = RerunDecisions[str](ignores_own=True)
+    reruns.begin("a")
+    assert end(reruns, write(2)) is None
+    assert reruns.drops("a", event(2))
+    assert not reruns.drops("a", event(2), always_counts=True)
+    assert reruns.follow("a", event(2)) == 0.0
+    reruns.begin("a")
+    assert reruns.drops("a", event(2), always_counts=True)
+
+
 def test_a_rerun_that_writes_nothing_ends_the_row() -> None:
     reruns = RerunDecisions[str](ignores_own=False)
     for number in range(3):
