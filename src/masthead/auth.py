@@ -1,7 +1,7 @@
 """Credentials for ``masthead.rest``: bearer tokens, basic authentication, exec plugins, OpenID Connect and TLS.
 
 A client creates these from its configuration. Use them directly to build a `masthead.rest.RestClient` by hand; implement
-`Credentials` for another way to authenticate.
+`Credentials` for another way to authenticate. A `Secret` hides a token or password from reprs, logs and tracebacks.
 
 The names below can be imported from here; each is imported when it is first used.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from masthead._auth.tokens import BasicAuth as BasicAuth
     from masthead._auth.tokens import BearerToken as BearerToken
     from masthead._auth.tokens import TokenFile as TokenFile
+    from masthead._meta.secret import Secret as Secret
 
 _HOMES = {
     "Certificate": "masthead._auth.credentials",
@@ -32,6 +33,7 @@ _HOMES = {
     "BasicAuth": "masthead._auth.tokens",
     "BearerToken": "masthead._auth.tokens",
     "TokenFile": "masthead._auth.tokens",
+    "Secret": "masthead._meta.secret",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

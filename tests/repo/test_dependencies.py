@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib.metadata
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -54,6 +55,15 @@ def unused(requirements: set[str], *folders: str) -> set[str]:
 
 def test_every_dependency_is_imported_by_the_package() -> None:
     assert unused(names(PROJECT["dependencies"]), "src") == set()
+
+
+def test_the_security_policy_names_every_dependency_and_nothing_private() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    extras = PROJECT["optional-dependencies"]
+    declared = names([*PROJECT["dependencies"], *(name for extra in EXTRAS for name in extras[extra])])
+    quoted = {canonicalize_name(name) for name in re.findall(r"`([\w-]+)`", text)}
+    assert declared - quoted == set()
+    assert re.findall(r"masthead\._\w+", text) == []
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

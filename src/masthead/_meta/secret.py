@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Generic, Self, TypeVar, cast
 
+from masthead._module import set_module
+
 __all__ = ["SecretValue", "Secret", "reveal"]
 
 _HIDDEN: Final = "**********"
@@ -47,6 +49,7 @@ class SecretValue(Generic[T_co]):
         )
 
 
+@set_module("masthead.auth")
 class Secret(SecretValue[str]):
     """A token, password or key: reprs, logs and captured variables show asterisks.
 

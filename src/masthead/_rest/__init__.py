@@ -8,6 +8,7 @@
 | `rate_limiter` | the client-side rate limit, and deadlines |
 | `response`, `response_stream` | responses: read at once, or streamed |
 | `proxied` | responses of what is behind the API server's proxy |
+| `write_observer`, `call_guard` | the writes of a reconcile, and whether it may still make calls |
 | `warning_handler` | warnings of the server |
 | `settings` | the settings of a client |
 | `connect` | from a configuration to a client |

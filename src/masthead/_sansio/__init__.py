@@ -9,7 +9,7 @@
 | `retry` | the retry policy of requests |
 | `warnings` | parses ``Warning`` headers |
 | `listwatch` | the list-watch state machine: list, watch, resume, relist |
-| `versions` | compares resource versions |
+| `versions`, `listed_state` | compares resource versions, and a cache with a list |
 | `changes`, `deltafifo` | the queues of deltas, with one interface |
 | `store` | the indexed store of a cache |
 | `buffer` | the notifications that a handler has not processed yet |

@@ -61,7 +61,7 @@ class RestClient(Facade[AsyncRestClient]):
             query: Query parameters, not escaped.
             accept: The ``Accept`` header.
             headers: Additional headers. A secret value, such as another ``Authorization``, can be a
-                `masthead._meta.secret.Secret`, which is hidden in tracebacks.
+                `masthead.auth.Secret`, which is hidden in tracebacks.
             timeout: Timeout of the whole call, in seconds; None for the client's default.
 
         Raises:
