@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `client`, `group`, `clientset` | the client and its API groups; the clientset is generated |
-| `resource`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | the resource clients that users hold |
+| `resource`, `scoped`, `typed`, `dynamic`, `metadata`, `scales`, `reviews` | the resource clients that users hold |
 | `read_verbs`, `create_verbs`, `patch_verbs`, `delete_verbs`, `conflicts` | the verbs; retry on conflict |
 | `last_applied`, `migration` | client-side apply, and the migration to server-side apply |
 | `subresources`, `actions` | the verbs of subresources |

@@ -8,5 +8,6 @@
 | `metadata`, `v1`, `merge` | ObjectMeta and the rest of meta/v1; merge rules of fields |
 | `quantity`, `time`, `intstr`, `names`, `labels`, `fields`, `patch`, `yaml`, `quoting` | the small grammars |
 | `secret`, `locks` | values that reprs and tracebacks do not show; locks that survive a fork |
+| `tls`, `green_threads` | TLS contexts of clients; detection of gevent and eventlet |
 | `conditions`, `owners`, `finalizers` | helpers for controllers |
 """

@@ -365,9 +365,9 @@ class RestClient:
 
         ::
 
-            async with await client.rest.stream("/logs/kube-apiserver.log") as response:
+            async with await client.rest.stream("/openapi/v2") as response:
                 async for chunk in response.chunks():
-                    ...
+                    print(len(chunk))
 
         Args:
             path: The path, already escaped.

@@ -67,9 +67,9 @@ class RateLimit:
 
     ::
 
-        limit = RateLimit(20, burst=40)
-        with Client(rate=limit) as one, Client(context="other", rate=limit) as other:
-            ...
+        limit = masthead.rest.RateLimit(20, burst=40)
+        with masthead.Client(rate=limit) as one, masthead.Client(rate=limit, impersonate="jane") as other:
+            print(len(one.core_v1.pods.list()), len(other.core_v1.pods.list()))
 
     Args:
         rate: Calls per second.

@@ -196,9 +196,9 @@ class RestClient(Facade[AsyncRestClient]):
 
         ::
 
-            with client.rest.stream("/logs/kube-apiserver.log") as response:
+            with client.rest.stream("/openapi/v2") as response:
                 for chunk in response.chunks():
-                    ...
+                    print(len(chunk))
 
         Args:
             path: The path, already escaped.

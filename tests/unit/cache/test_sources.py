@@ -192,7 +192,10 @@ class Blank:
 async def test_an_invalid_source_is_rejected_with_what_to_use_instead(embedded: EmbeddedCluster) -> None:
     core = embedded.client.core_v1
     for wrong, message in (
-        (core.config_maps, r"a method can be neither listed nor watched; call it, .*: config_maps\(\)"),
+        (
+            core.config_maps.list_watch,
+            r"a method can be neither listed nor watched; call it, .*: list_watch\(\)",
+        ),
         (ConfigMap, r"the class ConfigMap can .*, or ask a factory: factory\.informer\(ConfigMap\)"),
         (FakeListWatch, r"the class FakeListWatch can .*; give an object: FakeListWatch\(\.\.\.\)"),
         ([ConfigMap], r"the class ConfigMap is no resource of a client; .*factory\.informer\(ConfigMap\)"),
