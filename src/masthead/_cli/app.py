@@ -15,7 +15,7 @@ from masthead._cli.failures import CommandError, ExitCode, ExplainedFailure, exp
 from masthead._cli.framework import merge_shared, shared_options
 from masthead._cli.main import COMPLETION, run_program
 from masthead._cli.state import State
-from masthead._cli.terminal import report
+from masthead._cli.terminal import report, unguarded_streams
 from masthead._version import __version__
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _program(name: str, module: str, summary: str) -> click.Command:
         state = click.get_current_context().ensure_object(State)
         if state.no_color:
             os.environ["NO_COLOR"] = "1"
-        return run_program(module, [*_handed_on(state), *arguments], name)
+        with unguarded_streams():
+            return run_program(module, [*_handed_on(state), *arguments], name)
 
     return click.Command(
         name,

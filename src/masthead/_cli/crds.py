@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masthead._arguments import ArgumentParser
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.targets import BrokenTargetError, Target, TargetError, load_module, parse_target
+from masthead._cli.terminal import say, write
 from masthead._customresource.rendering import render_definition
 from masthead._customresource.resource import CustomResource
 from masthead._customresource.sources import crds
@@ -60,7 +60,7 @@ def _act(
     if chosen.install:
         _install(sources, chosen)
     if chosen.out is None and not chosen.install:
-        sys.stdout.write("---\n".join(map(render_definition, made)))
+        write("---\n".join(map(render_definition, made)))
     return 0
 
 
@@ -81,7 +81,7 @@ def _write(made: list[CustomResourceDefinition], folder: Path) -> None:
     for each in made:
         path = folder / f"{each.metadata.name}.yaml"
         path.write_text(render_definition(each), encoding="utf-8")
-        sys.stderr.write(f"wrote {path}\n")
+        say(f"wrote {path}")
 
 
 def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
@@ -91,7 +91,7 @@ def _check(made: list[CustomResourceDefinition], folder: Path) -> int:
         if _read(path := folder / f"{each.metadata.name}.yaml") != render_definition(each)
     ]
     for path in stale:
-        sys.stderr.write(f"{path} is out of date; write it with --out {folder}\n")
+        say(f"{path} is out of date; write it with --out {folder}")
     return ExitCode.FAILED if stale else ExitCode.OK
 
 
@@ -106,7 +106,7 @@ def _install(sources: list[ModuleType | type[CustomResource]], chosen: argparse.
         result = client.install_crds(
             *sources, field_manager=chosen.field_manager, force=chosen.force, timeout=chosen.timeout
         )
-    sys.stdout.write(result.text())
+    write(result.text())
 
 
 def _parser(name: str) -> ArgumentParser:

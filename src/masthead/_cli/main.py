@@ -116,8 +116,10 @@ def _run_framework(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"masthead: this command needs {missing[0]}; install it with {EXTRA}\n")
         return _FAILED
     from masthead._cli.app import run
+    from masthead._cli.terminal import guarded_streams
 
-    return run(arguments)
+    with guarded_streams():
+        return run(arguments)
 
 
 def _is_completing() -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._arguments import ArgumentParser
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.targets import BrokenTargetError, TargetError, load_manager, parse_target
+from masthead._cli.terminal import write
 from masthead._controller.options import parse_namespaces
 from masthead._scaffold.image import DOCKERFILE
 from masthead._scaffold.manifests import manifests_of, to_text
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str], *, name: str = "masthead manifests") -> int:
     except (TargetError, MastheadError) as error:
         raise CommandError(str(error), code=ExitCode.USAGE) from None
     if chosen.out is None:
-        sys.stdout.write("".join(files.values()) if chosen.dockerfile else "---\n".join(files.values()))
+        write("".join(files.values()) if chosen.dockerfile else "---\n".join(files.values()))
         return ExitCode.OK
     return _write(files, chosen.out, is_check=chosen.check)
 
@@ -85,7 +85,7 @@ def _write(files: Mapping[str, str], folder: Path, *, is_check: bool) -> int:
     for name in changed:
         if not is_check:
             (folder / name).write_text(files[name], encoding="utf-8")
-        sys.stdout.write(f"{'would write' if is_check else 'wrote'} {folder / name}\n")
+        write(f"{'would write' if is_check else 'wrote'} {folder / name}\n")
     return ExitCode.FAILED if is_check and changed else ExitCode.OK
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from masthead._cli.failures import CommandError, ExitCode
+from masthead._errors.control_characters import BIDI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Output", "Plain", "listed", "parse_output", "sorted_plain"]
 
 Plain: TypeAlias = "dict[str, Any]"
+_UNSEEN: Final = re.compile(rf"[\x7f-\x9f{BIDI}\ud800-\udfff]")
+"""Characters that JSON allows in strings, and that control a terminal."""
 _FORMS: Final = ("wide", "yaml", "json", "name", "jsonpath=TEMPLATE", "custom-columns=SPEC")
 
 
@@ -24,10 +28,12 @@ class Output:
     Attributes:
         form: ``table``, ``wide``, ``name``, or ``objects`` for forms that need whole objects.
         render: The text of one object, or of a list of kind List; for ``objects`` only.
+        is_data: Whether programs read it, character by character.
     """
 
     form: str
     render: Callable[[Plain], str]
+    is_data: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -48,7 +54,7 @@ def parse_output(text: str | None) -> Output:
         case "yaml" | "json" if not equals:
             return Output("objects", _yaml if form == "yaml" else _json)
         case "jsonpath" | "custom-columns" if argument:
-            return Output("objects", _template(form, argument))
+            return Output("objects", _template(form, argument), is_data=form == "jsonpath")
         case _:
             pass
     raise CommandError(f"-o has no form {text!r}", hint=f"write {', '.join(_FORMS)}", code=ExitCode.USAGE)
@@ -61,7 +67,8 @@ def _yaml(obj: Plain) -> str:
 
 
 def _json(obj: Plain) -> str:
-    return json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps(obj, indent=4, sort_keys=True, ensure_ascii=False)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def _template(form: str, argument: str) -> Callable[[Plain], str]:
@@ -81,7 +88,7 @@ def _columns(argument: str) -> Callable[[Plain], str]:
 
     def render(obj: Plain) -> str:
         items = obj["items"] if obj.get("kind") == "List" else [obj]
-        rows = [[column.cell(each) for column in columns] for each in items]
+        rows = [[column.cell(item) for column in columns] for item in items]
         return lay_out([[column.header for column in columns], *rows]) + "\n"
 
     return render

@@ -7,7 +7,8 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from masthead._cli.terminal import console, drawing, is_live, say, write
+from masthead._cli.terminal import console, drawing, is_live, print_above, say, write
+from masthead._errors.control_characters import escape_controls
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,7 +63,7 @@ class Work:
             if self._progress is None:
                 write(f"{text}\n")
             else:
-                self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+                print_above(self._progress.console, text)
 
     def advance(self, detail: str = "") -> None:
         """One object more is done.
@@ -84,7 +85,8 @@ class Work:
         room = width - _BESIDE - len(self._title)
         if room < _LEAST_DETAIL:
             return ""
-        return detail if len(detail) <= room else f"{detail[: room - 3]}..."
+        shown = escape_controls(detail)
+        return shown if len(shown) <= room else f"{shown[: room - 3]}..."
 
     def warn(self, text: str) -> None:
         """Say that something goes wrong, but goes on: beside the bar, or on the error output."""

@@ -1,17 +1,28 @@
-"""What a command writes, and to whom: a terminal, a dumb one, or a pipe."""
+"""The output of commands: to a terminal, a dumb one, or a pipe.
+
+Names, messages and fields come from a server that may be hostile. So every text passes `escape_controls` on its way out:
+`write` and `say` call it, `guarded_streams` puts it below everything that a command prints otherwise, and `console` calls it
+for each segment of rich. A style is a mark that only this process knows, and becomes an escape sequence behind that.
+Bytes of containers (``exec``) are passed on as they are, and `write_data` changes nothing where no terminal reads.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TextIO
+from functools import cache
+from typing import TYPE_CHECKING, Final, TextIO, cast
+
+from masthead._errors.control_characters import escape_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.live import Live
+    from rich.segment import Segment
 
     from masthead._cli.failures import ExplainedFailure
 
@@ -20,28 +31,37 @@ __all__ = [
     "console",
     "discard_output",
     "drawing",
+    "guarded_streams",
     "has_color",
     "is_live",
+    "keep_colors",
     "live_display",
+    "print_above",
+    "render",
     "report",
     "say",
     "say_beside",
-    "write",
     "style",
+    "unguarded_streams",
+    "write",
+    "write_data",
 ]
 
-_RESET: Final = "\x1b[0m"
 _SHOW_CURSOR: Final = "\x1b[?25h"
 _CODES: Final = {
-    "bold": "\x1b[1m",
-    "dim": "\x1b[2m",
-    "red": "\x1b[31m",
-    "green": "\x1b[32m",
-    "yellow": "\x1b[33m",
-    "blue": "\x1b[34m",
-    "magenta": "\x1b[35m",
-    "cyan": "\x1b[36m",
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
 }
+_MARK: Final = f"\ufdd0{os.urandom(8).hex()}"
+"""Begins a style. Unicode reserves its first character for use within a program; no server can guess the others."""
+_MARKED: Final = re.compile(rf"{_MARK}([0-9;:]*)m")
+_COLORS: Final = re.compile(r"\x1b\[([0-9;:]*)m")
 _drawn: Final[list[Console]] = []
 """The consoles on which something live is drawn now, the last one on top."""
 
@@ -73,30 +93,109 @@ def has_color(
 
 
 def style(text: str, name: str) -> str:
-    """Text in a style, such as ``green``; unchanged if the name is empty."""
-    return f"{_CODES[name]}{text}{_RESET}" if name else text
+    """Text in a style, such as ``green``, for `render`; unchanged if the name is empty."""
+    return f"{_MARK}{_CODES[name]}m{text}{_MARK}0m" if name else text
+
+
+def keep_colors(text: str, *, color: bool) -> str:
+    """Make colours that are part of a text styles, for `render`: of a log, for example. They end with the text.
+
+    Args:
+        text: The text.
+        color: Whether the output is coloured; otherwise the colours are removed.
+    """
+    if not color or "\x1b" not in text:
+        return _COLORS.sub("", text)
+    kept = _COLORS.sub(rf"{_MARK}\1m", text)
+    line = kept.rstrip("\n")
+    return f"{line}{_MARK}0m{kept[len(line) :]}"
+
+
+def render(text: str) -> str:
+    """Text as it is written: control characters are visible, and styles are escape sequences."""
+    return _MARKED.sub("\x1b[\\1m", escape_controls(text))
 
 
 def write(text: str) -> None:
     """Write text to the standard output, and flush it: readers of a pipe get whole lines at once."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    output = _unguarded(sys.stdout)
+    output.write(render(text))
+    output.flush()
+
+
+def write_data(text: str) -> None:
+    """Write data to the standard output, and leave it as it is if a program reads it. It is not flushed."""
+    output = _unguarded(sys.stdout)
+    # Lone surrogates have no encoding; `render` would change other characters, too.
+    output.write(render(text) if output.isatty() else text.encode("utf-8", "replace").decode())
 
 
 def say(text: str) -> None:
     """Write a line to the error output: what is not the result itself."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    output = _unguarded(sys.stderr)
+    output.write(f"{render(text)}\n")
+    output.flush()
+
+
+class _GuardedStream:
+    """A text stream that escapes what is written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(render(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
+def _unguarded(stream: TextIO) -> TextIO:
+    return stream.stream if isinstance(stream, _GuardedStream) else stream
+
+
+@contextmanager
+def guarded_streams() -> Generator[None]:
+    """Escape everything that is written to the standard streams, by whatever way, as long as the block runs."""
+    with _replaced_streams(*(cast("TextIO", _GuardedStream(stream)) for stream in (sys.stdout, sys.stderr))):
+        yield
+
+
+@contextmanager
+def unguarded_streams() -> Generator[None]:
+    """Undo `guarded_streams` for a block: for programs of users, whose output is theirs."""
+    with _replaced_streams(_unguarded(sys.stdout), _unguarded(sys.stderr)):
+        yield
+
+
+@contextmanager
+def _replaced_streams(stdout: TextIO, stderr: TextIO) -> Generator[None]:
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = stdout, stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def say_beside(text: str) -> None:
     """Write a line to the error output; above a live display, if that is drawn on the same terminal. Any thread may call it."""
     if _drawn and sys.stderr.isatty():
-        from rich.text import Text
-
-        _drawn[-1].print(Text.from_ansi(text), soft_wrap=True)
+        print_above(_drawn[-1], text)
     else:
         say(text)
+
+
+def print_above(screen: Console, text: str) -> None:
+    """Print a line with its styles on a console, above a live display."""
+    from rich.text import Text
+
+    screen.print(Text.from_ansi(render(text)), soft_wrap=True)
 
 
 @contextmanager
@@ -129,10 +228,8 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         no_color: Whether the option ``--no-color`` is given.
         stderr: Whether it writes to the error output.
     """
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(
+    stream = _unguarded(sys.stderr if stderr else sys.stdout)
+    return _console_class()(
         file=stream,
         force_terminal=is_live(stream),
         no_color=not has_color(no_color=no_color, stream=stream),
@@ -141,6 +238,23 @@ def console(*, no_color: bool, stderr: bool = False) -> Console:
         emoji=False,
         soft_wrap=not is_live(stream),
     )
+
+
+@cache
+def _console_class() -> type[Console]:
+    """Rich's console, which would pass control characters on. Rich is imported late: few commands need it."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class GuardedConsole(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for text, segment_style, control in super().render(renderable, options):
+                # Segments with control codes are rich's own: they move the cursor.
+                yield Segment(text if control else escape_controls(text), segment_style, control)
+
+    return GuardedConsole
 
 
 @contextmanager
@@ -169,7 +283,7 @@ def after_interrupt() -> None:
     """Leave the terminal as it was: an interrupt may come when a live table has just hidden the cursor."""
     with suppress(OSError, ValueError):
         if is_live(sys.stderr):
-            sys.stderr.write(_SHOW_CURSOR)
+            _unguarded(sys.stderr).write(_SHOW_CURSOR)
         if sys.stderr.isatty():
             sys.stderr.write("\n")  # behind the terminal's own ^C
 

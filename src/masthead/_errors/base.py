@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
+from masthead._errors.control_characters import escape_controls
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,6 +39,10 @@ def counted(count: int, noun: str) -> str:
 
 class MastheadError(Exception):
     """The base class of every error that masthead raises."""
+
+    def __str__(self) -> str:
+        """The message; control characters of what others have said are visible, and do not act on a terminal."""
+        return escape_controls(super().__str__())
 
 
 class InvalidValueError(MastheadError, ValueError):

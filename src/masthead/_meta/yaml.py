@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import yaml
 
+from masthead._errors.control_characters import BIDI
 from masthead.errors import DecodeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ _DEEPEST: Final = 10_000
 """The maximum nesting of dumped data; deeper data contains itself."""
 _WIDTH: Final = 110
 _END: Final = object()
+_BIDI: Final = re.compile(f"[{BIDI}]")
+"""Characters that make a document look like another one. PyYAML takes them for printable."""
 
 _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _FLOAT: Final = re.compile(
@@ -84,6 +87,9 @@ class _Dumper(_BaseDumper):
 
 
 def _represent_text(dumper: Any, text: str) -> Any:  # noqa: ANN401 - PyYAML's own types are private
+    if _BIDI.search(text):
+        # Only in double quotes can `dump` write them as escapes.
+        return dumper.represent_scalar(_STR_TAG, text, style='"')
     if "\n" in text:
         return dumper.represent_scalar(_STR_TAG, text, style="|")
     misread = _INT.match(text) or _FLOAT.match(text) or _LETTER.match(text)
@@ -158,14 +164,14 @@ def dump(value: object) -> str:
         InvalidValueError: If it is nested too deeply, or contains itself.
     """
     try:
-        return yaml.dump(
+        text = yaml.dump(
             value, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=_WIDTH
         )
     except RecursionError:
-        pass
-    # PyYAML's own dumper recurses with three calls per level, so it reaches a third of the supported depth only.
-    emit: Any = cast("Any", yaml).emit
-    return cast("str", emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
+        # PyYAML's own dumper recurses with three calls per level, so it reaches a third of the supported depth only.
+        emit: Any = cast("Any", yaml).emit
+        text = cast("str", emit(_events(value), Dumper=_Dumper, allow_unicode=True, width=_WIDTH))
+    return _BIDI.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
 
 
 def _events(document: object) -> Iterator[yaml.Event]:

@@ -7,6 +7,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from masthead._errors.control_characters import escape_controls
 from masthead._printers.numbers import go_float
 
 if TYPE_CHECKING:
@@ -37,16 +38,17 @@ def cell_text(cell: Cell) -> str:
 def _one_line(text: str) -> str:
     end = _LINE_END.search(text)
     shown = f"{text[: end.start()]}..." if end else text
-    # An object must not control the terminal that it is shown on.
-    return shown.replace("\x1b", "^[")
+    # An object must not control the terminal that it is shown on. A tab stays: it begins another column.
+    return escape_controls(shown)
 
 
 def lay_out(lines: Iterable[Sequence[str]]) -> str:
-    """Lay out lines of cells, with a line feed between them.
+    """Lay out lines of cells, with a line feed between them. Control characters of terminals are made visible.
 
     A tab in a cell begins another one, as it does for kubectl.
     """
-    rows = ["\t".join(line).split("\t") for line in lines]
+    # Escaped before it is measured: columns are as wide as their text on the screen.
+    rows = [escape_controls("\t".join(line)).split("\t") for line in lines]
     widths: list[list[int]] = [[] for _ in rows]
     # The last cell of a line belongs to no column. Neighbouring lines that reach a column share its width.
     reached = list(range(len(rows)))

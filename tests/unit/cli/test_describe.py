@@ -12,6 +12,7 @@ from masthead._cli.describe import Described, describe
 from masthead._cli.document import as_text, fields, outline, table
 from masthead._cli.object_events import about, last_seen
 from masthead._cli.selected_pods import SelectedPods, fetch_selected_pods, selector_in
+from masthead._cli.terminal import render
 from masthead.api.core.v1 import Pod
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def test_conditions_that_are_better_false_are_green_then() -> None:
             ]
         },
     }
-    text = as_text(describe(Described(node), NOW), color=True)
+    text = render(as_text(describe(Described(node), NOW), color=True))
 
     assert "MemoryPressure   \x1b[32mFalse" in text
     assert "DiskPressure     \x1b[31mTrue" in text

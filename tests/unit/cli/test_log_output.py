@@ -8,6 +8,7 @@ from masthead import LogLine
 from masthead._cli.log_output import LogFormat
 from masthead._cli.pods import selector_of
 from masthead._cli.sizes import human_size
+from masthead._cli.terminal import render
 
 LINE = LogLine("shop", "web-1", "app", "GET /", "2026-03-01T12:00:00.000000001Z")
 
@@ -29,8 +30,8 @@ def test_a_pod_keeps_its_colour() -> None:
     form = LogFormat(color=True)
 
     assert form.text(LINE) == form.text(LINE)
-    assert form.text(LINE).endswith("[web-1/app]\x1b[0m GET /\n")
-    colours = {form.text(LogLine("shop", f"web-{at}", "app", "x"))[:5] for at in range(50)}
+    assert render(form.text(LINE)).endswith("[web-1/app]\x1b[0m GET /\n")
+    colours = {render(form.text(LogLine("shop", f"web-{at}", "app", "x")))[:5] for at in range(50)}
     assert len(colours) == 5
 
 
@@ -55,3 +56,19 @@ def test_sizes_have_three_figures_at_most() -> None:
     shown = [human_size(size) for size in (0, 512, 1536, 20 * 1024**2, 3 * 1024**3, 5 * 1024**4)]
 
     assert shown == ["0 B", "512 B", "1.5 KiB", "20 MiB", "3.0 GiB", "5.0 TiB"]
+
+
+def test_a_terminal_gets_the_colours_of_a_log_and_no_other_escapes() -> None:
+    line = LogLine("shop", "web-1", "app", "\x1b[31mred\x1b[2J\x1b]0;owned\x07\r")
+
+    shown = render(LogFormat(prefix=False, color=True, is_terminal=True).text(line))
+    plain = render(LogFormat(prefix=False, is_terminal=True).text(line))
+
+    assert shown == "\x1b[31mred^[[2J^[]0;owned^G\x1b[0m\n"
+    assert plain == "red^[[2J^[]0;owned^G\n"
+
+
+def test_a_program_gets_a_log_as_it_is() -> None:
+    line = LogLine("shop", "web-1", "app", "\x1b[31mred\r")
+
+    assert LogFormat(prefix=False).text(line) == "\x1b[31mred\r\n"

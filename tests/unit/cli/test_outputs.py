@@ -15,6 +15,7 @@ from masthead._cli.failures import CommandError
 from masthead._cli.outputs import listed, parse_output
 from masthead._cli.sorting import sort_key, sorted_by
 from masthead._cli.tables import paint, status_style
+from masthead._cli.terminal import render
 
 POD: dict[str, Any] = {
     "kind": "Pod",
@@ -118,7 +119,7 @@ def test_cells_are_coloured_by_what_they_say(cell: str, expected: str) -> None:
 
 def test_colours_change_no_text() -> None:
     text = "NAME   READY   STATUS    AGE\nweb    1/1     Running   3s\napi    0/1     Error     3s"
-    painted = paint(text)
+    painted = render(paint(text))
 
     assert "\x1b[32mRunning\x1b[0m   3s" in painted
     assert "\x1b[31mError\x1b[0m     3s" in painted

@@ -9,7 +9,7 @@ import click
 from masthead._cli.failures import CommandError, ExitCode, explain
 from masthead._cli.framework import cluster_command
 from masthead._cli.manifest_files import file_options, read_sources
-from masthead._cli.terminal import has_color, write
+from masthead._cli.terminal import has_color, keep_colors, write
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
@@ -67,11 +67,7 @@ def command(
         # 1 says that there are differences.
         code = ExitCode.USAGE if failure.code is ExitCode.FAILED else failure.code
         raise CommandError(failure.line, hint=failure.hint, code=code) from error
-    write(
-        found.text(
-            color=has_color(no_color=state.no_color),
-            show_managed_fields=show_managed_fields,
-            show_secrets=show_secrets,
-        )
-    )
+    color = has_color(no_color=state.no_color)
+    text = found.text(color=color, show_managed_fields=show_managed_fields, show_secrets=show_secrets)
+    write(keep_colors(text, color=color))
     return ExitCode.FAILED if found.has_changes else ExitCode.OK

@@ -10,7 +10,7 @@ import click
 from masthead._cli.completion import complete_outputs, complete_references
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command
-from masthead._cli.terminal import has_color, say, write
+from masthead._cli.terminal import has_color, say, write, write_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,10 +192,11 @@ def _print_objects(client: masthead.Client, chosen: Sequence[Selected], asked: _
 
         objects = sorted_by(asked.sort_by, objects, lambda obj: obj)
     is_one = len(chosen) == 1 and len(chosen[0].names) == 1
+    put = write_data if asked.output.is_data else write
     if is_one and objects:
-        write(asked.output.render(objects[0]))
+        put(asked.output.render(objects[0]))
     elif not is_one:
-        write(asked.output.render(listed(objects)))
+        put(asked.output.render(listed(objects)))
     return _raise_errors(found)
 
 

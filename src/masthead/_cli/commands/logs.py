@@ -11,7 +11,7 @@ import click
 from masthead._cli.completion import complete_pods
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
-from masthead._cli.terminal import has_color, say
+from masthead._cli.terminal import has_color, say, write_data
 
 if TYPE_CHECKING:
     import masthead
@@ -100,6 +100,7 @@ def command(
             namespaces=state.all_namespaces,
             timestamps=timestamps,
             color=has_color(no_color=state.no_color),
+            is_terminal=sys.stdout.isatty(),
         )
         namespace = None if state.all_namespaces else client.namespace
         with telling_warnings(_warn):
@@ -160,6 +161,6 @@ def _print_many(
 
 
 def _put(text: str, *, is_followed: bool) -> None:
-    sys.stdout.write(text)
+    write_data(text)
     if is_followed:
         sys.stdout.flush()
