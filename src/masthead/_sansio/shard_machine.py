@@ -151,6 +151,8 @@ class ShardMachine:
         fences = tuple(each for each in view.leases if self._is_expired(each, now))
         table = self._readable(now)
         if table is None or self._is_settling(table, now):
+            # A settling table has no owners. This member may not have seen the loss of the table before it.
+            self._lose(self._owned)
             return Plan(fences, self._replacement(table), waits_for=self._waits_for_table(table, now))
         over = {token for token in table.owners if self._is_over(token, table, now)}
         self._absent = {token: since for token, since in self._absent.items() if token in table.owners}

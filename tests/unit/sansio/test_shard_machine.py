@@ -215,6 +215,17 @@ def settling_view(version: str) -> GroupView:
     return GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "n", version))
 
 
+def test_who_has_not_seen_that_the_table_was_lost_stops_when_it_is_replaced_in_the_same_lease() -> None:
+    machine = owning(0, 1)
+    assert len(machine.share) == 2
+
+    machine.observe(
+        GroupView((lease("a"),), StoredTable(ShardTable(SLOTS, "uid", settling=15), "t", "10")), 11
+    )
+
+    assert len(machine.share) == 0
+
+
 def test_a_table_that_was_lost_again_settles_anew() -> None:
     machine = member()
     machine.observe(settling_view("10"), 0)
