@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import logging
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
+from masthead._server.access import token_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -170,8 +172,7 @@ def test_a_request_of_a_plain_client_is_accepted(open_server: Server) -> None:
 
 def test_a_token_in_the_path_authenticates_and_is_not_recorded() -> None:
     with masthead.server.run() as server:
-        path = server.kubeconfig().partition(f"{server.url}")[2].split()[0]
-        assert path.startswith("/~")
+        path = token_path(str(server.token))
         for target, code in (
             (f"{path}/api/v1/namespaces?limit=1", 200),
             (f"{path[:-1]}/api/v1/namespaces", 403),
@@ -183,5 +184,33 @@ def test_a_token_in_the_path_authenticates_and_is_not_recorded() -> None:
             connection.request("GET", target)
             assert connection.getresponse().status == code, target
             connection.close()
-        assert not any(str(server.token) in f"{each.path}{each.query}" for each in server.requests)
+        assert not any(str(server.token) in f"{seen.path}{seen.query}" for seen in server.requests)
         assert server.requests[0].path == "/api/v1/namespaces"
+
+
+def test_near_misses_of_the_token_are_neither_logged_nor_recorded_nor_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    token = "a-token-of-some-length"
+    with (
+        masthead.server.run(token=token) as server,
+        caplog.at_level(logging.INFO, "masthead.server.requests"),
+    ):
+        for target in (
+            f"/~{token[:-1]}/api/v1/namespaces",
+            f"/~{token}x/api/v1/namespaces",
+            f"/%7E{token[:-1]}/api",
+            f"//~{token[:-1]}/api",
+            f"/~{token[:-1]}/%zz",
+        ):
+            connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+            connection.request("GET", target)
+            response = connection.getresponse()
+            assert response.status in {400, 403, 404}, target
+            assert token[:-1] not in response.read().decode(), target
+            connection.close()
+
+        assert not any(token[:-1] in f"{seen.path}{seen.query}" for seen in server.requests)
+        assert len(caplog.messages) == 5
+        assert token[:-1] not in caplog.text
+        assert "/~REDACTED/api/v1/namespaces" in caplog.text

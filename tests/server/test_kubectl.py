@@ -32,6 +32,11 @@ def test_kubectl_authenticates_with_the_kubeconfig(tmp_path: Path, tls: bool) ->
         assert "default" in kubectl("get namespaces")
         assert "kubernetes-admin" in kubectl("auth whoami")
         assert kubectl("auth can-i create pods") == "yes\n"
+        assert '"kind":"NamespaceList"' in kubectl("get --raw /api/v1/namespaces").replace(" ", "")
+        # kubectl names a folder of its cache after the address.
+        named = "".join(str(path) for path in tmp_path.rglob("*"))
+        assert "_" in named
+        assert str(server.token) not in named
 
 
 def test_kubectl_works_with_a_server_without_a_token(tmp_path: Path) -> None:
@@ -43,7 +48,7 @@ def test_another_servers_token_is_rejected(kubectl: Kubectl, tmp_path: Path) -> 
     config = tmp_path / "kubeconfig"
     config.write_text(config.read_text().replace(str(kubectl.server.token), "wrong"))
 
-    assert "Forbidden" in kubectl.run("get namespaces").stderr
+    assert "You must be logged in to the server" in kubectl.run("get namespaces").stderr
 
 
 @pytest.mark.parametrize(

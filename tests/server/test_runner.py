@@ -324,6 +324,88 @@ def test_a_kubeconfig_has_all_that_a_client_needs_and_only_its_owner_reads_it(tm
     assert found["current-context"] == found["contexts"][0]["name"]
 
 
+def test_a_kubeconfig_speaks_tls_on_the_port_of_plain_http() -> None:
+    with masthead.server.run() as server:
+        cluster = yaml.safe_load(server.kubeconfig())["clusters"][0]["cluster"]
+        assert cluster["server"] == server.url.replace("http://", "https://")
+        assert base64.b64decode(cluster["certificate-authority-data"]).decode() == server.ca
+        assert str(server.token) not in cluster["server"]
+
+        caller = Caller(server.url, server.token)
+        assert caller.call("GET", MAPS).code == 200
+        caller.close()
+        with masthead.Client(kubeconfig=server.kubeconfig()) as client:
+            assert client.core_v1.config_maps("default").list() is not None
+        assert {seen.code for seen in server.requests} == {200}
+
+
+def test_a_server_that_requires_tls_refuses_plain_http() -> None:
+    with (
+        masthead.server.run(tls=True, token=None) as server,
+        socket.create_connection(
+            (urlsplit(server.url).hostname or "", urlsplit(server.url).port or 0)
+        ) as plain,
+    ):
+        plain.settimeout(60)
+        plain.sendall(b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"HTTP" not in plain.recv(1024)
+        assert not server.requests
+
+
+def test_connections_that_say_nothing_end_with_the_server() -> None:
+    with masthead.server.run() as server:
+        address = urlsplit(server.url)
+        silent = [socket.create_connection(("127.0.0.1", address.port or 0), timeout=60) for _ in range(3)]
+        silent[0].sendall(b"\x16")  # the beginning of a TLS handshake
+        caller = Caller(server.url, server.token)
+        assert caller.call("GET", "/version").code == 200
+        caller.close()
+    for connection in silent:
+        assert connection.recv(1) == b""
+        connection.close()
+
+
+def test_without_certificates_the_token_is_part_of_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)  # as if it were not installed
+    with masthead.server.run(token="secret") as server:
+        cluster = yaml.safe_load(server.kubeconfig())["clusters"][0]["cluster"]
+        assert cluster == {"server": f"{server.url}/~secret"}
+        assert server.ca == ""
+        with masthead.Client(kubeconfig=server.kubeconfig()) as client:
+            assert client.core_v1.namespaces().get("default").metadata.uid
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_clients_trust_a_server_after_a_restart_if_it_keeps_its_data(tmp_path: Path, tls: bool) -> None:
+    data = tmp_path / "data"
+    with masthead.server.run(data=data, tls=tls, token="t") as server:
+        config, port = server.kubeconfig(), urlsplit(server.url).port or 0
+    kept = tmp_path / "data.authority.pem"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+    with (
+        masthead.server.run(data=data, tls=tls, token="t", port=port) as server,
+        masthead.Client(kubeconfig=config) as client,
+    ):
+        assert server.kubeconfig() == config
+        assert client.core_v1.namespaces().get("default").metadata.uid
+
+
+def test_a_damaged_authority_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "data.authority.pem").write_text("nothing of the kind")
+    with (
+        pytest.raises(ConfigError, match=r"data\.authority\.pem holds no certificate authority; delete it"),
+        masthead.server.run(data=tmp_path / "data", tls=True),
+    ):
+        pass
+
+
+def test_servers_without_data_share_one_authority_per_process() -> None:
+    with masthead.server.run() as one, masthead.server.run() as other, masthead.server.run(tls=True) as alone:
+        assert one.ca == other.ca
+        assert alone.ca != one.ca
+
+
 def test_a_kubeconfig_is_not_written_through_a_symbolic_link(server: Server, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("precious")

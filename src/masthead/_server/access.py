@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -22,6 +23,7 @@ __all__ = ["AccessControl", "token_path"]
 
 _PATH_PREFIX: Final = "/~"
 """Before a token in a path."""
+_TOKEN_SEGMENT: Final = re.compile(r"^(/+(?:~|%7e))[^/]+", re.IGNORECASE)
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 """Paths that need no authentication."""
 
@@ -65,6 +67,13 @@ class AccessControl:
             return None
         shown, _, rest = path.removeprefix(_PATH_PREFIX).partition("/")
         return f"/{rest}" if self._is_token(unquote_to_bytes(shown)) else None
+
+    def redact(self, path: str) -> str:
+        """The path without what stands where a token would; the API has no path that begins so.
+
+        A token that is wrong in one character is a secret still.
+        """
+        return _TOKEN_SEGMENT.sub(r"\1REDACTED", path)
 
     def check(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import shlex
@@ -15,7 +16,6 @@ from masthead._arguments import ArgumentParser
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
 
     from masthead._server.server import Server
@@ -61,7 +61,11 @@ def _parser(name: str) -> argparse.ArgumentParser:
     access = parser.add_mutually_exclusive_group()
     access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one)")
     access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
-    parser.add_argument("--tls", action="store_true", help="speak TLS, with an authority made for this run")
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
+    )
     parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
     parser.add_argument(
         "--no-workloads", action="store_true", help="leave Deployments and the like without pods"
@@ -143,7 +147,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
         host=chosen.host,
         port=chosen.port,
         data=chosen.data,
-        tls=chosen.tls,
+        tls=_requires_tls(chosen),
         controllers=not chosen.no_controllers,
         bootstrap=not chosen.no_bootstrap,
         workloads=not (chosen.no_workloads or chosen.no_controllers),
@@ -186,6 +190,15 @@ def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Ite
     if server.token:
         yield f"Token: {server.token}"
     yield "For a kubeconfig, for kubectl and for masthead.Client(kubeconfig=...), add --kubeconfig-out FILE"
+
+
+def _requires_tls(chosen: argparse.Namespace) -> bool:
+    """Whether plain HTTP is refused: on a network, by default, where others could read the token."""
+    from masthead._server.tls import can_issue
+
+    if chosen.tls is not None:
+        return bool(chosen.tls)
+    return chosen.allow_remote and not chosen.no_auth and can_issue()
 
 
 def _token(chosen: argparse.Namespace) -> str | Token | None:

@@ -99,10 +99,12 @@ class HttpHandler:
 
     async def handle(self, incoming: BaseRequest) -> StreamResponse:
         """Handle one request; when this returns, all of the response has been handed to the transport."""
-        path = self._access.path_without_token(incoming.rel_url.raw_path)
-        if had_token := path is not None:
-            # Nothing behind this line sees the token: no log, no record, no error message.
-            url = incoming.rel_url
+        url = incoming.rel_url
+        path = self._access.path_without_token(url.raw_path)
+        had_token = path is not None
+        path = self._access.redact(url.raw_path) if path is None else path
+        if path != url.raw_path:
+            # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
             url = url.build(path=path, query_string=url.raw_query_string, encoded=True)
             incoming = incoming.clone(rel_url=url)
         line = RequestLogLine(incoming)

@@ -61,8 +61,9 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         port: The port; 0 for any that is free.
         data: A file to store objects in, created if it does not exist. Without one they are in memory.
         token: The bearer token of clients; a random one by default, None to accept every request.
-        tls: Serve TLS, with a certificate authority for this run; `Server.ca` and the kubeconfig have its
-            certificate.
+        tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the kubeconfig
+            has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate authority: kept beside
+            `data` for later runs, otherwise in memory.
         controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
             terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
             period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
@@ -181,12 +182,10 @@ async def serving(settings: Settings) -> AsyncGenerator[Server]:
     Raises:
         ConfigError: If the settings are invalid, or the address or the file is not available.
     """
-    from masthead._server.tls import Certificates
-
     settings.check()
     clock = settings.clock
     with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
-        server = Server(settings, Certificates(*settings.names()) if settings.tls else None)
+        server = Server(settings)
         # The start is inside, so that what it opened before it failed is closed, too.
         try:
             await server.start()
@@ -205,7 +204,8 @@ def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
     except ImportError:
-        return None
+        # The default of Windows cannot watch sockets, which `ServerListener` needs.
+        return asyncio.SelectorEventLoop
     return uvloop.new_event_loop
 
 

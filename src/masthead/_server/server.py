@@ -9,11 +9,12 @@ import logging
 import math
 import os
 import socket
+import threading
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -38,10 +39,12 @@ from masthead._server.kubelet.controller import KubeletController
 from masthead._server.kubelet.kubelet import Kubelet
 from masthead._server.kubelet.lifecycle import KUBELET, PodLifecycle
 from masthead._server.kubelet.runtime import PodRuntime
+from masthead._server.listener import ServerListener
 from masthead._server.request_metrics import RequestMetrics
 from masthead._server.resources.catalog import Catalog
 from masthead._server.resources.custom.installer import DefinitionInstaller
 from masthead._server.storage import JournalError, Storage
+from masthead._server.tls import can_issue
 from masthead._server.unenforced import UnenforcedKinds
 from masthead._server.verbs.discovery import VERSION
 from masthead._server.verbs.rest import Rest
@@ -52,6 +55,7 @@ from masthead._server.wire.options import CollectionOptions, FeatureGates
 from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Collection
 
     from masthead._meta.gvk import GroupVersionResource
@@ -121,13 +125,14 @@ class Server:
         kubelet: What runs in pods: their logs, their commands and their phases.
     """
 
-    def __init__(self, settings: Settings, certificates: Certificates | None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.url: str = ""
         self.token: str | None = settings.token
         catalog = Catalog.builtin()
         self.faults: Faults = Faults(catalog, self._release_bookmarks)
         self._settings = settings
-        self._certificates = certificates
+        self._certificates = settings.certificates() if settings.tls else None
+        self._issuing = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._progress = asyncio.Event()
         self._has_stopped = False
@@ -140,7 +145,7 @@ class Server:
             catalog,
             seed=settings.seed,
             token=settings.token,
-            authority=self.ca,
+            authority=self._certificates.authority if self._certificates else "",
         )
         self._definitions = DefinitionInstaller(self._cluster)
         self._cluster.on_write.append(UnenforcedKinds().observe)
@@ -168,7 +173,7 @@ class Server:
             connecters=Connecters(self._runtime),
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
-        self._listeners: list[asyncio.Server] = []
+        self._listeners: list[ServerListener] = []
         self._compaction_timer: Timer | None = None
         self._last_revision = self._storage.revision
 
@@ -189,7 +194,6 @@ class Server:
             ConfigError: If the server cannot listen on the address.
         """
         settings = self._settings
-        context = self._certificates.server_context() if self._certificates else None
         try:
             sockets = _listening_sockets(settings.host, settings.port)
         except OSError as error:
@@ -199,9 +203,17 @@ class Server:
         host = _WILDCARDS.get(settings.host, settings.host)
         # Before the first request, which finds all that every cluster has.
         self._add_first_objects(_WILDCARDS.get(ip, ip), port)
-        for each in sockets:
-            self._listeners.append(await self._loop.create_server(self._http, sock=each, ssl=context))
-        self.url = f"{'https' if context else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+        for listening in sockets:
+            listener = ServerListener(
+                listening,
+                self._http,
+                context=self._tls_context,
+                requires_tls=settings.tls,
+                clock=settings.clock,
+            )
+            self._listeners.append(listener)
+            listener.start()
+        self.url = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
         self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
 
     def _add_first_objects(self, ip: str, port: int) -> None:
@@ -228,8 +240,7 @@ class Server:
         # A connection that is half accepted when the listener closes would leak: so accept no more of them,
         # and let those finish that are being accepted.
         for listener in self._listeners:
-            for each in listener.sockets:
-                self._loop.remove_reader(each.fileno())
+            listener.stop_accepting()
         for _ in range(_ITERATIONS_TO_ACCEPT):
             await asyncio.sleep(0)
         for listener in self._listeners:
@@ -258,16 +269,37 @@ class Server:
 
     @property
     def ca(self) -> str:
-        """The certificate authority, in PEM; empty without TLS."""
-        return self._certificates.authority if self._certificates else ""
+        """The certificate authority, in PEM; empty if none can be made, because the extra ``tls`` is not installed."""
+        issued = self._issue_certificates()
+        return issued.authority if issued is not None else ""
+
+    def _issue_certificates(self) -> Certificates | None:
+        """The certificates, made when they are first needed: importing what makes them takes a while."""
+        # A client may connect while another thread asks for the kubeconfig.
+        with self._issuing:
+            if self._certificates is None and can_issue():
+                self._certificates = self._settings.certificates()
+            return self._certificates
+
+    def _tls_context(self) -> ssl.SSLContext | None:
+        issued = self._issue_certificates()
+        return issued.context if issued is not None else None
 
     def kubeconfig(self) -> str:
-        """Return a kubeconfig for this server, as YAML, credentials included."""
+        """Return a kubeconfig for this server, as YAML, credentials included.
+
+        Its address is that of TLS, because Go's clients send no token without. Where no certificates can be made (the extra
+        ``tls`` is not installed), the token is part of the path instead. A server without a token needs neither.
+        """
         from masthead._server.kubeconfig import (
             kubeconfig,  # which imports YAML
         )
 
-        url = self.url if self.token is None or self.ca else self.url + token_path(self.token)
+        if self.token is None and not self._settings.tls:
+            return kubeconfig(self.url, token=None)
+        if not self.ca:
+            return kubeconfig(self.url + token_path(cast("str", self.token)), token=self.token)
+        url = f"https://{self.url.partition('://')[2]}"
         return kubeconfig(url, token=self.token, authority=self.ca)
 
     def write_kubeconfig(self, path: str | Path) -> Path:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from masthead._server.clock import Clock
     from masthead._server.sqlite import SqliteJournal
+    from masthead._server.tls import Certificates
 
 __all__ = ["Settings", "Token"]
 
 _LAST_PORT: Final = 65_535
+_AUTHORITY: Final = ".authority.pem"
+"""Appended to the name of the data file: the certificate authority and its key."""
 _TYPES: Final = {
     "host": (str, "text"),
     "port": (int, "a whole number"),
@@ -118,6 +121,18 @@ class Settings:
         """Return the names and addresses for a certificate."""
         chosen = [each for each in (self.host, *self.allowed_hosts) if each != ANY]
         return ("localhost", "127.0.0.1", "::1", *chosen)
+
+    def certificates(self) -> Certificates:
+        """Issue certificates: by an authority that is kept beside the data file, if there is one.
+
+        Raises:
+            ConfigError: If trustme is not installed, or the file of the authority cannot be used.
+        """
+        from masthead._server.tls import Certificates, shared_certificates
+
+        if self.data is not None:
+            return Certificates(self.names(), Path(f"{self.data}{_AUTHORITY}"))
+        return Certificates(self.names()) if self.tls else shared_certificates(self.names())
 
     def journal(self) -> SqliteJournal | None:
         """Open the data file, if there is one.
