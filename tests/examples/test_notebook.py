@@ -45,7 +45,7 @@ def test_every_cell_shows_what_its_text_says(
 
     assert run_cells() == [[("nginx", 2)], {"default": "1536Mi"}, True, {"Pending": 2}]
     printed = capsys.readouterr().out
-    assert printed.startswith("http://127.0.0.1:")
+    assert printed.startswith("https://127.0.0.1:")
     assert "NAMESPACE   NAME   READY" in printed
 
 

@@ -141,7 +141,7 @@ def test_it_ends_as_all_commands_do_that_talk_to_a_cluster(
         server.faults.fail(403, resource="customresourcedefinitions", times=None)
         config = server.write_kubeconfig(tmp_path / "config")
         (tmp_path / "dead").write_text(
-            config.read_text("utf-8").replace(server.url, "http://127.0.0.1:9"), "utf-8"
+            config.read_text("utf-8").replace(server.url.partition("://")[2], "127.0.0.1:9"), "utf-8"
         )
         given = ["--kubeconfig", str(config), *arguments]
         assert main(["crds", module.name, "--install", *given]) == code
