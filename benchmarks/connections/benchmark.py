@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 COUNTS: Final = (20, 200)
 """How many informers there are."""
-IDLE_SECONDS: Final = 20.0
+IDLE_SECONDS: Final = 60.0
 """For how long nothing happens."""
 RECOVERED_WITHIN: Final = 120.0
 """Seconds after which a stalled informer counts as lost."""
