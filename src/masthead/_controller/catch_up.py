@@ -8,6 +8,7 @@ only a read without ``resourceVersion`` is sure to show them.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import random
 from typing import TYPE_CHECKING, Any, Final
@@ -30,8 +31,8 @@ _PAGE: Final = 500
 _READ_TIMEOUT: Final = 30.0
 _BRIEF: Final = 0.25
 """Seconds that a large cache has to catch up by itself before everything is listed."""
-_PATIENCE: Final = 30.0
-"""Seconds after which a cache that lags is logged, and compared with the server again."""
+_PATIENCE: Final = (10.0, 20.0, 40.0, 60.0)
+"""Seconds after which a cache that lags is watched anew, and then listed again each time."""
 
 
 class CatchUp:
@@ -70,22 +71,28 @@ class _ScopeCatchUp:
     def __init__(self, informer: SharedInformer[Any], scope: str) -> None:
         core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         self._informer = informer
+        self._core = core
         self._scope = scope
         self._source = core.sources[scope]
         self._store = core.processor.store
         self._backoff = Backoff(first=1.0, cap=30.0)
 
     async def wait(self) -> None:
-        while True:
+        for patience in itertools.chain(_PATIENCE, itertools.repeat(_PATIENCE[-1])):
             state = await self._read_until_answered()
-            if await self._shows_within(state, _PATIENCE):
+            if await self._shows_within(state, patience):
                 return
+            # The connection of the watch may be dead, or the server's own cache stale: then a new state helps.
+            relists = patience > _PATIENCE[0]
             _log.warning(
-                "the cache of %s is at version %s, and the server at %s; nothing is reconciled with it before it has caught up",
+                "the cache of %s is at version %s, and the server at %s; nothing is reconciled with it before it has caught up. "
+                "It is %s.",
                 self._informer.name,
                 self._store.version_of(self._scope),
                 state.version,
+                "listed again" if relists else "watched anew",
             )
+            self._core.reopen(self._scope, relists=relists)
 
     async def _read_until_answered(self) -> ListedState:
         while True:

@@ -64,10 +64,35 @@ async def test_a_new_leader_waits_for_caches_that_lag(caplog: pytest.LogCaptureF
         assert second.runtime.pending_work() == [
             "controller configmaps has not started; it waits for secrets (not caught up with the server)"
         ]
-        await env.advance(300)
+        # Sooner than a silent connection is noticed.
+        await env.advance(15)
         assert second.runtime.is_idle
         assert await children(env) == dict.fromkeys(NAMES, 1)
     assert "the cache of secrets is at version" in caplog.text
+
+
+@in_virtual_time
+async def test_a_cache_that_a_new_watch_does_not_help_is_listed_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = masthead.Manager("parents", leader_election="parents")
+    add_parents(app)
+    async with Environment() as env:
+        first = await env.start(app, "first")
+        await env.settle()
+        env.server.faults.silence_watch(after=1, resource="secrets")
+        second = await env.start(app, "second")
+        await env.advance(1)
+        await create_parents(env)
+        env.server.faults.silence_watch(resource="secrets")
+        await first.stop()
+        await env.advance(45)
+        assert second.runtime.is_idle
+        assert await children(env) == dict.fromkeys(NAMES, 1)
+    assert [message.rpartition("It is ")[2] for message in caplog.messages if "caught up" in message] == [
+        "watched anew.",
+        "listed again.",
+    ]
 
 
 @in_virtual_time

@@ -106,7 +106,7 @@ async def test_a_new_term_begins_when_the_caches_show_what_the_last_one_has_writ
         replica.pause()
         await env.advance(30)  # the lease expires, and nobody else wants it
         replica.resume()
-        await env.advance(10)
+        await env.advance(5)
         assert replica.is_leading
         assert [count for _, count in counter.seen] == [0]
         await env.settle()

@@ -109,6 +109,7 @@ class InformerController(Generic[T]):
         self._ingest = ingest = Ingest(
             storage or storage_for(options.hold, first.item), options.transform, shards
         )
+        self._scopes = list(scopes)
         self._reflectors = [
             Reflector(
                 source,
@@ -149,6 +150,10 @@ class InformerController(Generic[T]):
         selector = None if shards.is_everything else str(shards)
         selected = [each.select_shards(selector, is_narrower=is_narrower) for each in self._reflectors]
         await asyncio.gather(*selected)
+
+    def reopen(self, scope: str, *, relists: bool) -> None:
+        """Open the watch of a scope again, on another connection; from a new state, if it `relists`."""
+        self._reflectors[self._scopes.index(scope)].reopen(relists=relists)
 
     async def run(self) -> None:
         """List and watch until cancelled.

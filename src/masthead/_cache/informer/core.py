@@ -215,6 +215,11 @@ class InformerCore(Generic[T]):
         if self._controller is not None:
             await self._controller.select_shards(shards)
 
+    def reopen(self, scope: str, *, relists: bool) -> None:
+        """Open the watch of a scope again, on another connection; from a new state, if it `relists`."""
+        if self._controller is not None:
+            self._controller.reopen(scope, relists=relists)
+
     def start(self) -> InformerController[T]:
         """Connect the reflectors to the store, and start the handlers, on the running event loop."""
         loop = asyncio.get_running_loop()

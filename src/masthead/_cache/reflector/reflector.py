@@ -172,6 +172,10 @@ class Reflector(Generic[T]):
             self._source = self._source.with_shards(selector)
         return self._selection.change(is_narrower=is_narrower)
 
+    def reopen(self, *, relists: bool) -> None:
+        """Give up the current watch, and open another one from where it is; or from a new state, if it `relists`."""
+        _ = self._selection.change(is_narrower=not relists)
+
     async def run(self) -> None:
         """Mirror until cancelled.
 
