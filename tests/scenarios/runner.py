@@ -37,6 +37,7 @@ from tests.scenarios.scenario import (
 )
 
 from masthead._cache.informer.informer import SharedInformer
+from masthead._cache.store.lister import Lister
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.testing.virtual_time import VirtualLoop, now, run
 
@@ -124,7 +125,8 @@ class InformerUnderTest:
     def differences(self, state: Mapping[str, Plain]) -> list[str]:
         """How the cache and the states of handlers differ from the server's objects."""
         wanted = self.expected(state)
-        indexer, lister = self.informer.indexer, self.informer.lister
+        indexer = self.informer.indexer
+        lister = Lister(indexer, "configmaps")  # one that does not warn before the sync
         found = {key: indexer.get_by_key(key) for key in indexer.list_keys()}
         problems = compared("the cache", wanted, found)
         problems += compared("the lister", wanted, {each.key: each for each in lister.list()})

@@ -85,7 +85,7 @@ async def setting(*, gate: bool = True, **options: Any) -> AsyncIterator[Setting
 
 
 def kept(informer: SharedInformer[Any]) -> set[str]:
-    return {each.metadata.name for each in informer.lister.list()}
+    return {each.metadata.name for each in informer.indexer.list()}
 
 
 @gates

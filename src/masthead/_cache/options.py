@@ -90,7 +90,7 @@ _CHECKS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "page_size": (_is_count, "a whole number, or 0 for what suits the server"),
     "stall_after": (
         lambda value: value is None or (_is_seconds(value) and bool(value)),
-        "some seconds, or None for the client's own",
+        "some seconds, or None for the default",
     ),
     "buffer_limit": (_is_count, "a whole number"),
     "metrics": (

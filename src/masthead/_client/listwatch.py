@@ -17,8 +17,8 @@ from masthead._client.watch_event import read_events
 from masthead._meta.list_reader import ListReader
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead._sansio.listwatch import Failure
-from masthead.errors import BadRequestError, DeadlineError, StatusError
+from masthead._sansio.listwatch import SILENCE_LIMIT, Failure
+from masthead.errors import BadRequestError, CertificateError, ConnectError, DeadlineError, StatusError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -242,6 +242,11 @@ class ListWatch(Generic[T]):
         return self._context.defaults.page_size
 
     @property
+    def silence_limit(self) -> float:
+        """Seconds without a byte after which a watch counts as dead by default."""
+        return min(SILENCE_LIMIT, self._context.rest.settings.read_timeout)
+
+    @property
     def supports_initial_events(self) -> bool:
         """Whether a watch can start with the current objects, as far as any user of the client has found out."""
         return self._gvr not in self._context.without_initial_events
@@ -359,7 +364,11 @@ class ListWatch(Generic[T]):
 def failure_of(error: Exception) -> Failure:
     """Describe an error to the list-watch machine."""
     if not isinstance(error, StatusError):
-        return Failure(silent=isinstance(error, DeadlineError))
+        # A certificate that is refused once will be refused again, so that such a server is not asked as often.
+        return Failure(
+            silent=isinstance(error, DeadlineError),
+            unreachable=isinstance(error, ConnectError) and not isinstance(error, CertificateError),
+        )
     causes = error.details.causes if error.details is not None else []
     too_large = any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
     # API servers from 1.17.0 to 1.18.5 say so only in the message.

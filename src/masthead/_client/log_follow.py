@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from typing import TYPE_CHECKING, Final
 
 from masthead._client.log_pods import AfterEnd, after_end
-from masthead._sansio.backoff import Backoff
+from masthead._sansio.backoff import Backoff, reconnect_backoff
+from masthead._sansio.listwatch import REOPEN_INTERVAL
 from masthead._sansio.log_lines import ByteLimit
 from masthead._sansio.log_resume import LogResume
 from masthead.errors import (
@@ -86,10 +88,12 @@ class LogFollower:
         self._resume = LogResume()
         self._limit = ByteLimit(options.limit_bytes, has_stamps=options.timestamps)
         self._lost = Backoff(first=0.5, cap=30.0, reset_after=5.0)
+        self._unreachable = reconnect_backoff()
         self._waiting = Backoff(first=0.5, cap=5.0)
         self._due = 0.0
         self._start: float | None = None
         self._has_opened = False
+        self._opened_at = math.inf
         self._failures = 0
         self._stream: ResponseStream | None = None
         self._chunks: AsyncIterator[bytes] | None = None
@@ -161,6 +165,7 @@ class LogFollower:
             return []
         self._stream, self._chunks = stream, stream.chunks()
         self._has_opened = True
+        self._opened_at = _now()
         return []
 
     async def _after_end(self) -> list[bytes]:
@@ -177,7 +182,7 @@ class LogFollower:
             case AfterEnd.WAIT:
                 self._pause(self._waiting, is_ended=True)
             case AfterEnd.RESUME:
-                self._pause(self._lost, is_ended=True)
+                self._pause(None if self._has_lasted() else self._lost, is_ended=True)
         return []
 
     def _after_failure(self, error: StatusError | TransportError) -> None:
@@ -187,15 +192,14 @@ class LogFollower:
             MastheadError: The error, if another attempt would not help.
         """
         is_quiet = isinstance(error, DeadlineError) and self._chunks is not None
+        backoff = self._backoff_after(error)
         self._drop()
         if self._options.follow and _is_not_started(error):
             self._pause(self._waiting)
             return
         if not self._may_retry(error):
             raise error
-        if is_quiet:
-            self._lost.reset()  # the connection was good until now, as far as is known
-        after = self._pause(self._lost)
+        after = self._pause(backoff)
         self._failures += not is_quiet
         # A quiet log is normal, and a lost connection is common; a failure to resume is not.
         is_common = self._failures <= 1 and not isinstance(error, StatusError | ConnectError)
@@ -217,12 +221,25 @@ class LogFollower:
         # A wrong address stays wrong.
         return self._has_opened or (self._is_patient and self._source.has_reached)
 
-    def _pause(self, backoff: Backoff, *, is_ended: bool = False) -> float:
+    def _backoff_after(self, error: StatusError | TransportError) -> Backoff | None:
+        """Choose the delays after a failure; None to open the next connection at once."""
+        if self._has_lasted() and not isinstance(error, StatusError):
+            return None
+        return self._unreachable if isinstance(error, ConnectError) else self._lost
+
+    def _has_lasted(self) -> bool:
+        """Whether the connection is open, and was good for a while: load balancers close those of quiet logs."""
+        return self._chunks is not None and _now() - self._opened_at >= REOPEN_INTERVAL
+
+    def _pause(self, backoff: Backoff | None, *, is_ended: bool = False) -> float:
         """Give up the connection, and open the next one after a delay, which is returned."""
         self._drop()
         self._resume.lost(is_ended=is_ended)
         now = _now()
-        after = backoff.next(now, random.random)
+        if backoff is None:
+            self._lost.reset()
+            self._unreachable.reset()
+        after = 0.0 if backoff is None else backoff.next(now, random.random)
         self._due = now + after
         return after
 

@@ -27,6 +27,7 @@ from masthead._sansio.listwatch import (
     Policy,
     Role,
     Stream,
+    is_worth_a_line,
 )
 from masthead.errors import (
     ClosedError,
@@ -86,6 +87,7 @@ class Watch(Generic[T]):
             policy=Policy.FOLLOW_ONLY if raw or since else Policy.STATE_FIRST,
             version=since or "",
             page_size=source.page_size,
+            silence_limit=source.silence_limit,
         )
         self._step = self._machine.start()
         self._due = 0.0
@@ -221,14 +223,21 @@ class Watch(Generic[T]):
             resource_version=step.version,
             resource_version_match="NotOlderThan" if step.initial_events else None,
             send_initial_events=True if step.initial_events else self._send_initial_events,
-            # Rounded up, or the server would end the last connection before the watch ends.
-            timeout_seconds=0 if self._end == math.inf else math.ceil(self._end - _now()),
+            timeout_seconds=self._seconds_for(step),
+            read_timeout=None if self._raw else self._source.silence_limit,
         )
         # Once the server has been reached, the machine alone decides about retries and their delays.
         retries = 0 if self._source.has_reached else None
         self._stream = await self._source.open_watch(options, retries=retries, is_raw=self._raw)
         self._machine.opened()
         self._is_established = self._is_established or not self._is_initial
+
+    def _seconds_for(self, step: Stream) -> int:
+        """Choose after how many seconds the server is to end a connection; 0 for its default."""
+        # Rounded up, or the server would end the last connection before the watch ends.
+        left = math.inf if self._end == math.inf else math.ceil(self._end - _now())
+        chosen = left if self._raw else min(left, step.seconds)
+        return 0 if chosen == math.inf else int(chosen)
 
     async def _list(self, step: List) -> None:
         """Read a page of the state of a server that does not support initial events."""
@@ -315,11 +324,12 @@ class Watch(Generic[T]):
 
     def _log_failure(self, error: MastheadError, version: str, after: float) -> None:
         """Log that the watch continues. A dropped connection is common; a failure to resume is not."""
-        self._failures += 1
+        self._failures = 1 if self._machine.is_well else self._failures + 1
         self._last_failure = error
         is_dropped = isinstance(error, TransportError) and not isinstance(error, ConnectError)
+        level = logging.INFO if is_dropped and self._failures == 1 else logging.WARNING
         _log.log(
-            logging.INFO if is_dropped and self._failures == 1 else logging.WARNING,
+            level if is_worth_a_line(self._failures, after) else logging.DEBUG,
             "%s: a watch %s in %.1f s after %s",
             self._source.server,
             f"resumes from version {version!r}" if version else "starts over",

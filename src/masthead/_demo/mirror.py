@@ -91,7 +91,7 @@ class MirroredResource(Generic[T]):
 
     def cached(self) -> dict[str, T]:
         """The cached objects by key; read from memory."""
-        return {obj.key: obj for obj in self.informer.lister.list()}
+        return {obj.key: obj for obj in self.informer.indexer.list()}
 
     def catch_up(self, last: T) -> None:
         """Wait until the cache has an object that was just written, and the handler its event."""

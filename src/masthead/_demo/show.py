@@ -193,7 +193,7 @@ class Show:
         loops, is_watching = runtime.loops.values(), _is_watching(mirror, runtime)
         hit = len(self._cluster.faults_so_far())
         nodes: list[Node] = sorted(
-            (each for each in runtime.factory.core_v1.nodes.lister.list()), key=lambda node: node.key
+            runtime.factory.core_v1.nodes.informer.indexer.list(), key=lambda node: node.key
         )
         figures = Figures(
             queue_depth=sum(len(each.queue) for each in loops),

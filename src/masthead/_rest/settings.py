@@ -31,8 +31,7 @@ class RestSettings:
 
     Attributes:
         timeout: The default timeout of a call in seconds, retries included.
-        read_timeout: Seconds without a byte after which a stream is considered dead. Servers send a bookmark
-            about once a minute.
+        read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28.
         retries: The maximum number of retries of a call.
         rate: Client-side rate limit in calls per second, or a `RateLimit` that several clients share; None for no
             limit, since servers have priority and fairness.

@@ -8,7 +8,19 @@ from typing import Final, TypeAlias
 
 from masthead._module import set_module
 
-__all__ = ["DEFAULT_BACKOFF", "DEFAULT_RETRY", "Attempts", "Backoff", "Random", "jittered"]
+__all__ = [
+    "DEFAULT_BACKOFF",
+    "DEFAULT_RETRY",
+    "MAX_RECONNECT_DELAY",
+    "Attempts",
+    "Backoff",
+    "Random",
+    "jittered",
+    "reconnect_backoff",
+]
+
+MAX_RECONNECT_DELAY: Final = 1.6
+"""The longest delay, in seconds, before a server that cannot be reached is tried again."""
 
 Random: TypeAlias = Callable[[], float]
 """Returns numbers in [0, 1), as `random.random` does."""
@@ -86,6 +98,16 @@ class Backoff:
     def reset(self) -> None:
         """Start again with the first delay."""
         self._base = self._first
+
+
+def reconnect_backoff() -> Backoff:
+    """Make the backoff for a server that cannot be reached.
+
+    It stays short, because an attempt costs such a server nothing, and whoever follows it should notice within two seconds
+    that it is back. A thousand clients return spread over more than a second.
+    differs from client-go: there, all failures have the same delays, which grow to 30 s and, with jitter, to 60.
+    """
+    return Backoff(first=0.2, cap=MAX_RECONNECT_DELAY)
 
 
 @dataclass(frozen=True, slots=True)

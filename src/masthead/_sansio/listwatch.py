@@ -50,10 +50,17 @@ The rules:
   the continuation of ours: the versions of another server mean nothing here. For the same reason no version and no
   continue token is used again after a wait: a verification or a new state follows every wait.
   differs from client-go: there, a server that came back without its data is followed from a version that is not its own.
-* Delays are reset only when a stream has brought something, or has lasted; not when a list has succeeded, because a list
-  without a watch behind it would be repeated without pause.
-* Two streams in a row that were fruitless (refused or dropped without an event) mean that lists may work where watches
-  do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
+* A stream that the server accepted and that lasted a second, or brought something, is resumed at once, however it ended:
+  load balancers close idle connections. Only refusals and shorter streams are followed by a delay.
+* Delays are reset by such a stream, but not by a list, because a list without a watch behind it would be repeated without
+  pause.
+* A server that cannot be reached is tried about every second, because the attempt costs it nothing. The delays for servers
+  that answer and refuse are longer, and grow.
+* An ERROR event other than 410 and 429 means that the server has lost track of the objects: the state is requested again.
+* Two streams in a row that were fruitless (refused, or dropped within a second without an event) mean that lists may work
+  where watches do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
+* A quiet stream is kept short. The server ends it in order, with a bookmark just before, so that silence beyond its end
+  means a dead connection; and the next one is as long as usual if this one brought something.
 * Under VERIFY_SERVER a refusal is never final: permissions and kinds come and go. It is reported, waited for, and
   retried.
 """
@@ -64,7 +71,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from masthead._sansio.backoff import Backoff
+from masthead._sansio.backoff import MAX_RECONNECT_DELAY, Backoff, reconnect_backoff
 from masthead._sansio.retry import LONGEST_WAIT
 from masthead._sansio.versions import is_at_least
 from masthead.errors import ClosedError, ProtocolError
@@ -74,9 +81,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INITIAL_EVENTS_TIMEOUT",
-    "LASTING",
     "PAGE",
     "REOPEN_INTERVAL",
+    "SILENCE_LIMIT",
     "Fail",
     "Failure",
     "List",
@@ -87,22 +94,30 @@ __all__ = [
     "Role",
     "Step",
     "Stream",
+    "is_worth_a_line",
 ]
-
-LASTING: Final = 30.0
-"""A stream that stayed open for this many seconds is a sign of health, whether it brought something or not."""
 
 PAGE: Final = 500
 """How many objects a page holds, where pages make sense."""
 
 REOPEN_INTERVAL: Final = 1.0
-"""The shortest time, in seconds, between two requests for streams that bring nothing new."""
+"""The shortest time, in seconds, between two requests for streams. An accepted stream that lasted as long is a sign of
+health, whether it brought something or not; client-go's number."""
+
+SILENCE_LIMIT: Final = 28.0
+"""Seconds without a byte after which a stream counts as dead, unless the caller says otherwise."""
 
 INITIAL_EVENTS_TIMEOUT: Final = 10.0
 """After this many seconds without an event a server has not understood ``sendInitialEvents``: one that has sends the
 objects at once, and the bookmark right behind them."""
 
 _MIN_TIMEOUT_SECONDS: Final = 300
+_BOOKMARK_INTERVAL: Final = 75.0
+"""API servers send a bookmark about every minute. A longer silence than this is never normal."""
+_LAST_BOOKMARK: Final = 2
+"""Seconds before the end of a watch at which an API server sends the last bookmark."""
+_QUIET_SHARE: Final = (0.7, 0.9)
+"""The duration of a quiet stream, as a share of the silence limit. It varies, so that clients do not return in step."""
 _ANY: Final = ("", "0")
 """Versions that mean the current state: a watch from there starts with an ADDED for each object, in no order."""
 _EXPIRED: Final = 410
@@ -111,6 +126,8 @@ _NO_SUCH_OPTION: Final = frozenset({400, 422})
 _BUSY: Final = 429
 _TRANSIENT: Final = frozenset({408, _BUSY})
 """The codes below 500 that are about the moment, not about the request."""
+_GATEWAY_ERRORS: Final = frozenset({502, 503, 504})
+"""The codes of a load balancer without a server behind it, whose response holds no Status."""
 _MAX_CUT_SHORT: Final = 2
 """How many streams may end amid their initial events before the state is listed instead."""
 _MAX_FRUITLESS: Final = 2
@@ -231,6 +248,7 @@ class Failure:
         retry_after: The server's ``Retry-After``, in seconds.
         too_large: Whether the server says that it has not reached the version yet.
         silent: Whether nothing arrived for too long.
+        unreachable: Whether no connection could be made.
         is_final: Whether no retry can help, whatever the code is.
     """
 
@@ -239,6 +257,7 @@ class Failure:
     retry_after: float | None = None
     too_large: bool = False
     silent: bool = False
+    unreachable: bool = False
     is_final: bool = False
 
     @property
@@ -255,6 +274,18 @@ class Failure:
     def is_refusal(self) -> bool:
         """Whether the server would respond the same to a retry."""
         return 0 < self.code < 500 and self.code not in _TRANSIENT
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the connection broke, or a load balancer had no server to pass the request to."""
+        if self.code:
+            return self.code in _GATEWAY_ERRORS and not self.reason
+        return not self.silent
+
+
+def is_worth_a_line(failures: int, after: float) -> bool:
+    """Whether to log a failure: while a server is tried every second or two, ever more rarely."""
+    return after > MAX_RECONNECT_DELAY or failures & (failures - 1) == 0
 
 
 _FIRST_PHASES: Final = {
@@ -275,8 +306,8 @@ class ListWatchMachine:
         initial_events: Whether to request the state as the initial events of a watch before it is listed.
         page_size: How many objects a page holds; 0 to let the machine choose, which requests pages only where a server
             need not read them from its disk.
-        backoff: How long to wait after failures.
-        lasting: A stream that stayed open for this many seconds is a sign of health, whether it brought something or not.
+        backoff: How long to wait after refusals, and after streams that end within a second.
+        silence_limit: Seconds without a byte after which the caller drops a stream.
     """
 
     def __init__(
@@ -288,11 +319,11 @@ class ListWatchMachine:
         initial_events: bool = True,
         page_size: int = 0,
         backoff: Backoff | None = None,
-        lasting: float = LASTING,
+        silence_limit: float = SILENCE_LIMIT,
     ) -> None:
         self._random = random
         self._policy = policy
-        self._lasting = lasting
+        self._silence_limit = silence_limit
         self._version = version
         # A copy may start with whatever the server has in its cache; a watch starts with the newest state.
         self._any_will_do = policy is not Policy.VERIFY_SERVER and not version
@@ -300,11 +331,14 @@ class ListWatchMachine:
         self._page_size = page_size
         self._is_paged = False
         self._backoff = backoff or Backoff()
+        self._reconnect = reconnect_backoff()
         self._step: Step = VerifyServer(version)
         self._tokens: set[str] = set()
         self._started = 0.0
         self._is_open = False
         self._has_progressed = False
+        self._has_changes = False
+        self._is_quiet = True
         self._is_well = False
         self._cut_short = 0
         self._fruitless = 0
@@ -327,6 +361,16 @@ class ListWatchMachine:
         """Whether the server has accepted the last request for a stream."""
         return self._is_open
 
+    @property
+    def is_well(self) -> bool:
+        """Whether the stream that ended last was accepted, and brought something or lasted."""
+        return self._is_well
+
+    @property
+    def expects_silence(self) -> bool:
+        """Whether the last stream is so long that the server need not send anything before the silence limit."""
+        return isinstance(self._step, Stream) and self._step.seconds > self._silence_limit
+
     def disable_initial_events(self) -> None:
         """List from now on: the server has shown that it does not know initial events."""
         self._initial_events = False
@@ -340,7 +384,7 @@ class ListWatchMachine:
     def begin(self, now: float) -> None:
         """The last step is being performed."""
         self._started = now
-        self._is_open = self._has_progressed = False
+        self._is_open = self._has_progressed = self._has_changes = False
 
     def opened(self) -> None:
         """The server has accepted a stream: from now on, its errors are not about the request."""
@@ -356,6 +400,7 @@ class ListWatchMachine:
             ends_initial: Whether it is the bookmark that ends the initial events.
         """
         if self.phase is Phase.FOLLOWING:
+            self._has_changes = self._has_changes or kind != "BOOKMARK"
             if self._advances(kind, version):
                 self._version = version
                 self._has_progressed = True
@@ -428,17 +473,17 @@ class ListWatchMachine:
             # differs from client-go: there, the state is requested again at once.
             return self.failed(now, Failure())
         self._note_health(now)
-        lasted = now - self._started
-        if self._policy is not Policy.VERIFY_SERVER:
-            after = 0.0 if self._has_progressed else max(0.0, REOPEN_INTERVAL - lasted)
-            return self._become(self._resumption(after))
-        if lasted >= self._stream_step().seconds - REOPEN_INTERVAL and self._version not in _ANY:
-            return self._become(self._stream(self._version))
         # A stream that ends as soon as it starts, without an event, is a failure. Any other early end is odd, but may be
         # the way of some proxy, and is only kept from happening without pause.
-        if lasted < REOPEN_INTERVAL and not self._has_progressed:
-            return self._become(self._after_following(self._wait(now, Failure())))
-        return self._become(self._verification(max(0.0, REOPEN_INTERVAL - lasted)))
+        after = self._pause(now) if self._is_well else self._wait(now, Failure())
+        if self._policy is not Policy.VERIFY_SERVER:
+            return self._become(self._resumption(0.0 if self._has_progressed else after))
+        if not self._is_well:
+            return self._become(self._after_following(after))
+        is_in_order = now - self._started >= self._stream_step().seconds - REOPEN_INTERVAL
+        if is_in_order and not after and self._version not in _ANY:
+            return self._become(self._stream(self._version))
+        return self._become(self._verification(after))
 
     def failed(self, now: float, failure: Failure) -> Step:
         """A step failed: a stream could not be opened, was dropped, or ended with an ERROR event.
@@ -447,7 +492,7 @@ class ListWatchMachine:
             ClosedError: If the machine has ended.
         """
         self._check_not_done()
-        self._note_health(now)
+        self._note_health(now, is_silent=failure.silent)
         if self._policy is not Policy.VERIFY_SERVER:
             return self._become(self._after_watch_failure(now, failure))
         if self.phase is Phase.STREAMING and self._is_open:
@@ -471,27 +516,42 @@ class ListWatchMachine:
             return self._listing()
         if is_refused or failure.is_final:
             return self._fail(is_expired=False)
-        after = self._wait(now, failure)
-        if self.phase is Phase.FOLLOWING:
-            return self._resumption(after)
-        return self._anew(after)
+        if self.phase is not Phase.FOLLOWING:
+            return self._anew(self._wait(now, failure))
+        return self._resumption(self._pause(now) if self._is_resumable(failure) else self._wait(now, failure))
 
     def _after_failure(self, now: float, failure: Failure) -> Step:
         if failure.is_expired or failure.too_large:
             return self._after_loss(now, failure)
         if self.phase is Phase.STREAMING:
             return self._after_streaming(now, failure)
+        if self.phase is Phase.FOLLOWING and self._is_open:
+            return self._after_break(now, failure)
         after = self._wait(now, failure)
-        if failure.is_refusal and not self._is_open:
+        if failure.is_refusal:
             # Forbidden, or not found. When that changes, more may have changed than versions show.
             return self._anew(after)
         if self.phase is Phase.LISTING:
             request = self._list_step()
             return self._listing(after) if request.token else replace(request, after=after)
-        # A busy server is not asked for more; and silence means nothing where nothing happens.
-        if self.phase is Phase.FOLLOWING and failure.code != _BUSY and not (failure.silent and self._is_open):
+        # A busy server is not asked for more.
+        if self.phase is Phase.FOLLOWING and failure.code != _BUSY:
             return self._after_following(after)
         return self._verification(after)
+
+    def _after_break(self, now: float, failure: Failure) -> Step:
+        """A stream that the server had accepted broke off, or ended with an ERROR event."""
+        if self._is_resumable(failure):
+            return self._verification(self._pause(now))
+        after = self._wait(now, failure)
+        if failure.code == _BUSY:
+            return self._verification(after)
+        # As in client-go: behind an event that the server could not read or decode, the version proves nothing.
+        return self._anew(after) if failure.code else self._after_following(after)
+
+    def _is_resumable(self, failure: Failure) -> bool:
+        """Whether a stream just needs to be opened again; silence means nothing where nothing happens."""
+        return self._is_open and not failure.code and (self._is_well or failure.silent)
 
     def _after_streaming(self, now: float, failure: Failure) -> Step:
         """Some of the initial events are missing."""
@@ -553,7 +613,8 @@ class ListWatchMachine:
             return self._listing(after)
         self.phase = Phase.STREAMING
         version = "" if self._any_will_do else self._version
-        return replace(self._stream(version), initial_events=True, after=after, restarts=True)
+        # Never a short one: all objects have to arrive in it.
+        return Stream(version, initial_events=True, seconds=self._long(), after=after, restarts=True)
 
     def _listing(self, after: float = 0.0) -> List:
         """Request a new state, page by page."""
@@ -575,8 +636,20 @@ class ListWatchMachine:
         return replace(self._stream(self._version), after=after, restarts=self._version in _ANY)
 
     def _stream(self, version: str) -> Stream:
-        seconds = _MIN_TIMEOUT_SECONDS + int(_MIN_TIMEOUT_SECONDS * self._random())
-        return Stream(version, initial_events=False, seconds=seconds)
+        # A stream from any version starts with all objects each time, so it is not opened more often than necessary.
+        is_short = self._is_quiet and self._silence_limit < _BOOKMARK_INTERVAL and version not in _ANY
+        return Stream(version, initial_events=False, seconds=self._short() if is_short else self._long())
+
+    def _long(self) -> int:
+        """Choose the duration of a stream that brings something; spread, so that clients do not return in step."""
+        return _MIN_TIMEOUT_SECONDS + int(_MIN_TIMEOUT_SECONDS * self._random())
+
+    def _short(self) -> int:
+        """Choose the duration of a quiet stream, so that it ends before its silence looks like a dead connection."""
+        least, most = _QUIET_SHARE
+        seconds = int(self._silence_limit * (least + (most - least) * self._random()))
+        # A server sends its last bookmark two seconds before the end.
+        return seconds if seconds > _LAST_BOOKMARK else self._long()
 
     def _limit(self, version: str) -> int:
         """Return how many objects a page is to hold.
@@ -603,10 +676,21 @@ class ListWatchMachine:
     def _wait(self, now: float, failure: Failure) -> float:
         # The server's wish counts, but one odd header must not make a watch seem dead.
         requested = min(failure.retry_after or 0.0, LONGEST_WAIT)
-        return max(requested, self._backoff.next(now, self._random))
+        # Verifying is the only request that is cheap enough to repeat where a connection was made, and lost.
+        is_unreachable = failure.unreachable or (self.phase is Phase.VERIFYING and failure.is_dropped)
+        delays = self._reconnect if is_unreachable else self._backoff
+        return max(requested, delays.next(now, self._random))
 
-    def _note_health(self, now: float) -> None:
-        self._is_well = self._has_progressed or (self._is_open and now - self._started >= self._lasting)
+    def _pause(self, now: float) -> float:
+        """Keep streams that bring something from being opened without pause."""
+        return max(0.0, REOPEN_INTERVAL - (now - self._started))
+
+    def _note_health(self, now: float, *, is_silent: bool = False) -> None:
+        lasted = now - self._started >= REOPEN_INTERVAL
+        self._is_well = self._has_progressed or (self._is_open and lasted)
         if self._is_well:
             self._backoff.reset()
+            self._reconnect.reset()
             self._fruitless = 0
+        if self.phase is Phase.FOLLOWING and self._is_open:
+            self._is_quiet = is_silent or not self._has_changes

@@ -6,7 +6,8 @@ An informer looks at its handlers at every tick of its *check period*; those who
      period = check               due         due         due         due         due
      period between 1 and 2 checks            due                     due
 
-So a handler's interval is its period, rounded up to ticks. The check period is the informer's period, or the shortest
+So a handler's interval is its period, rounded up to ticks; the first one begins when the handler joins, or when the
+informer starts, whichever is later. The check period is the informer's period, or the shortest
 that a handler asked for before the start; after it, a handler cannot have a shorter one. What happens::
 
      join ──> joined ──start──> ticking ──due──┐
@@ -84,7 +85,7 @@ class ResyncSchedule:
             handler: Which; one that has joined before gets a new period.
             period: Seconds between its resyncs; 0 for never, None for as often as the informer's
                 period says.
-            now: The time.
+            now: The time; before the start it does not matter.
 
         Raises:
             InvalidValueError: If the period is negative, or not a number.

@@ -96,7 +96,8 @@ class Client(ManifestVerbs):
                 configuration's.
             timeout: The default timeout of a call in seconds, retries included. Obtaining credentials is not
                 counted: an interactive login has a timeout of its own.
-            read_timeout: Seconds without a byte after which a watch is considered dead and is resumed.
+            read_timeout: Seconds without a byte after which a stream is considered dead; a watch after at most 28,
+                when it is resumed.
             retries: The maximum number of retries of a call.
             rate: Client-side rate limit in calls per second, or a `masthead.rest.RateLimit` that several clients
                 share; None for no limit.

@@ -100,15 +100,16 @@ class SharedInformer(InformerFacade[T], Generic[T]):
             name: What logs and metrics call it; the resource by default.
             page_size: How many objects of a list to ask for at a time; 0 for what suits the server.
             watch_list: Whether to request states as the initial events of a watch (watch-list) before they are listed.
-            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for the
-                client's own. Servers send something about once a minute; below that, quiet watches are opened anew
-                that often, which costs little.
+            stall_after: Seconds without a byte after which a watch counts as dead and is opened again; None for 28, or the
+                client's read timeout if that is less. Below 75, quiet watches are kept shorter than this, because a
+                server need not send anything to them.
             buffer_limit: How many notifications are kept, each by itself, for a handler that does not keep up.
             detect_mutations: Whether to find out who changes shared objects; None for what the environment variable
                 MASTHEAD_MUTATION_DETECTOR says.
             metrics: Where to count; None for nowhere.
             queue: Makes the queue between list-watch and store, such as a `DeltaFIFO`; None to apply changes at once.
-            backoff: Makes what says how long to wait after failures.
+            backoff: Factory for the delays after refusals, and after watches that end within a second. A server that
+                cannot be reached is tried about every second.
 
         Raises:
             InvalidValueError: If there is nothing to mirror, or an option is invalid.

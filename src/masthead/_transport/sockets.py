@@ -27,10 +27,11 @@ AddressInfo: TypeAlias = (
 
 # client-go pings an HTTP/2 connection after 30 s without a byte and waits 15 s for the response. HTTP/1.1 has no
 # ping, so TCP keepalive does the same; without it, a watch over a dead link would wait for a quarter of an hour.
-_IDLE_S: Final = 30
-_INTERVAL_S: Final = 15
+# Together shorter than the silence limit of watches, so that a dead link is found before a watch is reopened for its silence.
+_IDLE_S: Final = 10
+_INTERVAL_S: Final = 5
 _PROBES: Final = 3
-_USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S) * 1000
+_USER_TIMEOUT_MS: Final = (_IDLE_S + _INTERVAL_S * _PROBES) * 1000
 
 _TCP_INFO: Final = struct.Struct("=56xI60xQ16xI")
 """Of Linux's ``struct tcp_info``: the milliseconds since the last acknowledgement, the acknowledged and the unsent bytes."""

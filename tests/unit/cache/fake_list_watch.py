@@ -151,6 +151,7 @@ class FakeListWatch:
         for line in self._initial() if options.send_initial_events else self._since(since):
             stream.put_nowait(line)
         self._streams.append(stream)
+        timers = self._schedule_end(stream, options.timeout_seconds)
         try:
             yield ()
             while True:
@@ -158,8 +159,25 @@ class FakeListWatch:
         except StopAsyncIteration:
             return
         finally:
+            for timer in timers:
+                timer.cancel()
             if stream in self._streams:
                 self._streams.remove(stream)
+
+    def _schedule_end(
+        self, stream: asyncio.Queue[bytes | BaseException | None], seconds: int
+    ) -> Sequence[asyncio.TimerHandle]:
+        """End a watch after its time, with a bookmark two seconds before, as an API server does."""
+
+        def send(what: bytes | None) -> None:
+            if stream in self._streams and not self.is_silent:
+                stream.put_nowait(what)
+
+        def send_bookmark() -> None:
+            send(_line("BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}}))
+
+        call_later = asyncio.get_running_loop().call_later
+        return call_later(seconds - 2, send_bookmark), call_later(seconds, send, None)
 
     async def _batch(
         self, stream: asyncio.Queue[bytes | BaseException | None], read_timeout: float | None

@@ -71,7 +71,7 @@ class TestWhich:
         core = factory.core_v1
         assert factory.health == {}
 
-        assert core.pods.lister.list() == []
+        assert core.pods.informer.indexer.list() == []
         assert list(factory.health) == ["pods"]
 
     @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ class TestWhich:
             factory.metadata(deployments),
             factory.metadata(deployments, namespace=["a", "b"]),
         ):
-            assert each.lister.list() == []
+            assert each.informer.indexer.list() == []
 
         assert list(factory.health) == [
             "deployments.apps",
@@ -308,6 +308,14 @@ class TestLife:
             assert maps.lister.namespace("default").get("a").data == {"value": "1"}
             assert received == ["a"]
             assert factory.health["configmaps"].is_healthy
+
+    async def test_a_list_of_an_informer_that_was_made_after_the_wait_warns(
+        self, factory: SharedInformerFactory
+    ) -> None:
+        async with factory:
+            await factory.wait_for_cache_sync(30)
+            with pytest.warns(RuntimeWarning, match=r"ask before start\(\) and wait_for_cache_sync\(\)"):
+                assert factory.core_v1.namespaces.lister.list() == []
 
     async def test_accessing_a_lister_creates_its_informer(self, factory: SharedInformerFactory) -> None:
         namespaces = factory.core_v1.namespaces

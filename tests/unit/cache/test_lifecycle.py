@@ -37,7 +37,9 @@ def following(source: FakeListWatch, **options: Any) -> SharedInformer[ConfigMap
 async def test_before_the_start_the_cache_is_readable_and_empty(source: FakeListWatch) -> None:
     informer = following(source)
     assert informer.name == "configmaps"
-    assert informer.indexer.list() == informer.lister.list() == []
+    assert informer.indexer.list() == []
+    with pytest.warns(RuntimeWarning, match="listed before their informer has synced"):
+        assert informer.lister.list() == []
     assert [informer.has_synced, informer.is_stopped] == [False, False]
     assert informer.last_sync_resource_version == ""
     assert informer.health.state == "new"

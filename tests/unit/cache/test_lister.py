@@ -77,6 +77,20 @@ def test_before_the_sync_a_missing_object_is_an_error_that_advises_to_wait() -> 
         lister.namespace("shop").get("a")
 
 
+@pytest.mark.parametrize("namespace", [None, "shop"])
+def test_a_list_before_the_sync_warns_at_the_callers_line(namespace: str | None) -> None:
+    synced: list[bool] = []
+    every: Lister[ConfigMap] = Lister(maps_of(), "configmaps", lambda: bool(synced))
+    lister = every if namespace is None else every.namespace(namespace)
+    with pytest.warns(
+        RuntimeWarning, match=r"configmaps are listed before .* synced.*wait_synced\(\)"
+    ) as caught:
+        assert lister.list() == []
+    assert caught[0].filename == __file__
+    synced.append(True)
+    assert lister.list() == []  # warnings are errors here
+
+
 def test_the_servers_own_message_is_unchanged() -> None:
     with pytest.raises(NotFoundError):
         Lister(maps_of(), "configmaps").get("a")

@@ -137,13 +137,14 @@ async def test_a_reachable_server_alone_makes_neither_the_cache_fresh_nor_the_in
     source.put("a")
     async with following(source) as informer:
         await informer.wait_synced(30)
-        source.end(OSError("cable"))
         await asyncio.sleep(10)
+        source.end(OSError("cable"))
+        await asyncio.sleep(0.5)
         assert source.verbs[-2:] == ["proof", "watch 11"]
-        assert informer.health.staleness == pytest.approx(10)
+        assert informer.health.staleness == pytest.approx(10.5)
         assert informer.health.failures == 1
-        await asyncio.sleep(30)  # the new watch has lasted
-        assert informer.health.staleness == pytest.approx(40)
+        await asyncio.sleep(1.5)  # the new watch has lasted
+        assert informer.health.staleness == pytest.approx(12)
         assert informer.health.failures == 0
 
 
@@ -288,6 +289,27 @@ async def test_resyncs_follow_each_handlers_period_and_send_no_request() -> None
     assert seldom.recorded == ["initial a=1", "update a=1>1"]
     assert never.recorded == ["initial a=1"]
     assert requests <= 2
+
+
+@pytest.mark.guarantee(9)
+@pytest.mark.parametrize("start", [0.0, 86_400.0, 1_234_567.8])
+@in_virtual_time
+async def test_a_first_resync_comes_no_earlier_than_the_handlers_period_whatever_the_clock_says(
+    start: float,
+) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop.advance(start)
+    source = FakeListWatch()
+    source.put("a")
+    seldom = RecordingHandler()
+    informer = following(source, resync=60)
+    informer.add_event_handler(seldom, resync=600)
+    async with informer:
+        await asyncio.sleep(599)
+        assert seldom.recorded == ["initial a=1"]
+        await asyncio.sleep(2)
+        assert seldom.recorded == ["initial a=1", "update a=1>1"]
 
 
 @pytest.mark.guarantee(9)

@@ -78,7 +78,7 @@ async def test_bookmarks_are_delivered_only_on_request() -> None:
 
 
 @in_virtual_time
-async def test_an_outage_causes_one_level_of_retries_with_backoff_of_at_most_30_seconds(
+async def test_an_outage_causes_one_level_of_retries_every_second_or_two(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     moments: list[float] = []
@@ -98,10 +98,10 @@ async def test_an_outage_causes_one_level_of_retries_with_backoff_of_at_most_30_
             assert (await anext(events)).object.metadata.name == "a"
 
     pauses = [later - earlier for earlier, later in itertools.pairwise(moments)]
-    assert max(pauses) <= 30.001
-    assert min(pauses[5:]) >= 25.0  # it is left alone once it has been down for a while
+    assert max(pauses) <= 1.601
+    assert min(pauses[3:]) >= 1.599
     assert {record.name for record in caplog.records} == {"masthead.client"}
-    assert len(caplog.records) == len(pauses)
+    assert 5 <= len(caplog.records) <= 10  # ever more rarely
 
 
 @in_virtual_time

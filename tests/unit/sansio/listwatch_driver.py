@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from tests.unit.sansio.listwatch_server import BUSY, REFUSED, SILENCE
 
 from masthead._sansio.listwatch import (
-    LASTING,
     REOPEN_INTERVAL,
+    SILENCE_LIMIT,
     Failure,
     List,
     ListWatchMachine,
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from masthead._sansio.listwatch import Step
 
+SHORT: Final = (0.7 * SILENCE_LIMIT - 1, 0.9 * SILENCE_LIMIT)
+"""How long a quiet stream is, in seconds."""
 QUIET: Final = 10.0
 """How long the initial objects may take, in seconds."""
 
@@ -51,7 +53,7 @@ class Driver:
         self.history: list[tuple[float, Step, object]] = []
         self._collected: dict[str, Thing] = {}
         self._known: tuple[int, int] = (server.life, int(version or 0))
-        self._failures = 0
+        self._failures = self._reconnects = 0
         self._fruitless = 0
         self._has_news = self._is_open = False
         self._chain = 0
@@ -134,8 +136,8 @@ class Driver:
         ending = self._play(watch, began, began + step.seconds)
         if self.machine.phase is Phase.FOLLOWING:
             self._compare(life)
-        if self._has_news or self.now - began >= LASTING:
-            self._failures = self._fruitless = 0
+        if self._has_news or self.now - began >= REOPEN_INTERVAL:
+            self._failures = self._reconnects = self._fruitless = 0
         else:
             self._note_fruitless(ending, self.now - began)
         if isinstance(ending, Failure):
@@ -226,7 +228,8 @@ class Driver:
     def _checked(self, step: Step, outcome: object) -> Step:
         assert step.after >= 0
         if isinstance(step, Stream):
-            assert 300 <= step.seconds < 600
+            is_short = SHORT[0] <= step.seconds <= SHORT[1] and not step.initial_events
+            assert 300 <= step.seconds < 600 or is_short
             assert step.initial_events == step.restarts
             assert not (step.after and not step.restarts), "a version is used behind a wait, without a proof"
         if isinstance(step, List):
@@ -242,7 +245,9 @@ class Driver:
         if isinstance(step, List) and self._fruitless >= 2:
             return  # watches send nothing
         if isinstance(outcome, Failure):
-            due = outcome.is_expired or outcome.too_large or (outcome.is_refusal and not self._is_open)
+            is_error_event = self._is_open and outcome.code not in {0, BUSY.code}
+            is_refused = outcome.is_refusal and not self._is_open
+            due = outcome.is_expired or outcome.too_large or is_refused or is_error_event
             assert due, f"a new state because of {outcome}"
             assert not outcome.too_large or step.version == "", (
                 "requested again a version that the server does not have"
@@ -252,12 +257,26 @@ class Driver:
 
     def _check_delay(self, step: Step, outcome: object) -> None:
         """Check that delays grow with each failure, until a watch has events or lasts."""
-        if not step.after or (outcome == "closed" and step.after <= 1.0 and self._has_news):
+        is_dropped = outcome == "closed" or (isinstance(outcome, Failure) and not outcome.code)
+        if not step.after or (
+            self._is_open and is_dropped and step.after <= 1.0 and self._may_resume(outcome)
+        ):
             return
-        least = min(30.0, 0.8 * 2.0**self._failures)
-        self._failures += 1
+        if isinstance(outcome, Failure) and self._is_unreachable(outcome):
+            least, most = min(1.6, 0.2 * 2.0 ** min(self._reconnects, 9)), 1.6
+            self._reconnects += 1
+        else:
+            least = min(30.0, 0.8 * 2.0**self._failures)
+            most = 30.0
+            self._failures += 1
         retry_after = outcome.retry_after or 0.0 if isinstance(outcome, Failure) else 0.0
-        assert least <= step.after <= max(2 * least, min(retry_after, 300.0)), (
+        assert least <= step.after <= max(min(most, 2 * least), min(retry_after, 300.0)), (
             f"{step.after} s, not {least} to {2 * least} s"
         )
         assert step.after >= min(retry_after, 300.0), "retried before Retry-After"
+
+    def _may_resume(self, outcome: object) -> bool:
+        return self._has_news or (isinstance(outcome, Failure) and outcome.silent)
+
+    def _is_unreachable(self, outcome: Failure) -> bool:
+        return outcome.unreachable or (self._phase is Phase.VERIFYING and outcome.is_dropped)

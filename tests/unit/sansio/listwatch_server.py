@@ -26,6 +26,7 @@ BUSY: Final = Failure(code=429, reason="TooManyRequests", retry_after=7.0)
 
 ANSWERS: Final[tuple[Failure, ...]] = (
     REFUSED,
+    Failure(unreachable=True),
     SILENCE,
     EXPIRED,
     TOO_LARGE,

@@ -20,18 +20,26 @@ DROP = Failure()
 SILENCE = Failure(silent=True)
 EXPIRED = Failure(code=410, reason="Expired")
 TOO_LARGE = Failure(code=504, reason="Timeout", too_large=True)
+UNREACHABLE = Failure(unreachable=True)
 UNAVAILABLE = Failure(code=503)
 FORBIDDEN = Failure(code=403, reason="Forbidden")
 
 MADE_UP = 300
 """The timeout of a watch in seconds, without jitter."""
 
+PATIENT = 90.0
+"""A silence limit beyond the interval of bookmarks, so that no watch has to be short."""
+
 Make = Callable[[], ListWatchMachine]
 
 
 def watching(version: str = "", *, initial_events: bool = True, page_size: int = 0) -> ListWatchMachine:
     return ListWatchMachine(
-        random=lambda: 0.0, version=version, initial_events=initial_events, page_size=page_size
+        random=lambda: 0.0,
+        version=version,
+        initial_events=initial_events,
+        page_size=page_size,
+        silence_limit=PATIENT,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from tests.unit.sansio.listwatch_steps import (
     MADE_UP,
     SILENCE,
     UNAVAILABLE,
+    UNREACHABLE,
     Make,
     changes_since,
     list_at,
@@ -22,14 +25,15 @@ from tests.unit.sansio.listwatch_steps import (
     listing,
     proving,
     state_at,
+    streaming,
     waiting_to_follow,
     watching,
 )
 
 from masthead._sansio.backoff import Backoff
 from masthead._sansio.listwatch import (
-    LASTING,
     REOPEN_INTERVAL,
+    SILENCE_LIMIT,
     Failure,
     ListWatchMachine,
     Phase,
@@ -37,7 +41,11 @@ from masthead._sansio.listwatch import (
     Step,
     Stream,
     VerifyServer,
+    is_worth_a_line,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Following
 
@@ -74,11 +82,46 @@ def test_a_watch_may_end_a_little_before_its_timeout(following: Make) -> None:
 
 
 @FOLLOWERS
+@pytest.mark.parametrize("lasted", [REOPEN_INTERVAL, 5, 20, 50])
+@pytest.mark.parametrize("failure", [DROP, SILENCE])
+def test_an_accepted_watch_that_lasted_a_second_is_resumed_at_once(
+    following: Make, failure: Failure, lasted: float
+) -> None:
+    machine = following()
+    for _ in range(10):  # a load balancer closes each of them
+        assert machine.failed(lasted, failure) == VerifyServer("7")
+        machine.begin(0)
+        assert machine.verified(is_same=True) == changes_since("7")
+        machine.begin(0)
+        machine.opened()
+
+
+@FOLLOWERS
+def test_a_throttled_watch_is_resumed_after_a_delay(following: Make) -> None:
+    assert following().failed(5, Failure(code=429, retry_after=3)) == VerifyServer("7", after=3)
+
+
+@FOLLOWERS
 @pytest.mark.parametrize(
-    "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), Failure(code=500), FORBIDDEN]
+    "failure",
+    [
+        Failure(code=500, reason="StoreReadError"),
+        Failure(code=500, reason="InternalError"),
+        Failure(code=504, reason="Timeout"),
+        Failure(code=408),
+        UNAVAILABLE,
+        FORBIDDEN,
+        Failure(code=422, reason="Invalid"),
+    ],
 )
-def test_after_any_other_end_the_identity_of_the_server_is_checked(following: Make, failure: Failure) -> None:
-    assert following().failed(5, failure) == VerifyServer("7", after=0.8)
+def test_an_error_event_other_than_a_throttling_one_causes_a_relist(
+    following: Make, failure: Failure
+) -> None:
+    machine = following()
+    machine.event("MODIFIED", "8")
+
+    expected = state_at("8", after=0.8) if machine.initial_events else list_at("8", limit=0, after=0.8)
+    assert machine.failed(5, failure) == expected
 
 
 @FOLLOWERS
@@ -126,6 +169,7 @@ def test_after_a_list_without_a_resource_version_a_watch_cannot_be_resumed_befor
     machine.event("ADDED", "9")
     assert machine.version == version
     assert machine.failed(0, DROP) == list_at("0", after=0.8)
+    assert listed(version).failed(5, DROP) == list_at("0")
 
     for end in [MADE_UP, 5]:
         assert listed(version).closed(end) == list_at("0")
@@ -133,22 +177,22 @@ def test_after_a_list_without_a_resource_version_a_watch_cannot_be_resumed_befor
     machine = listed(version)
     machine.event("MODIFIED", "12")
     machine.event("ADDED", "13")
-    assert machine.failed(0, DROP) == VerifyServer("13", after=0.8)
+    assert machine.failed(0, DROP) == VerifyServer("13", after=1.0)
 
 
-@FOLLOWERS
 @pytest.mark.parametrize("is_opened", [True, False])
 @pytest.mark.parametrize("failure", [DROP, Failure(code=502), Failure(code=500)])
 def test_two_consecutive_watches_without_events_cause_a_relist_despite_an_identity_check(
-    following: Make, failure: Failure, is_opened: bool
+    failure: Failure, is_opened: bool
 ) -> None:
-    machine = following()
+    machine = waiting_to_follow("7")
     assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
     machine.begin(1)
     machine.verified(is_same=True)
     machine.begin(1)
     if is_opened:
         machine.opened()
+        failure = DROP
 
     assert machine.failed(1, failure) == list_at("7", limit=0, after=1.6)
     machine.begin(3)
@@ -161,13 +205,13 @@ def test_two_consecutive_watches_without_events_cause_a_relist_despite_an_identi
 def test_watches_that_had_events_or_lasted_do_not_count_as_consecutive(following: Make) -> None:
     machine = following()
     machine.failed(0, DROP)
-    for lasted, version in [(0, "8"), (LASTING, "8"), (0, "9")]:
+    for lasted, version in [(0.25, "8"), (REOPEN_INTERVAL, "8"), (0, "9")]:
         machine.begin(0)
         machine.verified(is_same=True)
         machine.begin(0)
         machine.opened()
         machine.event("BOOKMARK", version)
-        assert machine.failed(lasted, DROP) == VerifyServer(version, after=0.8)
+        assert machine.failed(lasted, DROP) == VerifyServer(version, after=REOPEN_INTERVAL - lasted)
 
 
 def test_a_throttling_server_is_not_relisted_when_it_rejects_watches() -> None:
@@ -218,13 +262,63 @@ def test_another_server_is_read_at_the_most_recent_version_at_once() -> None:
     assert machine.verified(is_same=False) == list_at("")
 
 
-@pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
+@pytest.mark.parametrize(
+    "failure", [SILENCE, Failure(code=503, reason="ServiceUnavailable"), Failure(code=429), Failure(code=500)]
+)
 def test_a_failed_identity_check_is_retried(failure: Failure) -> None:
     machine = proving("7")
 
     assert machine.failed(0, failure) == VerifyServer("7", after=0.8)
     machine.begin(0)
     assert machine.failed(0, failure) == VerifyServer("7", after=1.6)
+
+
+@pytest.mark.parametrize("failure", [UNREACHABLE, DROP, Failure(code=502), Failure(code=503)])
+@given(chance=st.floats(0, 1, exclude_max=True))
+def test_a_server_that_does_not_answer_is_tried_at_least_every_two_seconds(
+    failure: Failure, chance: float
+) -> None:
+    machine = ListWatchMachine(random=lambda: chance, version="7")
+    machine.start()
+    for attempt in range(40):
+        machine.begin(attempt)
+        step = machine.failed(attempt, failure)
+        assert isinstance(step, VerifyServer)
+        assert 0.2 <= step.after <= 1.6
+
+
+@pytest.mark.parametrize("machine", [listing, waiting_to_follow, streaming])
+def test_a_server_that_cannot_be_reached_is_tried_soon_whatever_is_requested(
+    machine: Callable[[], ListWatchMachine],
+) -> None:
+    assert [machine().failed(0, UNREACHABLE).after for _ in range(3)] == [0.2] * 3
+
+
+def test_an_outage_does_not_lengthen_the_delays_for_refusals() -> None:
+    machine = proving("7")
+    for _ in range(40):
+        machine.failed(0, UNREACHABLE)
+        machine.begin(0)
+
+    assert machine.failed(0, Failure(code=500)).after == 0.8
+
+
+def test_a_thousand_clients_return_from_an_outage_spread_over_more_than_a_second() -> None:
+    randomness = Random(4711)
+    outage = 60.0
+    returns: list[float] = []
+    for _ in range(1000):
+        machine = ListWatchMachine(random=randomness.random, version="7")
+        machine.start()
+        now = 0.0  # the server closes all connections at the same moment
+        while now < outage:
+            machine.begin(now)
+            now += machine.failed(now, UNREACHABLE).after
+        returns.append(now - outage)
+
+    assert max(returns) <= 1.6
+    for tenth in range(16):
+        assert sum(tenth / 10 <= late < (tenth + 1) / 10 for late in returns) <= 150  # of 1,000, in 100 ms
 
 
 def test_a_rejected_identity_check_is_not_retried_for_ever() -> None:
@@ -297,12 +391,15 @@ def test_new_events_reset_the_delays(following: Make) -> None:
     machine.opened()
     machine.event("BOOKMARK", "8")
 
-    assert machine.failed(1, DROP) == VerifyServer("8", after=0.8)
+    assert machine.failed(1.25, DROP) == VerifyServer("8", after=0.75)
 
 
 @pytest.mark.parametrize(
     ("lasted", "step"),
-    [(LASTING - 1, list_at("7", limit=0, after=1.6)), (LASTING, VerifyServer("7", after=0.8))],
+    [
+        (REOPEN_INTERVAL / 2, list_at("7", limit=0, after=1.6)),
+        (REOPEN_INTERVAL, VerifyServer("7")),
+    ],
 )
 def test_a_watch_that_lasted_resets_the_delays(lasted: float, step: Step) -> None:
     machine = listed("7")
@@ -322,7 +419,7 @@ def test_a_slow_rejection_does_not_reset_the_delays() -> None:
     machine.verified(is_same=True)
     machine.begin(0)
 
-    assert machine.failed(2 * LASTING, DROP) == list_at("7", limit=0, after=1.6)
+    assert machine.failed(2 * REOPEN_INTERVAL, DROP) == list_at("7", limit=0, after=1.6)
 
 
 def test_events_of_one_watch_do_not_count_for_the_next() -> None:
@@ -333,7 +430,7 @@ def test_events_of_one_watch_do_not_count_for_the_next() -> None:
     machine.verified(is_same=True)
     machine.begin(1)
 
-    assert machine.failed(1, DROP) == VerifyServer("8", after=1.6)
+    assert machine.failed(1, DROP) == VerifyServer("8", after=0.8)
 
 
 # Streams
@@ -348,6 +445,60 @@ def test_watch_timeouts_are_spread_over_five_to_ten_minutes(
     assert isinstance(step, Stream)
     assert 300 <= step.seconds < 600
     assert replace(step, seconds=MADE_UP) == state_at("")
+
+
+@given(chance=st.floats(0, 1, exclude_max=True), limit=st.sampled_from([15.0, SILENCE_LIMIT, 60.0]))
+def test_a_quiet_watch_ends_before_its_silence_means_a_dead_connection(chance: float, limit: float) -> None:
+    machine = ListWatchMachine(random=lambda: chance, version="7", silence_limit=limit)
+    machine.start()
+    machine.begin(0)
+    step = machine.verified(is_same=True)
+
+    for _ in range(3):
+        assert isinstance(step, Stream)
+        assert not machine.expects_silence
+        assert 0.6 * limit < step.seconds <= 0.9 * limit
+        machine.begin(0)
+        machine.opened()
+        machine.event("BOOKMARK", machine.version + "0")
+        step = machine.closed(step.seconds)
+
+
+def test_the_watch_after_a_busy_one_is_long_and_the_one_after_a_silent_one_short() -> None:
+    machine = ListWatchMachine(random=lambda: 0.0, version="7")
+    machine.start()
+    machine.begin(0)
+    machine.verified(is_same=True)
+    machine.begin(0)
+    machine.opened()
+    machine.event("MODIFIED", "8")
+
+    assert machine.closed(20) == changes_since("8")
+    assert machine.expects_silence
+    machine.begin(20)
+    machine.opened()
+    assert machine.failed(20 + SILENCE_LIMIT, SILENCE) == VerifyServer("8")
+    machine.begin(50)
+    step = machine.verified(is_same=True)
+    assert isinstance(step, Stream)
+    assert step.seconds < SILENCE_LIMIT
+
+
+@pytest.mark.parametrize("limit", [2.0, 90.0])
+def test_watches_stay_long_if_bookmarks_come_in_time_or_never_can(limit: float) -> None:
+    machine = ListWatchMachine(random=lambda: 0.0, version="7", silence_limit=limit)
+    machine.start()
+    machine.begin(0)
+
+    assert machine.verified(is_same=True) == changes_since("7")
+
+
+@pytest.mark.parametrize(
+    ("failures", "after", "is_logged"),
+    [(1, 0.3, True), (2, 0.6, True), (3, 1.6, False), (4, 1.6, True), (37, 1.6, False), (3, 6.4, True)],
+)
+def test_frequent_attempts_are_logged_ever_more_rarely(failures: int, after: float, is_logged: bool) -> None:
+    assert is_worth_a_line(failures, after) is is_logged
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.unit.sansio.listwatch_driver import Driver
-from tests.unit.sansio.listwatch_server import ANSWERS, ENDINGS, EXPIRED, REFUSED, Server, ServerBehaviour
+from tests.unit.sansio.listwatch_server import (
+    ANSWERS,
+    ENDINGS,
+    EXPIRED,
+    REFUSED,
+    SILENCE,
+    Server,
+    ServerBehaviour,
+)
 
 from masthead._sansio.listwatch import Failure, List
 
@@ -150,7 +158,7 @@ def name_of(fault: Failure | None) -> str:
     return next((name for name in ("silent", "too_large") if getattr(fault, name)), str(fault.code))
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=name_of)
+@pytest.mark.parametrize("answer", [answer for answer in ANSWERS if not answer.unreachable], ids=name_of)
 def test_a_server_that_always_fails_gets_a_few_requests_a_minute(answer: Failure) -> None:
     driver = an_hour_with(Hopeless(answers=(answer,)))
 
@@ -158,8 +166,16 @@ def test_a_server_that_always_fails_gets_a_few_requests_a_minute(answer: Failure
     assert busiest_minute(driver, since=120) <= 6
 
 
+def test_a_server_that_cannot_be_reached_is_tried_less_than_once_a_second() -> None:
+    driver = an_hour_with(Hopeless(answers=(Failure(unreachable=True),)))
+
+    assert 35 <= busiest_minute(driver) <= 45
+
+
 @pytest.mark.parametrize("size", [0, 9])
-@pytest.mark.parametrize("ending", dict.fromkeys(ENDINGS), ids=name_of)
+@pytest.mark.parametrize(
+    "ending", [ending for ending in dict.fromkeys(ENDINGS) if ending != SILENCE], ids=name_of
+)
 def test_a_server_whose_watches_end_at_once_gets_a_few_requests_a_minute(
     ending: Failure | None, size: int
 ) -> None:

@@ -17,7 +17,7 @@ def never() -> float:
 
 def watching(version: str = "", *, initial_events: bool = False) -> ListWatchMachine:
     policy = Policy.STATE_FIRST if initial_events else Policy.FOLLOW_ONLY
-    return ListWatchMachine(random=never, policy=policy, version=version)
+    return ListWatchMachine(random=never, policy=policy, version=version, silence_limit=90)
 
 
 def stream(version: str, *, after: float = 0.0, restarts: bool = False) -> Stream:
@@ -73,18 +73,28 @@ def test_a_watch_that_ends_after_new_events_is_reopened_at_once() -> None:
     assert after(machine.closed(100)) == 0
 
 
-def test_watches_that_end_without_new_events_are_reopened_once_a_second() -> None:
+def test_watches_that_end_at_once_without_new_events_are_reopened_ever_more_rarely() -> None:
     machine = following("7", now=100)
-    assert after(machine.closed(100.25)) == 0.75
+    assert after(machine.closed(100.25)) == 0.8
 
     machine.begin(101)
     machine.opened()
     machine.event("BOOKMARK", "7")
-    assert after(machine.closed(101.5)) == 0.5
+    assert after(machine.closed(101.5)) == 1.6
 
     machine.begin(102)
     machine.opened()
-    assert after(machine.closed(500)) == 0
+    assert after(machine.closed(103)) == 0
+
+
+@pytest.mark.parametrize("lasted", [1, 5, 50])
+@pytest.mark.parametrize("silent", [True, False])
+def test_an_accepted_watch_that_lasted_a_second_is_resumed_at_once(lasted: float, silent: bool) -> None:
+    machine = following("7", now=100)
+    for _ in range(5):
+        assert failed(machine, 100 + lasted, silent=silent) == stream("7")
+        machine.begin(100)
+        machine.opened()
 
 
 def test_events_of_one_watch_do_not_count_for_the_next() -> None:
@@ -94,7 +104,7 @@ def test_events_of_one_watch_do_not_count_for_the_next() -> None:
 
     machine.begin(100)
     machine.opened()
-    assert after(machine.closed(100)) == 1
+    assert after(machine.closed(100)) == 0.8
 
 
 def test_failure_delays_grow_until_a_new_event_arrives() -> None:
@@ -108,7 +118,7 @@ def test_failure_delays_grow_until_a_new_event_arrives() -> None:
     machine.begin(20)
     machine.opened()
     machine.event("ADDED", "8")
-    assert after(failed(machine, 20)) == pytest.approx(0.8)
+    assert after(failed(machine, 20.25)) == pytest.approx(0.75)
 
 
 def test_the_backoff_is_configurable() -> None:
@@ -227,7 +237,7 @@ def test_without_a_bookmark_the_watch_can_be_resumed_from_the_first_event_that_i
     machine.opened()
     machine.event("ADDED", "9")
     machine.event("ADDED", "4")
-    assert machine.closed(0) == stream(version, after=1.0, restarts=True)
+    assert machine.closed(0) == stream(version, after=0.8, restarts=True)
 
     machine.event(kind, "")
     assert machine.version == version

@@ -149,6 +149,18 @@ class TestTicks:
 
         assert ticks(schedule, "early", 2) == [510, 520]
 
+    @given(st.floats(0, 1e9, allow_nan=False), st.floats(0, 1e9, allow_nan=False), st.integers(1, 50))
+    def test_the_first_resync_is_never_earlier_than_a_period_after_the_start(
+        self, joined: float, started: float, times: int
+    ) -> None:
+        schedule = ResyncSchedule(10)
+        schedule.join("a", 10 * times, joined)
+        schedule.start(started)
+
+        first, second = ticks(schedule, "a", 2 * times)
+        assert first == pytest.approx(started + 10 * times)
+        assert second == pytest.approx(started + 20 * times)
+
     def test_after_a_pause_no_handler_is_due_twice(self) -> None:
         schedule = ResyncSchedule(10)
         schedule.join("a", None, now=0)

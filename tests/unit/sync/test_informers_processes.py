@@ -17,7 +17,7 @@ PRELUDE = """
 import os, sys, threading
 import masthead
 from masthead.api.core.v1 import ConfigMap
-from masthead.errors import ClosedError
+from masthead.errors import ClosedError, InformerStateError
 
 client = masthead.Client(kubeconfig={kubeconfig!r})
 informer = masthead.SharedInformer(client.core_v1.namespaces())
@@ -88,14 +88,31 @@ def test_a_process_exits_while_a_thread_waits_for_a_hanging_handler(kubeconfig_f
     assert out == "the end\n"
 
 
-def test_after_a_fork_only_the_store_can_be_read(kubeconfig_file: Path) -> None:
+def test_after_a_fork_an_informer_says_that_it_belongs_to_another_process(kubeconfig_file: Path) -> None:
     script = """
         handle = informer.add_event_handler(on_add=lambda _: None)
         informer.start()
         informer.wait_synced(30, handlers=True)
         child = os.fork()
         if child == 0:
-            print(informer.lister.get("default").metadata.name, flush=True)
+            lister, indexer = informer.lister, informer.indexer
+            for read in (
+                lister.list,
+                lambda: lister.get("default"),
+                indexer.list_keys,
+                lambda: len(indexer),
+                lambda: "default" in indexer,
+                lambda: informer.last_sync_resource_version,
+            ):
+                try:
+                    print("lies:", read())
+                except InformerStateError as error:
+                    assert "namespaces belongs to another process" in str(error), error
+            health = informer.health
+            assert (health.state, health.is_synced, health.is_connected, health.is_healthy) == ("forked", *[False] * 3)
+            assert "belongs to another process" in health.last_error
+            assert not informer.has_synced
+            assert "another process" in repr(informer) and "another process" in repr(lister)
             for call in (
                 lambda: informer.add_event_handler(on_add=print),
                 lambda: informer.add_indexers({"a": lambda _: []}),
@@ -118,9 +135,26 @@ def test_after_a_fork_only_the_store_can_be_read(kubeconfig_file: Path) -> None:
     """
 
     assert run(script, kubeconfig_file) == (
-        "default\n" + "child: the client was used before the process was forked\n" * 3 + "parent: True\n",
+        "child: the client was used before the process was forked\n" * 3 + "parent: True\n",
         "",
     )
+
+
+def test_the_store_of_an_informer_that_was_stopped_before_a_fork_can_be_read_after_it(
+    kubeconfig_file: Path,
+) -> None:
+    script = """
+        with informer:
+            informer.wait_synced(30)
+        child = os.fork()
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        print(informer.lister.get("default").metadata.name, informer.health.state, flush=True)
+        if child:
+            client.close()
+    """
+
+    assert run(script, kubeconfig_file) == ("default stopped\ndefault stopped\n", "")
 
 
 def test_an_informer_that_was_not_started_before_a_fork_works_after_it(kubeconfig_file: Path) -> None:

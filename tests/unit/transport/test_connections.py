@@ -352,7 +352,7 @@ def test_sockets_detect_a_dead_peer() -> None:
     address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 1))
     with SocketTracker().open(address) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        for name, value in {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_USER_TIMEOUT": 45_000}.items():
+        for name, value in {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_USER_TIMEOUT": 25_000}.items():
             if hasattr(socket, name):
                 assert made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
         assert not made.getblocking()

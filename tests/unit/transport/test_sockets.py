@@ -59,6 +59,6 @@ def test_unread_bytes_have_a_timeout_unless_the_peer_may_pause(
 ) -> None:
     ours, peer = pair
     with ours, peer:
-        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 45_000
+        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 25_000
         let_peer_pause(ours)
         assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0

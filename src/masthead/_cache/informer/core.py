@@ -15,24 +15,24 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._cache.informer import mutation_detector, persistence
+from masthead._cache.informer import forks, mutation_detector, persistence
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.informer.dispatcher import ProcessorListener, TaskDispatcher, ThreadDispatcher
-from masthead._cache.informer.health import health_of
+from masthead._cache.informer.health import disowned_health, health_of
 from masthead._cache.informer.processor import SharedProcessor
 from masthead._cache.informer.progress import Progress
 from masthead._cache.informer.registration import Registration
 from masthead._cache.reflector.metrics import InformerMetrics
 from masthead._cache.reflector.sources import log_label, sources_of
 from masthead._cache.reflector.status import ReflectorStatus
-from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace, count_of
+from masthead._cache.store.indexer import NAMESPACE, Indexer, by_namespace, count_of, disown
 from masthead._cache.store.lister import Lister
 from masthead._cache.store.storage import storage_for
 from masthead._client.listwatch import ListWatch
 from masthead._meta.object import Object
 from masthead._sansio.resync import ResyncSchedule
 from masthead._sansio.sharding import ShardRanges
-from masthead.errors import InvalidValueError
+from masthead.errors import InformerStateError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -127,6 +127,7 @@ class InformerCore(Generic[T]):
         self._controller: InformerController[T] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._began = 0.0
+        self._problem = ""
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
@@ -247,13 +248,33 @@ class InformerCore(Generic[T]):
             # Whatever the caller's queue or backoff raises, nothing has begun until here.
             self._loop, self._controller = loop, controller
             self._began = loop.time()
+            forks.note_running(self)
             self.schedule.start(self._began)
             for each in self._registrations:
                 each.start(loop)
         return controller
 
+    def disown(self) -> None:
+        """Refuse to be read: this is a forked process, and the informer runs in its parent."""
+        self._problem = (
+            f"informer {self.name} belongs to another process: it was started before this one was forked, and receives "
+            "nothing here; make a client and its informers after the fork"
+        )
+        self.processor.is_synced = False
+        disown(self.indexer, self._problem)
+
+    def check_process(self) -> None:
+        """Check that the informer was not started before a fork.
+
+        Raises:
+            InformerStateError: If it runs in the parent process.
+        """
+        if self._problem:
+            raise InformerStateError(self._problem)
+
     def finish(self) -> None:
         """Release everything, and wake everyone who waits."""
+        forks.forget_running(self)
         self.detach_handlers()
         self._leaving = {}
         # Otherwise, whoever waits for a handler to sync would wait for ever.
@@ -328,6 +349,8 @@ class InformerCore(Generic[T]):
 
     def health(self, *, is_stopped: bool) -> Health:
         """How the informer is doing."""
+        if self._problem:
+            return disowned_health(self._problem)
         controller, loop = self._controller, self._loop
         return health_of(
             controller.statuses if controller is not None else [ReflectorStatus()],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from masthead._cache.reflector.status import ReflectorStatus
 
-__all__ = ["Health", "health_of"]
+__all__ = ["Health", "disowned_health", "health_of"]
 
 
 @set_module("masthead")
@@ -22,12 +22,13 @@ class Health:
 
     Attributes:
         state: ``new``, ``listing``, ``watching``, ``waiting`` (for the next attempt after a failure) or ``stopped``.
-            With several namespaces, the worst of them.
+            With several namespaces, the worst of them. ``forked`` in a process that was forked after the start: the
+            informer runs in the parent only.
         is_synced: Whether the first full state is in the store.
         version: The resource version that the store has reached; empty before it is synced, unless it was seeded.
         objects: How many objects there are.
         staleness: Seconds for which nothing has verified that the store is what the server has: no event, no bookmark,
-            no list. About a minute is usual; infinite before the first of these.
+            no list. Up to half a minute is usual; infinite before the first of these.
         since_event: Seconds since the last change of an object came; infinite before the first.
         last_error: What went wrong last, in one sentence; empty if nothing ever did.
         since_error: Seconds since then; infinite if nothing ever did.
@@ -65,6 +66,27 @@ class Health:
     def is_healthy(self) -> bool:
         """Whether it is synced, running, and the last attempt did not fail."""
         return self.is_synced and self.failures == 0 and self.state in {"listing", "watching"}
+
+
+def disowned_health(problem: str) -> Health:
+    """The health of an informer that runs in another process."""
+    never = float("inf")
+    return Health(
+        state="forked",
+        is_synced=False,
+        version="",
+        objects=0,
+        staleness=never,
+        since_event=never,
+        last_error=problem,
+        since_error=never,
+        failures=1,
+        relists=0,
+        reconnects=0,
+        broken={},
+        pending={},
+        handler_failures={},
+    )
 
 
 _WORST_FIRST: Final = ("waiting", "listing", "watching")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from masthead._client.listwatch import ListWatch
 from masthead._client.watch_event import EVENT_TYPES, WatchEvent
 from masthead._meta.object import Object, ObjectList
+from masthead._sansio.listwatch import SILENCE_LIMIT
 from masthead.errors import DecodeError, ProtocolError
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class ForeignListWatch(Generic[T]):
     def resource(self) -> str:
         """The resource's name."""
         return self._wrapped.resource
+
+    @property
+    def silence_limit(self) -> float:
+        """Seconds without a byte after which a watch counts as dead by default."""
+        return SILENCE_LIMIT
 
     @property
     def supports_initial_events(self) -> bool:

@@ -27,7 +27,7 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected
 from masthead._sansio.listwatch import (
-    LASTING,
+    REOPEN_INTERVAL,
     Fail,
     List,
     ListWatchMachine,
@@ -35,6 +35,7 @@ from masthead._sansio.listwatch import (
     Role,
     Stream,
     VerifyServer,
+    is_worth_a_line,
 )
 from masthead.errors import (
     ClosedError,
@@ -119,23 +120,20 @@ class Reflector(Generic[T]):
         metrics: InformerMetrics = DISABLED,
     ) -> None:
         options = options if options is not None else InformerOptions()
-        stall_after = options.stall_after
         self._source = source = as_source(source)
         self._sink = sink
         self._ingest = ingest
         self._scope = scope
         self._known = known
         self._on_error = on_error
-        self._stall_after = stall_after
-        # A stream that is closed for its silence, by a timer that may be early, has lasted: or delays would only grow.
-        self._lasting = LASTING if stall_after is None else min(LASTING, 0.9 * stall_after)
+        self._silence_limit = options.stall_after or source.silence_limit
         self._machine = ListWatchMachine(
             random=random.random,
             version=version,
             initial_events=options.watch_list and source.supports_initial_events,
             page_size=options.page_size,
             backoff=options.backoff(),
-            lasting=self._lasting,
+            silence_limit=self._silence_limit,
         )
         self._is_seeded = bool(version)
         self._has_followed = False
@@ -241,7 +239,13 @@ class Reflector(Generic[T]):
         failure = failure_of(error)
         if self._refuses_shards(error):
             return self._machine.reselected(is_narrower=True)
+        # Where nothing may have happened, silence is no failure: `ReflectorStatus.contact` says how long it is.
+        is_silent = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
+        is_quiet = is_silent and self._machine.expects_silence
         step = self._machine.failed(self._clock(), failure)
+        if is_quiet:
+            _log.debug("%s: %s", self._label, _logged(error))
+            return step
         if was is Phase.STREAMING and not self._machine.initial_events and isinstance(error, StatusError):
             # The server does not seem to know of initial events. It is listed, and nothing is wrong.
             self._is_refused = True
@@ -250,14 +254,12 @@ class Reflector(Generic[T]):
         # What is followed is forgotten every few minutes, which is in order; a state that is asked for is not.
         is_in_order = was is Phase.FOLLOWING and failure.is_expired
         status = self.status
-        # Nor is silence a failure, where nothing may have happened: `ReflectorStatus.contact` says how long it is.
-        is_quiet = was is Phase.FOLLOWING and failure.silent and self._machine.is_open
-        if not (is_in_order or is_quiet):
+        if not (is_in_order or is_silent):
             status.failures += 1
         status.error, status.error_at = f"{type(error).__name__}: {error}", self._clock()
         if self._on_error is not None:
             self._report_error(self._on_error, error, step.after)
-        elif is_in_order:
+        elif is_in_order or not is_worth_a_line(status.failures, step.after):
             _log.debug("%s: %s", self._label, _logged(error))
         else:
             # A watch that breaks off is everyday, and goes on; one that does not is not.
@@ -401,7 +403,7 @@ class Reflector(Generic[T]):
             timeout_seconds=step.seconds,
             resource_version_match="NotOlderThan" if step.initial_events else None,
             send_initial_events=step.initial_events or None,
-            read_timeout=self._stall_after,
+            read_timeout=self._silence_limit,
         )
         began, self._events = self._clock(), 0
         if self._has_followed and not step.initial_events:
@@ -423,7 +425,8 @@ class Reflector(Generic[T]):
             raise self._endless(patience.when()) from None
         finally:
             self._metrics.watched(self._clock() - began, self._events)
-        if self._clock() - began >= self._lasting:
+        # Only the server itself ends a stream at its time; a proxy that ends it earlier says nothing about the objects.
+        if self._clock() - began >= step.seconds - REOPEN_INTERVAL:
             self._succeeded()
         return self._machine.closed(self._clock())
 
@@ -434,7 +437,7 @@ class Reflector(Generic[T]):
         self._machine.opened()
         self.status.is_open = True
         unread = 0
-        timer = asyncio.get_running_loop().call_later(self._lasting, self._note_lasting)
+        timer = asyncio.get_running_loop().call_later(REOPEN_INTERVAL, self._note_lasting)
         try:
             while (events := await self._next_events(stream)) is not None:
                 for start in range(0, len(events), _AT_ONCE):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from masthead._cache.callables import check_plain
 from masthead._meta.object import Object
 from masthead._module import set_module
-from masthead.errors import InvalidValueError
+from masthead.errors import InformerStateError, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.store import IndexedStore, IndexFunc
 
-__all__ = ["NAMESPACE", "Indexer", "by_namespace", "count_of"]
+__all__ = ["NAMESPACE", "Indexer", "by_namespace", "count_of", "disown"]
 
 T = TypeVar("T", bound=Object)
 
@@ -48,7 +48,35 @@ by_namespace: Final = ByNamespace()
 
 def count_of(objects: Sized) -> str:
     """How many objects there are, in words."""
-    return f"{len(objects)} object{'' if len(objects) == 1 else 's'}"
+    try:
+        return f"{len(objects)} object{'' if len(objects) == 1 else 's'}"
+    except InformerStateError:  # a repr must not raise
+        return "of another process"
+
+
+def disown(indexer: Indexer[T], problem: str) -> None:
+    """Make every read of an indexer raise: its objects are those of another process."""
+    indexer._store = cast("IndexedStore[Stored, T]", DisownedStore(problem))  # noqa: SLF001 - at no cost for readers
+
+
+class DisownedStore:
+    """Stands in for the store of an informer of another process; everything that is asked of it raises.
+
+    Args:
+        problem: The message of the error.
+    """
+
+    def __init__(self, problem: str) -> None:
+        self._problem = problem
+
+    def __getattr__(self, _: str) -> NoReturn:
+        raise InformerStateError(self._problem)
+
+    def __len__(self) -> NoReturn:
+        raise InformerStateError(self._problem)
+
+    def __contains__(self, key: object) -> NoReturn:
+        raise InformerStateError(self._problem)
 
 
 def _key_of(obj: object) -> str:
@@ -170,5 +198,7 @@ class Indexer(Generic[T]):
         return True
 
     def __repr__(self) -> str:
+        if isinstance(self._store, DisownedStore):
+            return f"<{type(self).__name__}: of another process>"
         names = ", ".join(self._store.indexers) or "nothing"
         return f"<{type(self).__name__}: {count_of(self)}, indexed by {names}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from masthead._cache.store.indexer import NAMESPACE, count_of
@@ -26,6 +27,10 @@ ListOf: TypeAlias = list[T]  # the classes below have a method of that name
 _log: Final = logging.getLogger("masthead.cache")
 
 _IN_NAMESPACES: Final = "The {resource} live in namespaces: lister.namespace(namespace).get(name)."
+_UNSYNCED_LIST: Final = (
+    "{resource} are listed before their informer has synced, so that objects are missing; wait_synced() first. A factory "
+    "makes an informer when it is first asked for: ask before start() and wait_for_cache_sync()."
+)
 _TOO_EARLY: Final = "The informer has not synced yet; wait_synced() first."
 _NOT_THERE: Final = "It is not in the store: it does not exist, is not mirrored, or is too new."
 
@@ -55,11 +60,12 @@ class Lister(Generic[T]):
         self._has_synced = has_synced
 
     def list(self, label_selector: LabelSelection | None = None) -> ListOf[T]:
-        """All objects, or those with such labels.
+        """All objects, or those with such labels. Warns if the informer has not synced, because objects are missing then.
 
         Raises:
             SelectorError: If a selector is invalid.
         """
+        _check_synced(self._has_synced, self._indexer, self._resource)
         return _selected(self._indexer.list(), label_selector)
 
     def namespace(self, namespace: str) -> NamespaceLister[T]:
@@ -112,11 +118,12 @@ class NamespaceLister(Generic[T]):
         self._has_synced = has_synced
 
     def list(self, label_selector: LabelSelection | None = None) -> ListOf[T]:
-        """All objects of the namespace, or those with such labels.
+        """All objects of the namespace, or those with such labels. Warns if the informer has not synced.
 
         Raises:
             SelectorError: If a selector is invalid.
         """
+        _check_synced(self._has_synced, self._indexer, self._resource)
         return _selected(self._indexer.by_index(NAMESPACE, self._namespace), label_selector)
 
     def get(self, name: str) -> T:
@@ -157,6 +164,13 @@ def _is_readable(obj: Object) -> bool:
         _log.debug("%r matches no selector, because its labels cannot be read: %s", obj.key, error)
         return False
     return True
+
+
+def _check_synced(has_synced: Callable[[], bool], indexer: Indexer[T], resource: str) -> None:
+    """Warn at the caller's line, once for each, about a list of an informer that has not synced."""
+    # A handler may be called, in its thread, a moment before the informer counts as synced: the version is there by then.
+    if not has_synced() and not indexer.version:
+        warnings.warn(_UNSYNCED_LIST.format(resource=resource), RuntimeWarning, stacklevel=3)
 
 
 def _why(has_synced: Callable[[], bool]) -> str:
