@@ -153,7 +153,6 @@ async def test_a_resync_reconciles_the_object_whatever_its_predicate_says_of_cha
         {"options": {"namespaces": ["shop"]}},
         {"options": {"options": masthead.RunOptions(namespaces=("shop",))}},
     ],
-    ids=str,
 )
 @in_virtual_time
 async def test_selectors_of_the_reconciled_kind_select(declared: dict[str, Any]) -> None:
@@ -173,7 +172,7 @@ SELECTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("role", [Owns, Watches])
-@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+@pytest.mark.parametrize("selection", SELECTIONS)
 @in_virtual_time
 async def test_selectors_of_other_kinds_select(selection: dict[str, Any], role: type[Any]) -> None:
     def same_name(obj: ConfigMap) -> masthead.Request:
@@ -197,7 +196,7 @@ async def test_selectors_of_other_kinds_select(selection: dict[str, Any], role: 
     assert recorder.taken() == ["shop/a"]
 
 
-@pytest.mark.parametrize("selection", SELECTIONS[:3], ids=str)
+@pytest.mark.parametrize("selection", SELECTIONS[:3])
 @in_virtual_time
 async def test_selectors_of_kinds_that_are_read_select(selection: dict[str, Any]) -> None:
     app, found = masthead.Manager("reader"), list[str]()

@@ -150,7 +150,7 @@ async def fail_terminally() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)], ids=str
+    ("ignores_own", "end"), [(False, succeed), (True, succeed), (False, fail_terminally)]
 )
 @in_virtual_time
 async def test_a_reconcile_that_always_writes_is_slowed_down_and_named(
