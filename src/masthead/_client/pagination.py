@@ -114,6 +114,9 @@ class PageTimeout:
         start = now()
         try:
             return await fetch(min(self._left, self._default if self._page is None else self._page))
+        except DeadlineError as error:
+            error.add_note(f"All pages of the list together had {self._seconds} s: timeout_seconds.")
+            raise
         finally:
             self._left -= now() - start
 

@@ -68,9 +68,10 @@ async def test_a_list_of_endless_pages_ends_with_its_timeout(
 ) -> None:
     network, start = SlowTransport(respond_with_a_page), now()
 
-    with pytest.raises(DeadlineError):
+    with pytest.raises(DeadlineError) as raised:
         await operate(maps_over(network))
 
+    assert raised.value.__notes__ == ["All pages of the list together had 5 s: timeout_seconds."]
     assert now() - start == pytest.approx(5)
     assert len(network.sent) == 3
     assert {request.query["timeoutSeconds"] for request in network.sent} == {"5"}
