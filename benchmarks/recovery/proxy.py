@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Generator
 
 _WATCH_REQUEST: Final = re.compile(rb"^GET [^ ]*[?&]watch=(true|1)\b", re.MULTILINE)
 _END_OF_RESPONSE: Final = b"\r\n0\r\n\r\n"
@@ -39,6 +39,7 @@ class FaultyProxy:
         self.port = 0
         self._target = target
         self._idle_timeout = idle_timeout
+        self._has_server = True
         self._listener: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
         self._handlers: set[asyncio.Task[None]] = set()
@@ -71,12 +72,25 @@ class FaultyProxy:
         for connection in tuple(self._connections):
             connection.close()
 
+    @contextlib.contextmanager
+    def without_server(self) -> Generator[None]:
+        """Accept connections and close them at once, as a load balancer without a server behind it."""
+        self._has_server = False
+        self.cut()
+        try:
+            yield
+        finally:
+            self._has_server = True
+
     def silence(self) -> None:
         """Keep the present connections open, and pass nothing on; new ones work."""
         for connection in self._connections:
             connection.silence()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._has_server:
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._handlers.add(task)

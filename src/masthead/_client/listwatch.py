@@ -242,6 +242,11 @@ class ListWatch(Generic[T]):
         return self._context.defaults.page_size
 
     @property
+    def checks_watch_lists(self) -> bool:
+        """Whether the client compares watch-lists with plain lists."""
+        return self._context.defaults.check_watch_lists
+
+    @property
     def silence_limit(self) -> float:
         """Seconds without a byte after which a watch counts as dead by default."""
         return min(SILENCE_LIMIT, self._context.rest.settings.read_timeout)

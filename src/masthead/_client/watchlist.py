@@ -25,14 +25,14 @@ from masthead._sansio.listwatch import INITIAL_EVENTS_TIMEOUT
 from masthead.errors import InconsistentListError, StatusError, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from masthead._client.listwatch import ListWatch
     from masthead._client.pagination import ListQuery
     from masthead._client.target import ResourceTarget
     from masthead.errors import DecodeError
 
-__all__ = ["watch_list"]
+__all__ = ["check_consistency", "watch_list"]
 
 T = TypeVar("T", bound=Object)
 
@@ -84,7 +84,10 @@ async def watch_list(
                 plain = replace(
                     query, resource_version=found.metadata.resource_version, resource_version_match="Exact"
                 )
-                _compare(target, found, await list_all(plain, None))
+                listed = await list_all(plain, None)
+                check_consistency(
+                    target.name, found.metadata.resource_version, versions_of(found), versions_of(listed)
+                )
             return found
     listed = await list_all(query, on_error)
     # Only now: the refusal may have been about something else, for which the list is refused as well.
@@ -129,19 +132,28 @@ def _as_list(target: ResourceTarget[T], objects: dict[str, T], version: str) -> 
     return cast("ObjectList[T]", made)
 
 
-def _compare(target: ResourceTarget[T], found: ObjectList[T], plain: ObjectList[T]) -> None:
-    """Compare with a plain list of exactly the same version.
+def versions_of(objects: ObjectList[T]) -> dict[str, str]:
+    """The resource versions of objects, by key."""
+    return {item.key: item.metadata.resource_version for item in objects}
+
+
+def check_consistency(
+    resource: str, version: str, streamed: Mapping[str, str], listed: Mapping[str, str]
+) -> None:
+    """Compare a watch-list with a plain list of exactly the same version.
+
+    Args:
+        resource: The resource's name.
+        version: The version of both.
+        streamed: The resource versions of the initial events, by key.
+        listed: Those of the plain list.
 
     Raises:
         InconsistentListError: If the two differ.
     """
-    version = found.metadata.resource_version
-    streamed, listed = (
-        {item.key: item.metadata.resource_version for item in each} for each in (found, plain)
-    )
     if differing := sorted(key for key in {*streamed, *listed} if streamed.get(key) != listed.get(key)):
         shown = ", ".join(differing[:5])
         raise InconsistentListError(
-            f"watch-list of {target.name} at version {version}: {len(differing)} objects are not as a plain list "
+            f"watch-list of {resource} at version {version}: {len(differing)} objects are not as a plain list "
             f"has them: {shown}. The server's watch cache is out of step; its log may say why."
         )

@@ -114,8 +114,8 @@ class Client(ManifestVerbs):
                 memory only.
             aggregated_discovery: Whether to ask for all groups at once. Servers before 1.26 cannot do that, and are
                 asked for one group after the other in any case.
-            check_watch_lists: Compare every watch-list with a plain list. For finding faults: it costs more
-                than it saves.
+            check_watch_lists: Compare every watch-list with a plain list, those of informers included, which request the
+                state again if the two differ. For finding faults of servers: it costs more than it saves.
             metrics: Where to count requests; None for nowhere.
 
         Raises:

@@ -86,6 +86,13 @@ class FakeListWatch:
         metadata = {**was["metadata"], "resourceVersion": str(self.version)}
         self._send("DELETED", {**was, "metadata": metadata})
 
+    def lose_event(self, change: Callable[[], object]) -> None:
+        """Make a change that no watch learns of, neither now nor later."""
+        streams, self._streams, events = self._streams, [], len(self._log)
+        change()
+        self._streams = streams
+        del self._log[events:]
+
     def send(self, kind: str, body: object) -> None:
         """Send any event to the open watches."""
         self._send(kind, body)

@@ -14,7 +14,14 @@ from tests.unit.cache.recording_handler import RecordingHandler
 from masthead._cache.informer.informer import SharedInformer
 from masthead._meta.v1 import StatusDetails
 from masthead._sansio.backoff import Backoff
-from masthead.errors import DeadlineError, ExpiredError, InternalError, ProtocolError, TooManyRequestsError
+from masthead.errors import (
+    DeadlineError,
+    ExpiredError,
+    InternalError,
+    ProtocolError,
+    StoreReadError,
+    TooManyRequestsError,
+)
 from masthead.testing.virtual_time import VirtualLoop, in_virtual_time, now
 
 if TYPE_CHECKING:
@@ -169,6 +176,22 @@ async def test_only_a_resumed_watch_may_expire(
         assert caplog.messages[0] == (
             "configmaps: trying again at once, after this failed: too old resource version (410 Expired)"
         )
+
+
+@pytest.mark.guarantee(6)
+@in_virtual_time
+async def test_an_object_that_was_deleted_behind_a_store_read_error_leaves_the_store() -> None:
+    source = FakeListWatch()
+    source.put("a")
+    source.put("b")
+    async with following(source) as informer:
+        await informer.wait_synced(30)
+        await asyncio.sleep(5)
+        source.lose_event(lambda: source.remove("a"))  # the server cannot read what it was
+        source.end(StoreReadError("corrupt object", code=500, reason="StorageReadError"))
+        await asyncio.sleep(3)
+        assert state_of(informer) == {"b": "1"}
+        assert informer.health.relists == 1
 
 
 @pytest.mark.guarantee(7)
@@ -404,3 +427,63 @@ async def test_a_broken_watch_is_a_warning_only_once_it_keeps_failing(
         await informer.wait_for(str(source.version), 60)
     assert {each.levelname for each in caplog.records} == {"INFO"}
     assert "the connection was lost" in caplog.messages[0]
+
+
+@in_virtual_time
+async def test_a_handler_that_blocks_the_event_loop_is_named_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+
+    def block(_: ConfigMap) -> None:
+        loop.advance(15)  # as time.sleep(15) would
+
+    async def block_behind_an_await(_: ConfigMap) -> None:
+        await asyncio.sleep(3)  # waiting is fine
+        loop.advance(7)
+
+    async def wait(_: ConfigMap) -> None:
+        await asyncio.sleep(30)
+
+    source = FakeListWatch()
+    source.put("a")
+    informer = following(source, stall_after=10_000)
+    for name, handler in {"plain": block, "coroutine": block_behind_an_await, "patient": wait}.items():
+        informer.add_event_handler(on_add=handler, name=name)
+    async with informer:
+        await informer.wait_synced(100, handlers=True)
+    assert [message.partition(":")[0] for message in caplog.messages] == [
+        "handler plain has blocked the event loop for 15.0 s with the add of 'shop/a'",
+        "handler coroutine has blocked the event loop for 7.0 s with the add of 'shop/a'",
+    ]
+
+
+@in_virtual_time
+async def test_a_coroutine_handler_receives_its_cancellation_and_may_raise(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seen: list[str] = []
+
+    async def fail(_: ConfigMap) -> None:
+        await asyncio.sleep(1)
+        raise ValueError("no")
+
+    async def hang(_: ConfigMap) -> None:
+        try:
+            await asyncio.sleep(10_000)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    source = FakeListWatch()
+    source.put("a")
+    informer = following(source, stall_after=10_000)
+    informer.add_event_handler(on_add=fail, name="failing")
+    informer.add_event_handler(on_add=hang, name="hanging")
+    await informer.start()
+    await asyncio.sleep(5)
+    await informer.stop(grace=1)
+    assert seen == ["cancelled"]
+    assert informer.health.handler_failures["failing"] == 1
+    assert "handler failing failed on the add of 'shop/a'" in caplog.text

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import sys
 import threading
+import types
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from concurrent.futures import Future
@@ -24,7 +26,7 @@ from masthead._meta.object import Object
 from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from masthead._cache.informer.handlers import EventHandler
     from masthead._cache.reflector.metrics import HandlerMetrics
@@ -41,6 +43,8 @@ _AT_ONCE: Final = 100
 _TURN: Final = 1000
 """How many notifications are dispatched before others get their turn: several times what a watch brings in one of its turns, or a
 handler that is quick enough would fall behind a busy one."""
+_BLOCKED_AFTER: Final = 1.0
+"""Seconds for which a handler may keep the event loop from everything else before it is named in the log."""
 _QUIET_WAIT: Final = 1.0
 """Seconds for which an end is waited for in silence; and, of a task, for what it does once it is cancelled."""
 
@@ -148,6 +152,18 @@ class ProcessorListener(Generic[T]):
         """A notification has been processed."""
         self._in_hand -= 1
 
+    def check_turn(self, notification: Notification[Stored], seconds: float) -> None:
+        """Name a handler in the log that has kept the event loop from everything else for long."""
+        if seconds >= _BLOCKED_AFTER:
+            _log.warning(
+                "handler %s has blocked the event loop for %.1f s with the %s of %r: no watch, request or timer went on "
+                "meanwhile. Await what takes long, or call it in a thread (asyncio.to_thread)",
+                self.name,
+                seconds,
+                notification.type.name.lower(),
+                notification.key,
+            )
+
     def failed(self, notification: Notification[Stored]) -> None:
         """Log that the handler raised, the first time and then ever more rarely. The notification is not retried."""
         self.failures = count = self.failures + 1
@@ -214,7 +230,7 @@ class HandlerDispatcher(ABC):
 
 
 class TaskDispatcher(HandlerDispatcher, Generic[T]):
-    """Calls a handler in a task of its own. Coroutines are awaited; plain functions must not block."""
+    """Calls a handler in a task of its own. Coroutines are awaited; a handler that blocks is named in the log."""
 
     def __init__(self, listener: ProcessorListener[T]) -> None:
         super().__init__(listener.name)
@@ -267,14 +283,18 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
                 dispatched = 0
 
     async def _dispatch_all(self, batch: Sequence[Notification[Stored]]) -> None:
-        listener = self._listener
+        listener, clock = self._listener, asyncio.get_running_loop().time
         for notification in batch:
             if listener.is_closed():
                 return
             try:
-                result = listener.dispatch(notification)
+                began = clock()
+                try:
+                    result = listener.dispatch(notification)
+                finally:
+                    listener.check_turn(notification, clock() - began)
                 if isinstance(result, Awaitable):
-                    await result
+                    await _timed(result, clock, functools.partial(listener.check_turn, notification))
             # Whatever it is, it is about this one notification; also a cancellation, if it is not this task's own.
             except BaseException as error:
                 if self._must_end(error):
@@ -357,6 +377,31 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
                 except BaseException:  # noqa: BLE001
                     listener.failed(notification)
                 listener.task_done()
+
+
+@types.coroutine
+def _timed(
+    awaitable: Awaitable[object], clock: Callable[[], float], check: Callable[[float], object]
+) -> Generator[object, object, object]:
+    """Await something, and check how long each of its turns on the event loop takes."""
+    iterator = awaitable.__await__()
+    resume: Callable[[], object] = iterator.__next__
+    while True:
+        began = clock()
+        try:
+            yielded = resume()
+        except StopIteration as end:
+            return end.value
+        finally:
+            check(clock() - began)
+        try:
+            yield yielded
+        except BaseException as error:  # a cancellation, which is for what is awaited
+            if not hasattr(iterator, "throw"):
+                raise
+            resume = functools.partial(iterator.throw, error)
+        else:
+            resume = iterator.__next__
 
 
 def _nothing() -> None:

@@ -44,6 +44,11 @@ class ForeignListWatch(Generic[T]):
         return self._wrapped.resource
 
     @property
+    def checks_watch_lists(self) -> bool:
+        """Whether watch-lists are compared with plain lists: only those of clients are."""
+        return False
+
+    @property
     def silence_limit(self) -> float:
         """Seconds without a byte after which a watch counts as dead by default."""
         return SILENCE_LIMIT

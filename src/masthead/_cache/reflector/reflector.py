@@ -23,6 +23,7 @@ from masthead._cache.reflector.sources import log_label
 from masthead._cache.reflector.status import ReflectorStatus
 from masthead._cache.reflector.undecodable import UndecodableObjects
 from masthead._client.listwatch import ListWatch, ListWatchOptions, failure_of
+from masthead._client.watchlist import check_consistency
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected
@@ -344,6 +345,8 @@ class Reflector(Generic[T]):
         if not self._ingest.selects(obj):
             self._note_other_shard()
             return
+        if self._source.checks_watch_lists:
+            self._builder.versions[obj.key] = obj.metadata.resource_version
         try:
             key, stored = self._ingest.take(obj)
         except UndecodableError as error:
@@ -493,6 +496,8 @@ class Reflector(Generic[T]):
         try:
             while (version := self._take(events)) is not None:
                 patience.reschedule(None)  # what is left to do is ours
+                if self._source.checks_watch_lists:
+                    await self._compare_with_list(version)
                 builder = await self._hand_over(version)
                 machine.event("BOOKMARK", version, ends_initial=True)
                 self._complete(builder)
@@ -503,6 +508,34 @@ class Reflector(Generic[T]):
         if batch and machine.phase is Phase.FOLLOWING:
             self._succeeded()
             self._measure()
+
+    async def _compare_with_list(self, version: str) -> None:
+        """Compare the initial events with a plain list of their version, as client-go's detector does in its tests.
+
+        Raises:
+            InconsistentListError: If they differ. Nothing of them is stored then, and the state is requested again.
+        """
+        broken: set[str] = set()
+
+        def note_broken(error: DecodeError) -> None:
+            broken.add(key_in(error.value) if isinstance(error.value, bytes) else "")
+
+        options = ListWatchOptions(resource_version=version, resource_version_match="Exact")
+        try:
+            page = await self._source.list_page(options, note_broken)
+        except MastheadError as error:
+            _log.warning("%s: the watch-list is not compared: %s", self._label, _logged(error))
+            return
+        listed = {
+            item.key: item.metadata.resource_version for item in page.items if self._ingest.selects(item)
+        }
+        unusable = broken | self._builder.broken.keys()
+        check_consistency(
+            self._source.resource,
+            version,
+            {key: own for key, own in self._builder.versions.items() if key not in unusable},
+            {key: own for key, own in listed.items() if key not in unusable},
+        )
 
     def _take(self, batch: Iterator[WatchEvent[T]]) -> str | None:
         """Take in events that came together, up to the one that completes a new state; returns its version.

@@ -24,11 +24,13 @@ class SnapshotBuilder:
         began: When it began.
         items: What can be used, by key.
         broken: What cannot, by key, and why.
+        versions: The resource versions of all objects by key, if they are to be compared with a plain list.
     """
 
     began: float = 0.0
     items: dict[str, Stored] = field(default_factory=dict[str, "Stored"])
     broken: dict[str, str] = field(default_factory=dict[str, str])
+    versions: dict[str, str] = field(default_factory=dict[str, str])
     _due: float = 0.0
     _had: int = 0
 
@@ -36,6 +38,7 @@ class SnapshotBuilder:
         """An object is gone before the state is complete."""
         self.items.pop(key, None)
         self.broken.pop(key, None)
+        self.versions.pop(key, None)
 
     def deadline(self, now: float) -> float:
         """Until when the next objects of a stream must have come.

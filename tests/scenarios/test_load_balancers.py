@@ -1,0 +1,177 @@
+"""Load balancers and networks that fail, between an informer, a watch or a log and the server; in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+from benchmarks.recovery.proxy import FaultyProxy
+from tests.unit.cache.clusters import turns_until
+
+import masthead.aio
+import masthead.server
+from masthead.api.core.v1 import ConfigMap
+from masthead.config import Config
+from masthead.testing.virtual_time import LoopClock, in_virtual_time, now
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from masthead.server import Server
+
+pytestmark = pytest.mark.guarantee(7)
+
+IDLE_TIMEOUTS = pytest.mark.parametrize("idle_timeout", [5.0, 10.0, 20.0, 50.0])
+
+
+@dataclass
+class Route:
+    """A server, and clients of it: one through the proxy, and one past it."""
+
+    server: Server
+    proxy: FaultyProxy
+    client: masthead.aio.Client
+    direct: masthead.aio.Client
+
+    async def write(self, name: str) -> str:
+        """Create a ConfigMap, past the proxy."""
+        made = await self.direct.core_v1.config_maps("default").create(ConfigMap.new(name))
+        return made.metadata.resource_version
+
+
+@contextlib.asynccontextmanager
+async def open_route(idle_timeout: float | None = None) -> AsyncIterator[Route]:
+    async with masthead.server.run(token=None, bootstrap=False, clock=LoopClock()) as server:
+        port = urlsplit(server.url).port
+        assert port is not None
+        async with (
+            FaultyProxy(port, idle_timeout=idle_timeout).running() as proxy,
+            masthead.aio.Client(Config(server=f"http://127.0.0.1:{proxy.port}")) as client,
+            masthead.aio.Client(Config(server=server.url)) as direct,
+        ):
+            yield Route(server, proxy, client, direct)
+
+
+@IDLE_TIMEOUTS
+@in_virtual_time
+async def test_an_informer_behind_an_idle_timeout_is_blind_for_less_than_two_percent(
+    idle_timeout: float,
+) -> None:
+    async with open_route(idle_timeout) as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            route.proxy.coverage.restart()
+            for number in range(20):
+                await asyncio.sleep(23.7)
+                version, began = await route.write(f"map-{number}"), now()
+                await informer.wait_for(version, 10)
+                assert now() - began < 0.5
+            assert route.proxy.coverage.blind_percent <= 2.0
+            # No more requests than closed connections need.
+            assert route.proxy.coverage.requests <= 20 * 23.7 / min(idle_timeout, 19) + 20
+            assert informer.health.relists == 0
+
+
+@IDLE_TIMEOUTS
+@in_virtual_time
+async def test_a_watch_behind_an_idle_timeout_is_blind_for_less_than_two_percent(idle_timeout: float) -> None:
+    async with open_route(idle_timeout) as route:
+        maps = route.client.core_v1.config_maps("default")
+        version = (await maps.list()).metadata.resource_version
+        written: dict[str, float] = {}
+
+        async def write() -> None:
+            await asyncio.sleep(5)
+            route.proxy.coverage.restart()
+            for number in range(5):
+                await asyncio.sleep(47.3)
+                await route.write(f"map-{number}")
+                written[f"map-{number}"] = now()
+
+        async with maps.watch(since=version) as events, asyncio.TaskGroup() as tasks:
+            tasks.create_task(write())
+            for number in range(5):
+                event = await anext(events)
+                assert event.object.metadata.name == f"map-{number}"
+                assert now() - written.get(f"map-{number}", now()) < 0.5
+            assert route.proxy.coverage.blind_percent <= 2.0
+
+
+@in_virtual_time
+async def test_a_quiet_log_behind_an_idle_timeout_is_requested_again_at_once() -> None:
+    async with open_route(10.0) as route:
+        pod = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "app", "image": "app"}]}}
+        await route.direct.core_v1.pods("default").create(pod)
+        route.server.kubelet.start("web")
+        stream = route.client.core_v1.pods("default").logs("web", follow=True)
+        written: dict[str, float] = {}
+
+        async def write() -> None:
+            for number in range(5):
+                await asyncio.sleep(63.7)
+                written[f"line {number}"] = now()
+                route.server.kubelet.log("web").print(f"line {number}")
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(write())
+            for number in range(5):
+                assert await anext(stream) == f"line {number}"
+                assert now() - written[f"line {number}"] < 0.5
+        await stream.close()
+
+
+@in_virtual_time
+async def test_a_silent_connection_costs_less_than_thirty_seconds_whenever_it_falls_silent() -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            for number in range(8):
+                await asyncio.sleep(31.3)
+                route.proxy.silence()
+                version, began = await route.write(f"map-{number}"), now()
+                await informer.wait_for(version, 60)
+                assert now() - began <= 30
+            assert informer.health.relists == 0
+
+
+@in_virtual_time
+async def test_a_server_that_accepts_watches_and_drops_them_at_once_is_asked_ever_more_rarely() -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            route.proxy.cut()
+            route.server.faults.drop_watch(after=0, times=None, resource="configmaps")
+            opened = len(route.server.requests)
+            await asyncio.sleep(600)
+            moments = len(route.server.requests) - opened
+            assert moments < 120  # about one in ten seconds, the checks of the server included
+
+
+@in_virtual_time
+async def test_an_outage_behind_a_proxy_that_accepts_and_closes_ends_within_two_seconds() -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            for outage, number in itertools.product([1.0, 5.0, 60.0], range(2)):
+                await asyncio.sleep(10)
+                with route.proxy.without_server():
+                    await asyncio.sleep(outage)
+                    version = await route.write(f"map-{outage:g}-{number}")
+                began = now()
+                await informer.wait_for(version, 10)
+                assert now() - began <= 2
+            await turns_until(lambda: informer.health.is_connected)
+            assert informer.health.relists == 0
