@@ -416,6 +416,7 @@ class Manager:
         client: Client | Config | None = None,
         *,
         clock: Callable[[], datetime] = utc_now,
+        detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> AsyncGenerator[ManagerRuntime]:
         """Run while a block is executed, in the running event loop.
@@ -423,6 +424,8 @@ class Manager:
         Args:
             client: The client to use, which is not closed at the end; or the configuration of one.
             clock: The time that is written to the API.
+            detect_mutations: Whether to look for changes of cached objects, for tests; None for what the environment
+                variable ``MASTHEAD_MUTATION_DETECTOR`` says.
             overrides: What takes precedence over the code; see `RunOptions`.
 
         Raises:
@@ -434,7 +437,13 @@ class Manager:
         own = not isinstance(client, Client)
         used = self.make_client(client, options) if not isinstance(client, Client) else client
         runtime = ManagerRuntime(
-            self, options, used, threads=self._THREADS, metrics=self._metrics, clock=clock
+            self,
+            options,
+            used,
+            threads=self._THREADS,
+            metrics=self._metrics,
+            clock=clock,
+            detect_mutations=detect_mutations,
         )
         self._runtimes.append(runtime)
         try:

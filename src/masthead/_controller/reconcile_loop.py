@@ -8,6 +8,7 @@ import logging
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
+from masthead._cache.informer.mutation_detector import changed_paths
 from masthead._controller.cache_reader import CacheReader, informer_of
 from masthead._controller.context import Context
 from masthead._controller.event_source import EnqueueHandler, OwnerKind
@@ -29,6 +30,7 @@ from masthead.errors import (
     ClosedError,
     DeadlineError,
     MastheadError,
+    MutationError,
     QueueShutDownError,
     StaleObjectError,
     TemporaryError,
@@ -460,9 +462,21 @@ class ReconcileLoop:
                 )
                 outcome = await invocation.call(context, obj)
                 self._log_outcome(flight, outcome)
+                if obj is not None and self._services.detects_mutations and obj.is_modified():
+                    self._report_mutation(request, obj)
                 return outcome
             finally:
                 write_observer.reset(observing)
+
+    def _report_mutation(self, request: Request, obj: Object) -> None:
+        """Report a reconcile that changed its cached object; a later one that does not is no excuse."""
+        error = MutationError(
+            f"the reconcile changed {', '.join(changed_paths(obj)) or 'something'} of its object, which the cache shares; "
+            "change a copy instead: obj.copy()",
+            keys=(obj.key,),
+        )
+        self._services.failures.add(f"{self.controller.name} {request.key} in the cache", error)
+        self._log.error("reconcile of %s: %s", request, error)
 
     def _end(self, flight: Flight, outcome: ReconcileOutcome) -> None:
         flight.is_reconciling = False

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._cache.factory.factory import SharedInformerFactory
+from masthead._cache.informer import mutation_detector
 from masthead._controller.background import describe_background, drain_timers, start_sources, start_timers
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.inspection import describe_manager
@@ -74,6 +75,7 @@ class ManagerRuntime:
         threads: type[ThreadRunner],
         metrics: Metrics | None = None,
         clock: Callable[[], datetime] = utc_now,
+        detect_mutations: bool | None = None,
     ) -> None:
         self._manager = manager
         self._options = options
@@ -81,6 +83,7 @@ class ManagerRuntime:
         self._threads = threads
         self._metrics = metrics if metrics is not None else default_metrics(options)
         self._clock = clock
+        self._detects_mutations = mutation_detector.is_on(detect_mutations)
         caches = manager.cache_options
         self._factory = SharedInformerFactory(
             client,
@@ -89,6 +92,7 @@ class ManagerRuntime:
             transform=caches.transform,
             metrics=self._metrics,
             resyncs=_resync_periods(manager.controllers),
+            detect_mutations=detect_mutations,
         )
         self._recorder = EventRecorder(
             client, manager.name, instance=options.identity or None, clock=clock, metrics=self._metrics
@@ -533,6 +537,7 @@ class ManagerRuntime:
             share=self._shards,
             may_work=self._may_work,
             failures=self._failures,
+            detects_mutations=self._detects_mutations,
         )
 
     def _may_work(self) -> bool:

@@ -168,6 +168,7 @@ class ControllerServices:
         share: What this replica may work on; None for everything.
         may_work: Whether the lease is still held, by this process' own clock.
         failures: The functions of the user that fail, reconciles and mappers aside.
+        detects_mutations: Whether reconciles must leave their cached objects as they are, and are checked.
         random: Returns numbers in [0, 1).
         applied: What the controllers have applied.
         catch_up: Waits until the caches show what the server had when these controllers were started.
@@ -182,6 +183,7 @@ class ControllerServices:
     share: ReplicaShare | None = None
     may_work: Callable[[], bool] = field(default=lambda: True)
     failures: FailureLog = field(default_factory=FailureLog)
+    detects_mutations: bool = False
     random: Callable[[], float] = field(default=random.random)
     applied: AppliedConfigurations = field(default_factory=AppliedConfigurations)
     catch_up: CatchUp = field(default_factory=CatchUp)

@@ -63,11 +63,18 @@ class BlockingEnvironment:
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
+        detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
         self._is_virtual = config is None
         self._environment = Environment(
-            *managers, crds=crds, objects=objects, config=config, server_options=server_options, **overrides
+            *managers,
+            crds=crds,
+            objects=objects,
+            config=config,
+            server_options=server_options,
+            detect_mutations=detect_mutations,
+            **overrides,
         )
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

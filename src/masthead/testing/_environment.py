@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
+from masthead._cache.informer import mutation_detector
 from masthead._client.client import Client
 from masthead._config.loader import from_kubeconfig
 from masthead._controller.manager import Manager
@@ -106,6 +107,8 @@ class Environment:
         config: A cluster that is there, such as a kube-apiserver of a test; None for an embedded server. It needs real
             time, and has neither `server` nor faults.
         server_options: Arguments of `masthead.server.run`, such as ``{"workloads": True}``.
+        detect_mutations: Whether a controller that changes an object of a cache makes the test fail; None for yes, unless
+            the environment variable ``MASTHEAD_MUTATION_DETECTOR`` is 0.
         overrides: Options of the managers; see `masthead.RunOptions`. Probes and metrics are off by default.
 
     Raises:
@@ -119,6 +122,7 @@ class Environment:
         objects: Iterable[Object | Mapping[str, object]] = (),
         config: Config | None = None,
         server_options: Mapping[str, object] | None = None,
+        detect_mutations: bool | None = None,
         **overrides: Unpack[RunOverrides],
     ) -> None:
         if config is not None and server_options:
@@ -129,6 +133,7 @@ class Environment:
         self._objects = tuple(objects)
         self._config = config
         self._server_options = dict(server_options or {})
+        self._detects_mutations = mutation_detector.is_on(detect_mutations, default=True)
         self._overrides = overrides
         self._stack = AsyncExitStack()
         self._log = WriteLog()
@@ -208,7 +213,8 @@ class Environment:
         """What failed when it was last called, and how: ``sites default/a: ValueError: no host (9 times)``.
 
         These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
-        ``source feed``, ``timer sweep``, and controllers that cannot be started. `settle` does not wait for a retry that is
+        ``source feed``, ``timer sweep``, controllers that cannot be started, and objects of caches that were changed in
+        place. `settle` does not wait for a retry that is
         due late, nor for one that never comes after a `masthead.TerminalError`.
 
         Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`
@@ -233,6 +239,7 @@ class Environment:
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         failures = self._failures.unseen(self._replicas)
         await self._close()
+        failures += self._failures.unseen_mutations(self._replicas)  # of reconciles that ended just now, too
         if not failures:
             return
         found = UnexpectedFailureError(failures)
@@ -355,7 +362,9 @@ class Environment:
         name = name or f"{manager.name}-{len(self._replicas)}"
         base: RunOverrides = {"metrics_bind": "0", "probe_bind": "0", "identity": name}
         options: RunOverrides = {**base, **self._overrides, **overrides}
-        replica = Replica(name, manager, self.config, self._log, self._clock, options)
+        replica = Replica(
+            name, manager, self.config, self._log, self._clock, options, self._detects_mutations
+        )
         await replica.start()
         self._replicas.append(replica)
         return replica

@@ -53,19 +53,24 @@ class FailureReport:
 
     def look(self, replicas: Sequence[Replica]) -> list[str]:
         """Return all failures, which count as seen from now on."""
-        found = _failures_of(replicas)
+        found = _failures_of(replicas) | _mutations_of(replicas)
         self._seen |= {(what, failure.message) for what, failure in found.items()}
         return _describe(found)
 
     def unseen(self, replicas: Sequence[Replica]) -> list[str]:
-        """Return the failures that the test has not seen and did not expect."""
-        return _describe(
-            {
-                what: failure
-                for what, failure in _failures_of(replicas).items()
-                if not failure.is_expected and (what, failure.message) not in self._seen
-            }
-        )
+        """Return the failures that the test has not seen and did not expect; without mutations."""
+        return _describe(self._unseen_of(_failures_of(replicas)))
+
+    def unseen_mutations(self, replicas: Sequence[Replica]) -> list[str]:
+        """Return the mutations of cached objects that the test has not seen."""
+        return _describe(self._unseen_of(_mutations_of(replicas)))
+
+    def _unseen_of(self, failures: Mapping[str, Failure]) -> dict[str, Failure]:
+        return {
+            what: failure
+            for what, failure in failures.items()
+            if not failure.is_expected and (what, failure.message) not in self._seen
+        }
 
 
 def _failures_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
@@ -76,6 +81,11 @@ def _failures_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
         elif replica.is_running or not _has_successor(replica, replicas):
             found |= replica.failures()
     return found
+
+
+def _mutations_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
+    """Mutations of all replicas: those of one that has ended are no less of a bug."""
+    return {what: failure for replica in replicas for what, failure in replica.mutations().items()}
 
 
 def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from masthead._cache.factory.selection import Selection, wanted
 from masthead._controller.cache_reader import informer_of
 from masthead._controller.rules import grants_of
 from masthead._module import set_module
+from masthead.errors import MutationError
 from masthead.testing._failures import Failure
 from masthead.testing._permissions import PermissionCheck
 from masthead.testing._writes import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from masthead._cache.factory.selection import Form, Wanted
@@ -49,6 +51,7 @@ class Replica:
         log: WriteLog,
         clock: Callable[[], datetime],
         overrides: RunOverrides,
+        detects_mutations: bool,
     ) -> None:
         self.name: str = name
         self.manager: Manager = manager
@@ -58,6 +61,7 @@ class Replica:
         self._transport = RecordingTransport(log, name, self._permissions)
         self.client.rest.wrap_transport(self._transport.around)
         self._overrides = overrides
+        self._detects_mutations = detects_mutations
         self._clock = clock
         self._runtime: ManagerRuntime | None = None
         self._ready = asyncio.Event()
@@ -240,10 +244,31 @@ class Replica:
         """Return the objects reconciled last and when, by controller."""
         return {name: loop.metrics.recent for name, loop in self.runtime.loops.items()}
 
+    def mutations(self) -> Mapping[str, Failure]:
+        """Return the objects of its caches that were changed in place; also after its end."""
+        if self._runtime is None or not self._detects_mutations:
+            return {}
+        found: dict[str, Failure] = {}
+        for _, informer in self.caches():
+            try:
+                informer.check_mutations()
+            except MutationError as error:
+                found[f"cache of {informer.name}"] = Failure(str(error))
+        return found
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncGenerator[ManagerRuntime]:
+        # Mutations are raised by its informers at their end, and reported by `mutations`.
+        with contextlib.suppress(MutationError):
+            async with self.manager.running(
+                self.client, clock=self._clock, detect_mutations=self._detects_mutations, **self._overrides
+            ) as runtime:
+                yield runtime
+
     async def _run(self) -> None:
         process.set(self)
         try:
-            async with self.manager.running(self.client, clock=self._clock, **self._overrides) as runtime:
+            async with self._running() as runtime:
                 self._runtime = runtime
                 self._ready.set()
                 leaving = asyncio.get_running_loop().create_task(self._leave.wait())

@@ -30,6 +30,10 @@ The servers run in threads of their own, so that they work for blocking and asyn
 ``kube_server.wait_until_quiet()`` in the former and ``await kube_server.quiesce()`` in the latter. The server is imported
 when a test first requests one.
 
+An informer that a test makes with ``kube_server`` or ``kube_namespace`` detects changes of the objects in its cache
+(``detect_mutations``); the test fails with a `masthead.errors.MutationError` at the latest at its end. The environment
+variable ``MASTHEAD_MUTATION_DETECTOR=0`` turns that off.
+
 If ``assert one == other`` fails for two objects, the differing lines of their YAML are shown.
 
 A mark is evaluated once, even for a parametrized test; so pass the class of a virtual clock, of which each server creates
@@ -137,8 +141,9 @@ def kube_server_options(request: pytest.FixtureRequest) -> Mapping[str, object]:
 def kube_server(kube_server_options: Mapping[str, object]) -> Iterator[Server]:
     """A server for the test."""
     import masthead.server
+    from masthead._cache.informer.mutation_detector import collect_mutations
 
-    with masthead.server.run(**cast("dict[str, Any]", kube_server_options)) as server:
+    with collect_mutations(), masthead.server.run(**cast("dict[str, Any]", kube_server_options)) as server:
         yield server
 
 
@@ -157,14 +162,19 @@ def kube_namespace(shared_kube_server: Server, request: pytest.FixtureRequest) -
 
     Faults of the shared server are removed before and after the test.
     """
+    from masthead._cache.informer.mutation_detector import collect_mutations
+
     shared_kube_server.faults.clear()
     suffix = f"-{shared_kube_server.revision}"  # unique per test
     slug = re.sub(_NOT_IN_NAMES, "-", request.node.name.lower()).strip("-")
     name = f"{slug[: _LONGEST - len(suffix)].strip('-') or 'test'}{suffix}"
     _call(shared_kube_server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    yield name
-    shared_kube_server.faults.clear()
-    _call(shared_kube_server, "DELETE", f"/api/v1/namespaces/{name}")
+    try:
+        with collect_mutations():
+            yield name
+    finally:
+        shared_kube_server.faults.clear()
+        _call(shared_kube_server, "DELETE", f"/api/v1/namespaces/{name}")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.unit.cache.clusters import QUICK, processed, reached, state_of, turns_until
+from tests.unit.cache.fake_list_watch import FakeListWatch
 from tests.unit.cache.recording_handler import AsyncRecordingHandler, RecordingHandler
 
 from masthead._cache.informer.informer import SharedInformer
@@ -20,14 +21,15 @@ from masthead.errors import (
     InformerStateError,
     MutationError,
 )
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.unit.cache.clusters import EmbeddedCluster
-    from tests.unit.cache.fake_list_watch import FakeListWatch
 
     from masthead._cache.informer.informer import Registration
+    from masthead._cache.options import Hold
     from masthead.api.core.v1 import ConfigMap
 
 
@@ -432,27 +434,84 @@ async def test_a_mutation_of_a_shared_object_is_detected(source: FakeListWatch) 
     await informer.wait_synced(30)
     informer.check_mutations()
     informer.indexer.list()[0].data["value"] = "mine"
-    with pytest.raises(MutationError, match=r"shop/a \(data\)"):
+    with pytest.raises(MutationError, match=r"shop/a \(data\.value\)"):
         informer.check_mutations()
     with pytest.raises(MutationError):
         await informer.stop()
     assert informer.is_stopped
 
 
-async def test_a_mutation_of_a_shared_object_is_reported_when_it_is_replaced(
-    source: FakeListWatch, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("hold", ["lazy", "eager", "compact"])
+@pytest.mark.parametrize("end", ["replaced", "deleted"])
+async def test_a_mutated_object_that_has_left_the_store_is_reported(
+    source: FakeListWatch,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    hold: Hold,
+    end: str,
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     source.put("a")
-    recorder = RecordingHandler()
-    informer = following(source)
-    handle = informer.add_event_handler(recorder)
-    async with informer:
-        await handle.wait_synced(30)
-        informer.indexer.list()[0].data["value"] = "mine"
+    informer = following(source, hold=hold)
+    await informer.start()
+    await informer.wait_synced(30)
+    informer.indexer.list()[0].data["value"] = "mine"
+    if end == "replaced":
         source.put("a", "2")
-        await reached(informer, str(source.version), handle)
-    assert caplog.messages == ["configmaps: 'shop/a' was changed, which the cache shares; copy() it first"]
+    else:
+        source.remove("a")
+    await reached(informer, str(source.version))
+    assert caplog.messages == [
+        "informer configmaps: shop/a (data.value) was changed, which the cache shares; copy() it first"
+    ]
+    with pytest.raises(MutationError, match=r"shop/a \(data\.value\)") as caught:
+        await informer.stop()
+    assert caught.value.keys == ("shop/a",)
+
+
+async def test_a_mutation_is_reported_with_the_handler_after_which_it_was_noticed(
+    source: FakeListWatch,
+) -> None:
+    source.put("a")
+    informer = following(source, detect_mutations=True)
+
+    async def change(obj: ConfigMap) -> None:
+        obj.data["value"] = "mine"
+
+    handle = informer.add_event_handler(on_add=change, name="careless")
+    await informer.start()
+    await handle.wait_synced(30)
+    with pytest.raises(MutationError, match=r"shop/a \(data\.value; noticed after handler careless\)"):
+        await informer.stop()
+
+
+@in_virtual_time
+async def test_mutations_are_logged_within_seconds(caplog: pytest.LogCaptureFixture) -> None:
+    source = FakeListWatch()
+    source.put("a")
+    informer = following(source, detect_mutations=True)
+    await informer.start()
+    await informer.wait_synced(30)
+    informer.indexer.list()[0].data["value"] = "mine"
+    await asyncio.sleep(2)
+    assert [message for message in caplog.messages if "shop/a (data.value) was changed" in message]
+    with pytest.raises(MutationError):
+        await informer.stop()
+
+
+@pytest.mark.parametrize("hold", ["lazy", "compact"])
+async def test_reading_replacing_and_deleting_is_no_mutation(source: FakeListWatch, hold: Hold) -> None:
+    for name in "abc":
+        source.put(name)
+    informer = following(source, detect_mutations=True, hold=hold)
+    handle = informer.add_event_handler(RecordingHandler())
+    await informer.start()
+    await handle.wait_synced(30)
+    assert [len(obj.data) for obj in informer.indexer.list()] == [1, 1, 1]
+    source.put("a", "2")
+    source.remove("b")
+    await reached(informer, str(source.version), handle)
+    await informer.stop()
 
 
 async def test_a_mutation_does_not_hide_the_error_of_a_block(
@@ -471,7 +530,7 @@ async def test_a_mutation_does_not_hide_the_error_of_a_block(
         await fail()
     assert informer.is_stopped
     assert len(caplog.messages) == 1
-    assert "shop/a (data)" in caplog.messages[0]
+    assert "shop/a (data.value)" in caplog.messages[0]
 
 
 async def test_an_informer_has_a_readable_repr(source: FakeListWatch) -> None:

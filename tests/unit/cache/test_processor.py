@@ -17,7 +17,7 @@ def stored(storage: ObjectStorage[ConfigMap], version: str) -> Stored:
 
 def test_a_resync_is_not_overtaken_by_an_update_of_the_same_pop() -> None:
     storage = storage_for("eager", ConfigMap)
-    processor = SharedProcessor(storage, {}, ("",), name="test", detects_mutations=False)
+    processor = SharedProcessor(storage, {}, ("",), name="test")
     listeners = [
         ProcessorListener(EventHandler[ConfigMap](), storage, name=name, limit=100)
         for name in ("due", "other")

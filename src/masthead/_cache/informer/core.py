@@ -15,10 +15,11 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from masthead._cache.informer import forks, mutation_detector, persistence
+from masthead._cache.informer import forks, persistence
 from masthead._cache.informer.controller import InformerController
 from masthead._cache.informer.dispatcher import ProcessorListener, TaskDispatcher, ThreadDispatcher
 from masthead._cache.informer.health import disowned_health, health_of
+from masthead._cache.informer.mutation_detector import MutationDetector, detector_for
 from masthead._cache.informer.processor import SharedProcessor
 from masthead._cache.informer.progress import Progress
 from masthead._cache.informer.registration import Registration
@@ -74,7 +75,7 @@ class InformerCore(Generic[T]):
         transform: Applied to each object before it is stored.
         on_error: Called with each error of a list or watch; None to log them.
         versions: The versions of a snapshot, by scope.
-        detects_mutations: Whether to look for changes of shared objects.
+        detector: Detects mutations of shared objects; None if that is off.
 
     Raises:
         InvalidValueError: If there is no source, or it does not go with an option.
@@ -104,13 +105,13 @@ class InformerCore(Generic[T]):
         self.name = options.name or first.resource
         self._storage = storage_for(options.hold, first.item)
         self._metrics = InformerMetrics(options.metrics, name=self.name, resource=first.resource)
-        self.detects_mutations = mutation_detector.is_on(options.detect_mutations)
+        self.detector = detector_for(self._storage, self.name, options.detect_mutations)
         self.processor = SharedProcessor(
             self._storage,
             {NAMESPACE: by_namespace},
             self.scopes,
             name=self.name,
-            detects_mutations=self.detects_mutations,
+            detector=self.detector,
         )
         self.indexer = Indexer(self.processor.store, self._storage, self.processor.gate)
         self.indexer.add_indexers(options.indexers or {})
@@ -156,6 +157,7 @@ class InformerCore(Generic[T]):
             name=name,
             limit=self._options.buffer_limit,
             metrics=self._metrics.handler(name),
+            detector=self.detector,
         )
         dispatcher = ThreadDispatcher(listener) if self._in_threads else TaskDispatcher(listener)
         made = Registration(
@@ -340,12 +342,16 @@ class InformerCore(Generic[T]):
         return persistence.save(path, self.processor, self._storage, self._sources, self.transform, statuses)
 
     def check_mutations(self) -> None:
-        """Look for changes of shared objects.
+        """Look for mutations of shared objects.
 
         Raises:
             MutationError: If there are some.
         """
-        mutation_detector.check(self.processor.objects())
+        detector = self.detector
+        if detector is None:  # look once, at what is there
+            detector = MutationDetector(self._storage, self.name)
+            detector.attach(self.processor.store.items)
+        detector.check()
 
     def health(self, *, is_stopped: bool) -> Health:
         """How the informer is doing."""

@@ -18,7 +18,7 @@ from masthead._sansio.changes import Delta, DeltaType
 from masthead._sansio.store import in_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.changes import Bookmark, ReplacedAll
@@ -40,12 +40,18 @@ class DeltaProcessor(Generic[T]):
         store: What to keep.
         storage: How its objects are stored.
         scopes: What is listed each by itself.
+        on_left: Called with key and value of an object that a change of its own removes from the store.
     """
 
     def __init__(
-        self, store: IndexedStore[Stored, T], storage: ObjectStorage[T], scopes: Collection[str] = ("",)
+        self,
+        store: IndexedStore[Stored, T],
+        storage: ObjectStorage[T],
+        scopes: Collection[str] = ("",),
+        on_left: Callable[[str, Stored], object] | None = None,
     ) -> None:
         self._store = store
+        self._on_left = on_left
         self._version = storage.version
         self._is_same = storage.is_same
         self._by_namespace = any(scopes)
@@ -76,6 +82,8 @@ class DeltaProcessor(Generic[T]):
         old = self._store.put(key, new, version=delta.version, scope=self.scope_of(key))
         if old is None:
             return (Notification(_ADD, key, None, new, is_initial),)
+        if self._on_left is not None:
+            self._on_left(key, old)
         if delta.type is DeltaType.UPDATED and delta.version != self._version(old):
             return (Notification(_UPDATE, key, old, new),)  # the server says that it is the same object
         return tuple(self._difference(key, old, new))
@@ -100,6 +108,8 @@ class DeltaProcessor(Generic[T]):
             # Never delivered as added, so no delete is delivered.
             # differs from client-go: there, it is.
             return ()
+        if self._on_left is not None:
+            self._on_left(delta.key, old)
         last = delta.value if delta.value is not None else old
         return (Notification(_DELETE, delta.key, last, None, final_state_known=delta.final_state_known),)
 

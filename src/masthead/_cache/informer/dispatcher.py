@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from masthead._cache.informer.handlers import EventHandler
+    from masthead._cache.informer.mutation_detector import MutationDetector
     from masthead._cache.reflector.metrics import HandlerMetrics
     from masthead._cache.store.storage import ObjectStorage, Stored
 
@@ -63,6 +64,7 @@ class ProcessorListener(Generic[T]):
         name: str,
         limit: int,
         metrics: HandlerMetrics | None = None,
+        detector: MutationDetector[T] | None = None,
     ) -> None:
         self.name = name
         self.is_synced = False
@@ -75,6 +77,7 @@ class ProcessorListener(Generic[T]):
         self._buffer: HandlerBuffer[Stored] = HandlerBuffer(limit)
         self._in_hand = 0
         self._metrics = metrics
+        self._detector = detector
         self.failures = 0
 
     @property
@@ -148,8 +151,12 @@ class ProcessorListener(Generic[T]):
         self.on_synced()
         return None
 
-    def task_done(self) -> None:
+    def task_done(self, notification: Notification[Stored]) -> None:
         """A notification has been processed."""
+        if self._detector is not None:
+            for stored in (notification.old, notification.new):
+                if stored is not None:
+                    self._detector.compare(notification.key, stored, f"after handler {self.name}")
         self._in_hand -= 1
 
     def check_turn(self, notification: Notification[Stored], seconds: float) -> None:
@@ -300,7 +307,7 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
                 if self._must_end(error):
                     raise
                 listener.failed(notification)
-            listener.task_done()
+            listener.task_done(notification)
 
     def _must_end(self, error: BaseException) -> bool:
         """Whether an error is meant for more than the handler."""
@@ -376,7 +383,7 @@ class ThreadDispatcher(HandlerDispatcher, Generic[T]):
                 # Whatever it is, it is about this one notification; also sys.exit(), which ends no program from here.
                 except BaseException:  # noqa: BLE001
                     listener.failed(notification)
-                listener.task_done()
+                listener.task_done(notification)
 
 
 @types.coroutine

@@ -486,7 +486,7 @@ class SharedInformer(Generic[T]):
         Raises:
             MutationError: naming the objects.
         """
-        if self._core.detects_mutations:
+        if self._core.detector is not None:
             self.check_mutations()
 
     @property
@@ -628,6 +628,8 @@ class SharedInformer(Generic[T]):
     async def _live(self, controller: InformerController[T]) -> None:
         pump = asyncio.get_running_loop().create_task(controller.run(), name=f"masthead {self.name}")
         stopping = asyncio.get_running_loop().create_task(self._stopping.wait())
+        detector = self._core.detector
+        scanning = None if detector is None else self._spawn(detector.scan_periodically())
         try:
             await asyncio.wait({pump, stopping}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -636,10 +638,11 @@ class SharedInformer(Generic[T]):
             raise
         finally:
             self._stopping.set()
-            for task in (pump, stopping):
+            tasks = {task for task in (pump, stopping, scanning) if task is not None}
+            for task in tasks:
                 task.cancel()
             # Before the handlers: nothing new reaches them while they are waited for.
-            await asyncio.wait({pump, stopping})
+            await asyncio.wait(tasks)
             await self._core.end_handlers(self._grace)
         if not pump.cancelled() and (error := pump.exception()) is not None:
             # The client or the queue was closed, which ends an informer and is no fault of it.

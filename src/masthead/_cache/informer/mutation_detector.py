@@ -1,74 +1,248 @@
-"""Finding those who change what a cache shares.
+"""Detects mutations of the objects that a cache shares.
 
-An object of a cache belongs to everybody who reads it. Who changes one changes it for all others, and the cache no longer
-says what the server sent. Because every stored object has its bytes, that can be found out exactly: decode anew and compare.
+An object of a cache belongs to everybody who reads it: a change of one is seen by all others, and the cache no longer says
+what the server sent. Every stored object has its bytes, so that a comparison with these is exact. Objects are compared
+
+- when they leave the store, replaced or deleted,
+- after a handler was called with them,
+- every second or so, all of them; less often while nothing happens,
+- at the end, and whenever `SharedInformer.check_mutations` is called.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
 import re
+import threading
+from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
+
+import msgspec
 
 from masthead._meta.field_decoder import split_fields
+from masthead._meta.object import Object
+from masthead._meta.unstructured import Unstructured
+from masthead._sansio.store import in_slices
 from masthead.errors import ConfigError, DecodeError, InvalidValueError, MutationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from msgspec import Raw
 
-    from masthead._meta.object import Object
+    from masthead._cache.store.storage import ObjectStorage, Stored
 
-__all__ = ["VARIABLE", "changed_sections", "check", "find", "is_on", "log_mutations"]
+__all__ = [
+    "VARIABLE",
+    "MutationDetector",
+    "changed_paths",
+    "changed_sections",
+    "collect_mutations",
+    "detector_for",
+    "is_on",
+    "log_mutations",
+]
+
+T = TypeVar("T", bound=Object)
 
 _log: Final = logging.getLogger("masthead.cache")
 
 VARIABLE: Final = "MASTHEAD_MUTATION_DETECTOR"
-"""The environment variable that turns the detector on."""
+"""The environment variable that turns the detector on, or off where it is on by default."""
 
-_VALUES: Final = {"1": True, "true": True, "": False, "0": False, "false": False}
-_NAMED: Final = 5
-"""How many keys a message names."""
+_VALUES: Final = {"1": True, "true": True, "0": False, "false": False}
+_MAX_NAMED: Final = 5
+"""How many objects a message names, and how many paths of an object."""
+_MAX_FOUND: Final = 1_000
+"""How many mutated objects are remembered."""
+_FIRST_PERIOD: Final = 1.0
+_MAX_PERIOD: Final = 60.0
+"""Seconds between two scans; doubled while nothing happens, so that hours of virtual time stay cheap."""
+_SLICE: Final = 100
+"""How many objects are compared before others get their turn."""
 _KIND: Final = frozenset({"apiVersion", "kind"})
 _SECTION: Final = re.compile(r"[.\[]")
 
 
-def is_on(enabled: bool | None = None, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether to look for changes: as wished, and without a wish as the environment says.
+def is_on(
+    enabled: bool | None = None, environment: Mapping[str, str] = os.environ, *, default: bool | None = None
+) -> bool:
+    """Decide whether to detect mutations.
+
+    Args:
+        enabled: The option of an informer; None to ask the environment.
+        environment: The environment variables.
+        default: What counts if the variable is not set; None for on within `collect_mutations` only.
 
     Raises:
-        ConfigError: If the environment says something else than yes or no.
+        ConfigError: If the environment variable is neither yes nor no.
     """
     if enabled is not None:
         return enabled
-    value = environment.get(VARIABLE, "")
+    value = environment.get(VARIABLE, "").strip().lower()
+    if not value:
+        return bool(_collections) if default is None else default
     try:
-        return _VALUES[value.strip().lower()]
+        return _VALUES[value]
     except KeyError:
-        raise ConfigError(f'{VARIABLE} is "{value}"; set it to 1 or 0, or unset it') from None
+        raise ConfigError(f'{VARIABLE} is "{environment[VARIABLE]}"; set it to 1 or 0, or unset it') from None
 
 
 def log_mutations(error: MutationError, *, informer: str = "") -> None:
-    """Log what was changed, where another error is already on its way to the caller."""
+    """Log mutations, where another error is already on its way to the caller."""
     _log.error("%s%s", f"informer {informer}: " if informer else "", error)
 
 
-def find(pairs: Iterable[tuple[str, Object]]) -> Iterator[tuple[str, Object]]:
-    """Those that were changed since they came, with their keys.
+class _Mutation(NamedTuple):
+    """A mutated object.
 
-    Takes about as long for each as to decode what was read of it. An object without bytes counts as changed; holdings
-    hold none.
+    Attributes:
+        obj: The object, which is kept so that no other one gets its identity.
+        text: The key, the changed paths, and when that was noticed.
     """
-    return ((key, obj) for key, obj in pairs if obj.is_modified())
+
+    key: str
+    obj: Object
+    text: str
+
+
+class MutationDetector(Generic[T]):
+    """Compares the objects of one informer with the bytes that they came with.
+
+    Threads: any.
+
+    Args:
+        storage: How objects are stored.
+        name: The informer's name, for logs.
+    """
+
+    def __init__(self, storage: ObjectStorage[T], name: str) -> None:
+        self._storage = storage
+        self._name = name
+        self._lock = threading.Lock()
+        self._found: dict[int, _Mutation] = {}
+        self._has_news = False
+        self._objects: Callable[[], Iterable[tuple[str, T]]] = tuple
+        self.is_reported = False
+        """Whether `check` has raised what was found."""
+
+    def follow_closed(self) -> None:
+        """Compare the objects that the storage closes, too."""
+        self._storage.on_closed(lambda obj: self._compare(obj.key, obj))
+
+    def attach(self, items: Callable[[], Iterable[tuple[str, Stored]]]) -> None:
+        """Scan these stored objects from now on."""
+        self._objects = lambda: self._storage.opened(items())
+
+    def compare(self, key: str, stored: Stored, when: str = "") -> None:
+        """Compare an object, if anybody may have read it.
+
+        Args:
+            key: The object's key.
+            stored: The object as it is stored.
+            when: What has just happened, such as ``after handler audit``.
+        """
+        self._has_news = True
+        obj = self._storage.peek(stored)
+        if obj is not None:
+            self._compare(key, obj, when)
+
+    def _compare(self, key: str, obj: T, when: str = "", *, is_logged: bool = True) -> None:
+        if id(obj) in self._found or not obj.is_modified():
+            return
+        text = _describe(key, obj, when)
+        with self._lock:
+            if len(self._found) >= _MAX_FOUND or id(obj) in self._found:
+                return
+            self._found[id(obj)] = _Mutation(key, obj, text)
+            self.is_reported = False
+        if is_logged:
+            _log.error(
+                "informer %s: %s was changed, which the cache shares; copy() it first", self._name, text
+            )
+
+    def scan(self, *, is_logged: bool = True) -> Iterator[None]:
+        """Compare all objects, in slices."""
+        for part in in_slices(self._objects(), _SLICE):
+            for key, obj in part:
+                self._compare(key, obj, is_logged=is_logged)
+            yield
+
+    async def scan_periodically(self) -> None:
+        """Compare all objects now and then, until cancelled."""
+        period = _FIRST_PERIOD
+        while True:
+            await asyncio.sleep(period)
+            period = _FIRST_PERIOD if self._has_news else min(2 * period, _MAX_PERIOD)
+            self._has_news = False
+            for _ in self.scan():
+                await asyncio.sleep(0)
+
+    def check(self) -> None:
+        """Make sure that no object was ever mutated.
+
+        Raises:
+            MutationError: If some were; its ``keys`` names them all.
+        """
+        for _ in self.scan(is_logged=False):
+            pass
+        with self._lock:
+            found = list(self._found.values())
+            self.is_reported = True
+        if not found:
+            return
+        named = ", ".join(mutation.text for mutation in found[:_MAX_NAMED])
+        more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+        raise MutationError(
+            f"objects of a cache were changed: {named}{more}. Everybody shares them; change a copy instead: obj.copy()",
+            keys=tuple(dict.fromkeys(mutation.key for mutation in found)),
+        )
+
+
+_collections: Final[list[list[MutationDetector[Object]]]] = []
+
+
+def detector_for(storage: ObjectStorage[T], name: str, enabled: bool | None) -> MutationDetector[T] | None:
+    """Make the detector of an informer; None if it is off.
+
+    Raises:
+        ConfigError: If the environment variable is neither yes nor no.
+    """
+    if not is_on(enabled):
+        return None
+    made = MutationDetector(storage, name)
+    made.follow_closed()
+    if enabled is None and _collections:
+        _collections[-1].append(cast("MutationDetector[Object]", made))
+    return made
+
+
+@contextlib.contextmanager
+def collect_mutations() -> Iterator[None]:
+    """Turn detection on for informers that are made in this block, unless an option or the environment turns it off.
+
+    Raises:
+        MutationError: At the end, if there are mutations that no informer has raised at its own end.
+    """
+    detectors: list[MutationDetector[Object]] = []
+    _collections.append(detectors)
+    try:
+        yield
+    finally:
+        _collections.remove(detectors)
+    for detector in detectors:
+        if not detector.is_reported:
+            detector.check()
 
 
 def changed_sections(obj: Object) -> tuple[str, ...]:
-    """What was changed in an object since it came: ``metadata``, ``spec`` and so on, by their names on the wire.
+    """Return the sections of an object that differ from its bytes: ``metadata``, ``spec`` and so on, by their wire names.
 
-    Empty if nothing was, and if it was made here: then there is nothing to compare with.
+    Empty for an object without bytes: there is nothing to compare with.
     """
     source = obj.wire_bytes
     if source is None:
@@ -90,26 +264,51 @@ def _bytes(parts: Mapping[str, Raw], name: str) -> bytes:
     return bytes(parts.get(name, b""))
 
 
-def _describe(key: str, obj: Object) -> str:
+def changed_paths(obj: Object) -> tuple[str, ...]:
+    """Return the paths that differ from an object's bytes, such as ``spec.containers[0].image``; at most five."""
+    source = obj.wire_bytes
+    if source is None:
+        return ()
     sections = changed_sections(obj)
-    return f"{key} ({', '.join(sections)})" if sections else key
+    before = type(obj).from_wire(source)
+    paths: list[str] = []
+    for section in sections:
+        old, new = _section(before, section), _section(obj, section)
+        paths += list(islice(_differences(section, old, new), _MAX_NAMED)) or [section]
+    return tuple(paths[:_MAX_NAMED])
 
 
-def check(pairs: Iterable[tuple[str, Object]]) -> None:
-    """Make sure that the objects of a cache are unchanged.
+_ABSENT: Final = object()
 
-    Args:
-        pairs: Keys and objects, all of them or some.
 
-    Raises:
-        MutationError: If some were changed; its ``keys`` names them all.
-    """
-    found = dict(find(pairs))
-    if not found:
-        return
-    named = ", ".join(_describe(key, obj) for key, obj in islice(found.items(), _NAMED))
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    raise MutationError(
-        f"objects of a cache were changed: {named}{more}. Everybody shares them; change a copy instead: obj.copy()",
-        keys=tuple(found),
-    )
+def _section(obj: Object, name: str) -> object:
+    if isinstance(obj, Unstructured):
+        return obj[name] if name in obj else _ABSENT  # noqa: SIM401 - its get takes a path
+    names = dict(zip(obj.__struct_encode_fields__, obj.__struct_fields__, strict=True))
+    return getattr(obj, names[name], _ABSENT) if name in names else _ABSENT
+
+
+def _differences(path: str, old: object, new: object) -> Iterator[str]:
+    """Yield the paths below which two values differ."""
+    if type(old) is not type(new):
+        yield path
+    elif isinstance(old, msgspec.Struct):
+        for name, wire_name in zip(old.__struct_fields__, old.__struct_encode_fields__, strict=True):
+            yield from _differences(f"{path}.{wire_name}", getattr(old, name), getattr(new, name))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*cast("Mapping[str, object]", old), *cast("Mapping[str, object]", new)]):
+            yield from _differences(f"{path}.{key}", old.get(key, _ABSENT), new.get(key, _ABSENT))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(f"{path}[{index}]", one, other)
+    elif old != new:
+        yield path
+
+
+def _describe(key: str, obj: Object, when: str) -> str:
+    try:
+        paths = changed_paths(obj)
+    except (DecodeError, InvalidValueError):  # it is in no state to be compared in detail
+        paths = changed_sections(obj)
+    details = "; ".join(filter(None, (", ".join(paths), when and f"noticed {when}")))
+    return f"{key} ({details})" if details else key

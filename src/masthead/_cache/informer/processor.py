@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
-from masthead._cache.informer import mutation_detector
 from masthead._cache.informer.delta_processor import DeltaProcessor
 from masthead._cache.reflector.server_identity import Sample
 from masthead._meta.object import Object
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
     from masthead._cache.informer.dispatcher import ProcessorListener
+    from masthead._cache.informer.mutation_detector import MutationDetector
     from masthead._cache.store.storage import ObjectStorage, Stored
     from masthead._sansio.changes import Bookmark, Change, Delta
     from masthead._sansio.sharding import ShardRanges
@@ -54,7 +54,7 @@ class SharedProcessor(Generic[T]):
         indexers: What the store is indexed by.
         scopes: What is listed each by itself.
         name: The informer's name, for logs.
-        detects_mutations: Whether to look at each object that leaves the store.
+        detector: Compares the objects that leave the store; None for no comparison.
 
     Attributes:
         store: The store.
@@ -70,18 +70,21 @@ class SharedProcessor(Generic[T]):
         scopes: Collection[str],
         *,
         name: str,
-        detects_mutations: bool,
+        detector: MutationDetector[T] | None = None,
     ) -> None:
         self._storage = storage
         self._name = name
-        self._detects_mutations = detects_mutations
+        self._detector = detector
         self._broken_indexers: set[str] = set()
         self._recent: deque[str] = deque(maxlen=_RECENT)
         self._listeners: dict[Hashable, ProcessorListener[T]] = {}
         self.store: IndexedStore[Stored, T] = IndexedStore(
             indexers, opened=storage.unpack, on_index_error=self._log_index_error, scopes=scopes
         )
-        self._delta_processor = DeltaProcessor(self.store, storage, scopes)
+        on_left = None if detector is None else detector.compare
+        self._delta_processor = DeltaProcessor(self.store, storage, scopes, on_left)
+        if detector is not None:
+            detector.attach(self.store.items)
         self.gate = threading.RLock()
         self.is_synced = False
         self.due: frozenset[Hashable] = frozenset()
@@ -115,8 +118,6 @@ class SharedProcessor(Generic[T]):
                     for handler in self.due & self._listeners.keys():
                         self._listeners[handler].push(resyncs)
             self._push(notifications[pushed:] if pushed else notifications)
-        if self._detects_mutations:
-            self._look_at(notifications)
         return None
 
     def _push(self, notifications: Sequence[Notification[Stored]]) -> None:
@@ -138,8 +139,8 @@ class SharedProcessor(Generic[T]):
             del notifications[-_PUSHED:]
             for listener in listeners:
                 listener.push(part)
-            if self._detects_mutations:
-                self._look_at(part)
+            if self._detector is not None:
+                self._compare_old(self._detector, part)
             yield
 
     def _deselect(self, shards: ShardRanges, scope: str) -> Iterator[None]:
@@ -150,6 +151,8 @@ class SharedProcessor(Generic[T]):
                 for key, stored in part:
                     if not shards.selects_metadata(uid(stored), key.rpartition("/")[0]):
                         self.store.remove(key, scope=scope)
+                        if self._detector is not None:
+                            self._detector.compare(key, stored)
             yield
 
     def _resync(self) -> Iterator[None]:
@@ -246,16 +249,13 @@ class SharedProcessor(Generic[T]):
             error,
         )
 
-    def _look_at(self, notifications: Sequence[Notification[Stored]]) -> None:
-        """Look for changes of the objects that have just left the store."""
-        opened = self._storage.unpack
-        left = (
-            (notification.key, opened(notification.old))
-            for notification in notifications
-            if notification.old is not None
-        )
-        for key, _ in mutation_detector.find(left):
-            _log.error("%s: %r was changed, which the cache shares; copy() it first", self._name, key)
+    def _compare_old(
+        self, detector: MutationDetector[T], notifications: Sequence[Notification[Stored]]
+    ) -> None:
+        """Compare the objects that a relist has replaced or deleted."""
+        for notification in notifications:
+            if notification.old is not None:
+                detector.compare(notification.key, notification.old)
 
 
 _SYNC_MARKER: Final[tuple[Notification[Stored]]] = (Notification(NotificationType.SYNC_MARKER),)

@@ -24,7 +24,7 @@ from masthead._meta.object import Object
 from masthead.errors import ConfigError, DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
     from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
@@ -123,6 +123,19 @@ class Compact(ObjectStorage[T]):
         text = self._dictionaries.text(value)
         return self._opened.keep(value, self._cls.from_wire(text), len(text))
 
+    def peek(self, stored: Stored) -> T | None:
+        """Return the object, if it is kept open."""
+        return self._opened.peek(cast("bytes", stored))
+
+    def opened(self, items: Iterable[tuple[str, Stored]]) -> Iterator[tuple[str, T]]:
+        """Iterate over the objects that are kept open."""
+        del items
+        return ((obj.key, obj) for obj in self._opened.objects())
+
+    def on_closed(self, callback: Callable[[T], object]) -> None:
+        """Call a function with each object that is not kept open any more: others were in demand."""
+        self._opened.on_closed = callback
+
     def version(self, stored: Stored) -> str:
         """The resource version of the object, without opening it."""
         data = cast("bytes", stored)
@@ -214,10 +227,11 @@ class _Opened(Generic[T]):
     Threads: any. The lock is one that a signal's handler may take again, should it come in just then and read a cache.
     """
 
-    __slots__ = ("_lock", "_objects", "_size")
+    __slots__ = ("_lock", "_objects", "_size", "on_closed")
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self.on_closed: Callable[[T], object] | None = None
         # By the stored value, whose hash is computed once.
         self._objects: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
         self._size = 0
@@ -230,6 +244,17 @@ class _Opened(Generic[T]):
             self._objects.move_to_end(stored)
             return found[0]
 
+    def peek(self, stored: bytes) -> T | None:
+        """Return an object that is open; it does not count as in demand for that."""
+        with self._lock:
+            found = self._objects.get(stored)
+            return None if found is None else found[0]
+
+    def objects(self) -> list[T]:
+        """Return all objects that are open."""
+        with self._lock:
+            return [obj for obj, _ in self._objects.values()]
+
     def keep(self, stored: bytes, obj: T, size: int) -> T:
         """Keep an object open; returns the one that is, if there is one already."""
         with self._lock:
@@ -240,8 +265,10 @@ class _Opened(Generic[T]):
             self._size += size
             # The newest stays, even if it alone is above the limit.
             while len(self._objects) > 1 and (len(self._objects) > _OPENED or self._size > _OPENED_BYTES):
-                _, (_, gone) = self._objects.popitem(last=False)
+                _, (closed, gone) = self._objects.popitem(last=False)
                 self._size -= gone
+                if self.on_closed is not None:
+                    self.on_closed(closed)
             return obj
 
 

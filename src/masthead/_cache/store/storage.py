@@ -23,7 +23,7 @@ from masthead._meta.walk import decode_lazy_fields
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from masthead._sansio.store import IndexFunc
 
@@ -64,6 +64,21 @@ class ObjectStorage(ABC, Generic[T]):
     def unpack_all(self, stored: list[Stored]) -> list[T]:
         """The objects of a list."""
         return list(map(self.unpack, stored))
+
+    @abstractmethod
+    def peek(self, stored: Stored) -> T | None:
+        """Return the object that readers share; None if there is none to share at the moment."""
+
+    @abstractmethod
+    def opened(self, items: Iterable[tuple[str, Stored]]) -> Iterator[tuple[str, T]]:
+        """Iterate over the objects that readers share, with their keys.
+
+        Args:
+            items: Everything in the store.
+        """
+
+    def on_closed(self, callback: Callable[[T], object]) -> None:
+        """Call a function with each object that is no longer shared, although its stored value is still in use."""
 
     def indexing(self, function: IndexFunc[T]) -> IndexFunc[T]:
         """An index function, such that what it looks at costs no memory afterwards."""
@@ -112,6 +127,14 @@ class Lazy(ObjectStorage[T]):
     def unpack_all(self, stored: list[Stored]) -> list[T]:
         """The list itself."""
         return cast("list[T]", stored)
+
+    def peek(self, stored: Stored) -> T | None:
+        """Return the object."""
+        return cast("T", stored)
+
+    def opened(self, items: Iterable[tuple[str, Stored]]) -> Iterator[tuple[str, T]]:
+        """Iterate over all objects."""
+        return cast("Iterator[tuple[str, T]]", iter(items))
 
     def version(self, stored: Stored) -> str:
         """The resource version of the object."""
