@@ -55,12 +55,13 @@ coverage: $(READY) ## Measure branch coverage of hand-written code by the unit a
 soak: $(READY) ## Start fresh processes, play new scenarios and hostile requests for MASTHEAD_SOAK_SECONDS (600)
 	$(BIN)/python -m tests.scenarios.soak
 
-lint: audit ## Check format, style, types, the import contracts, the public API and the dependencies
+lint: audit ## Check format, style, types (also of the documents), the import contracts, the public API and the dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
+	$(BIN)/python -m tools.document_types
 	$(BIN)/python -m tools.verify_types
 	$(BIN)/python -m tools.public_api
 

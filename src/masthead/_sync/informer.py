@@ -378,7 +378,7 @@ class SharedInformer(InformerFacade[T], Generic[T]):
         """
         self._portal.call(self._async.wait_for(version, timeout))
 
-    def wait_until(self, condition: Callable[[Indexer[T]], bool], timeout: float | None = None) -> None:
+    def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
         """Wait until something is true of the store. It is looked at once it has synced, and then after each change.
 
         ::
