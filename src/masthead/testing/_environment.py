@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from masthead._cache.informer import mutation_detector
 from masthead._client.client import Client
-from masthead._config.loader import from_kubeconfig
 from masthead._controller.manager import Manager
 from masthead._controller.services import utc_now
 from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead.errors import InvalidValueError, ManagerStateError
 from masthead.testing._clusters import EmbeddedCluster, RemoteCluster, difference
+from masthead.testing._configurations import config_of
 from masthead.testing._failures import FailureReport, UnexpectedFailureError
 from masthead.testing._hot_loops import HotKey, find_hot_key
 from masthead.testing._replica import Replica
@@ -256,7 +256,7 @@ class Environment:
             self._shift = clock.shift
             self._server_options = {"clock": clock, "bootstrap": False, **self._server_options}
             self._stack.push_async_callback(self._stop_server)
-            config = from_kubeconfig((await self._start_server()).kubeconfig())
+            config = config_of(await self._start_server())
         self._client = Client(config, user_agent=_USER_AGENT, field_manager=_USER_AGENT)
         self._stack.push_async_callback(self._client.close)
         if self._cluster is None:

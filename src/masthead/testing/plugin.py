@@ -186,7 +186,9 @@ def kubeconfig_file(kube_server: Server, tmp_path: Path) -> Path:
 @pytest.fixture
 def kube_config(kube_server: Server) -> Config:
     """The configuration for ``kube_server``. In an async test: ``async with Client(kube_config) as client``."""
-    return _config_of(kube_server)
+    from masthead.testing._configurations import config_of
+
+    return config_of(kube_server)
 
 
 @pytest.fixture
@@ -224,7 +226,9 @@ async def _anyio_kube_client(kube_config: Config) -> AsyncIterator[aio.Client]:
 @pytest.fixture(scope="session")
 def shared_kube_config(shared_kube_server: Server) -> Config:
     """The configuration for ``shared_kube_server``."""
-    return _config_of(shared_kube_server)
+    from masthead.testing._configurations import config_of
+
+    return config_of(shared_kube_server)
 
 
 @pytest.fixture(scope="session")
@@ -243,12 +247,6 @@ def kube_environment() -> Iterator[Callable[..., BlockingEnvironment]]:
 
     with contextlib.ExitStack() as stack:
         yield lambda *managers, **options: stack.enter_context(BlockingEnvironment(*managers, **options))
-
-
-def _config_of(server: Server) -> Config:
-    from masthead._config.loader import from_kubeconfig
-
-    return from_kubeconfig(server.kubeconfig())
 
 
 def _call(server: Server, method: str, path: str, body: object = None) -> None:

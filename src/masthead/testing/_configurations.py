@@ -1,0 +1,25 @@
+"""Configurations of clients for embedded servers of this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from masthead._config.model import Config
+    from masthead._server.server import Server
+
+__all__ = ["config_of"]
+
+
+def config_of(server: Server) -> Config:
+    """Return the configuration of clients in this process.
+
+    Over plain HTTP, unless the server speaks TLS only: certificates and handshakes take a tenth of a second, and a server
+    that is started again has others.
+    """
+    from masthead._config.loader import from_kubeconfig
+    from masthead._config.model import Config
+
+    if server.url.startswith("https:"):
+        return from_kubeconfig(server.kubeconfig())
+    return Config(server=server.url, token=server.token or "")
