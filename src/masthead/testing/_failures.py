@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from masthead.testing._replica import Replica
 
-__all__ = ["Failure", "FailureReport", "UnexpectedFailureError"]
+__all__ = ["FailedCall", "FailureReport", "UnexpectedFailureError"]
 
 
 @set_module("masthead.testing")
@@ -31,7 +31,7 @@ class UnexpectedFailureError(AssertionError):
         )
 
 
-class Failure(NamedTuple):
+class FailedCall(NamedTuple):
     """A function that failed when it was last called.
 
     Attributes:
@@ -65,7 +65,7 @@ class FailureReport:
         """Return the mutations of cached objects that the test has not seen."""
         return _describe(self._unseen_of(_mutations_of(replicas)))
 
-    def _unseen_of(self, failures: Mapping[str, Failure]) -> dict[str, Failure]:
+    def _unseen_of(self, failures: Mapping[str, FailedCall]) -> dict[str, FailedCall]:
         return {
             what: failure
             for what, failure in failures.items()
@@ -73,17 +73,17 @@ class FailureReport:
         }
 
 
-def _failures_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
-    found: dict[str, Failure] = {}
+def _failures_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
+    found: dict[str, FailedCall] = {}
     for replica in replicas:
         if replica.has_ended_by_itself and replica.error is not None:
-            found[f"replica {replica.name}"] = Failure(f"it has ended by itself: {replica.error!r}")
+            found[f"replica {replica.name}"] = FailedCall(f"it has ended by itself: {replica.error!r}")
         elif replica.is_running or not _has_successor(replica, replicas):
             found |= replica.failures()
     return found
 
 
-def _mutations_of(replicas: Sequence[Replica]) -> dict[str, Failure]:
+def _mutations_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
     """Mutations of all replicas: those of one that has ended are no less of a bug."""
     return {what: failure for replica in replicas for what, failure in replica.mutations().items()}
 
@@ -93,7 +93,7 @@ def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:
     return any(replica.is_running and replica.manager.name == ended.manager.name for replica in replicas)
 
 
-def _describe(failures: Mapping[str, Failure]) -> list[str]:
+def _describe(failures: Mapping[str, FailedCall]) -> list[str]:
     return [
         f"{what}: {failure.message} ({counted(failure.times, 'time')})" for what, failure in failures.items()
     ]

@@ -11,7 +11,7 @@ from masthead._controller.cache_reader import informer_of
 from masthead._controller.rules import grants_of
 from masthead._module import set_module
 from masthead.errors import MutationError
-from masthead.testing._failures import Failure
+from masthead.testing._failures import FailedCall
 from masthead.testing._permissions import PermissionCheck
 from masthead.testing._writes import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
@@ -68,7 +68,7 @@ class Replica:
         self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_paused = False
-        self._last_failures: dict[str, Failure] | None = None
+        self._last_failures: dict[str, FailedCall] | None = None
 
     @property
     def runtime(self) -> ManagerRuntime:
@@ -221,17 +221,17 @@ class Replica:
             for key, why in loop.waiting().items()
         }
 
-    def failures(self) -> Mapping[str, Failure]:
+    def failures(self) -> Mapping[str, FailedCall]:
         """Return the functions whose last call failed; of a replica that has ended, as of its end."""
         if self._last_failures is None:
             return self._runtime_failures()
         return self._last_failures
 
-    def _runtime_failures(self) -> dict[str, Failure]:
+    def _runtime_failures(self) -> dict[str, FailedCall]:
         if self._runtime is None:
             return {}
         return {
-            what: Failure(failure.message, failure.times, is_expected=failure.is_temporary)
+            what: FailedCall(failure.message, failure.times, is_expected=failure.is_temporary)
             for what, failure in self._runtime.failing().items()
         }
 
@@ -244,16 +244,16 @@ class Replica:
         """Return the objects reconciled last and when, by controller."""
         return {name: loop.metrics.recent for name, loop in self.runtime.loops.items()}
 
-    def mutations(self) -> Mapping[str, Failure]:
+    def mutations(self) -> Mapping[str, FailedCall]:
         """Return the objects of its caches that were changed in place; also after its end."""
         if self._runtime is None or not self._detects_mutations:
             return {}
-        found: dict[str, Failure] = {}
+        found: dict[str, FailedCall] = {}
         for _, informer in self.caches():
             try:
                 informer.check_mutations()
             except MutationError as error:
-                found[f"cache of {informer.name}"] = Failure(str(error))
+                found[f"cache of {informer.name}"] = FailedCall(str(error))
         return found
 
     @contextlib.asynccontextmanager
