@@ -31,7 +31,8 @@ OUTAGES: Final = (1, 5, 60)
 MAX_BLIND_PERCENT: Final = 2.0
 MAX_LATE_S: Final = 2.0
 MAX_LATE_SILENT_S: Final = 30.0
-_SILENT_TRIALS: Final = 3
+_SILENT_AFTER: Final = (1, 25, 70)
+"""Seconds after which a connection falls silent."""
 _SCENARIOS: Final[dict[str, tuple[str, Callable[[Bench], Awaitable[None]], float | None]]] = {
     **{
         f"idle_{seconds}": (f"idle timeout of {seconds} s", scenarios.idle_timeout(seconds), float(seconds))
@@ -43,8 +44,8 @@ _SCENARIOS: Final[dict[str, tuple[str, Callable[[Bench], Awaitable[None]], float
     },
     "outages": ("three outages of 5 s in a minute", scenarios.short_outages(5), None),
     **{
-        f"silent_{trial}": (f"silent socket, trial {trial}", scenarios.silent_socket, None)
-        for trial in range(1, _SILENT_TRIALS + 1)
+        f"silent_{seconds}": (f"silent socket after {seconds} s", scenarios.silent_socket(seconds), None)
+        for seconds in _SILENT_AFTER
     },
     "rolling": ("rolling API servers", scenarios.rolling_servers, None),
 }

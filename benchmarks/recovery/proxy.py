@@ -157,6 +157,7 @@ class _Connection:
         self._last_traffic = _now()
         self._is_silent = False
         self._is_requested = self._is_watch = False
+        self._tail = b""
         self._closed = asyncio.Event()
 
     def close(self) -> None:
@@ -198,7 +199,8 @@ class _Connection:
                 continue
             if self._is_requested and data.startswith(b"HTTP/1.1 200"):
                 self._set_watch(is_open=True)
-            if data.endswith(_END_OF_RESPONSE):
+            self._tail = (self._tail + data)[-len(_END_OF_RESPONSE) :]
+            if self._tail == _END_OF_RESPONSE:
                 self._set_watch(is_open=False)
             await self._pass_on(data, self._client_writer)
         # What is silent stays open, whatever the server does.

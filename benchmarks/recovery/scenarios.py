@@ -123,11 +123,15 @@ def short_outages(seconds: float, count: int = 3) -> Callable[[Bench], Awaitable
     return run
 
 
-async def silent_socket(bench: Bench) -> None:
-    """The connection stays open, and nothing arrives any more."""
-    bench.proxy.silence()
-    await asyncio.sleep(1)
-    await bench.measure(*await bench.change())
+def silent_socket(wait: float) -> Callable[[Bench], Awaitable[None]]:
+    """After some seconds the connection stays open, and nothing arrives any more."""
+
+    async def run(bench: Bench) -> None:
+        await asyncio.sleep(wait)
+        bench.proxy.silence()
+        await bench.measure(*await bench.change())
+
+    return run
 
 
 async def rolling_servers(bench: Bench) -> None:

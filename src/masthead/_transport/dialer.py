@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dialer"]
 
+_ATTEMPT_S: Final = 3.0
+"""Seconds until a connection that was not answered is tried anew."""
 _HEAD_START_S: Final = 0.25
 """How long one address is tried before the next one is tried as well (RFC 8305)."""
 
@@ -150,6 +152,21 @@ class Dialer:
         return won[0]
 
     async def _connect(self, address: AddressInfo) -> socket.socket:
+        """Connect, until the caller gives up.
+
+        Systems repeat a lost packet after 1, 3, 7 and 15 s. A new attempt begins before these pauses get long, so that a
+        network that recovers is noticed within two seconds.
+        """
+        while True:
+            patience = asyncio.timeout(_ATTEMPT_S)
+            try:
+                async with patience:
+                    return await self._connect_once(address)
+            except TimeoutError:  # the system's own error for a connection that timed out is one as well
+                if not patience.expired():
+                    raise
+
+    async def _connect_once(self, address: AddressInfo) -> socket.socket:
         made = self._sockets.open(address)
         try:
             await asyncio.get_running_loop().sock_connect(made, address[-1])

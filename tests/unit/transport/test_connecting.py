@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +19,7 @@ from masthead._transport.dialer import Dialer
 from masthead._transport.http import HttpTransport
 from masthead._transport.sockets import SocketTracker
 from masthead.errors import AuthError, ConnectError, ProtocolError
+from masthead.testing.virtual_time import in_virtual_time, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -269,3 +272,29 @@ async def test_an_invalid_name_behind_socks_is_an_error() -> None:
         error = await refusal(transport)
 
     assert "two..dots:80 is not a valid name" in str(error)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse what their backlog cannot take")
+@in_virtual_time
+async def test_a_lost_packet_costs_less_than_the_pauses_of_the_system() -> None:
+    with socket.socket() as listener, contextlib.ExitStack() as queued:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        listener.setblocking(False)
+        for _ in range(3):  # the backlog is full: Linux drops what comes now, as a broken network does
+            waiting = queued.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        port = listener.getsockname()[1]
+        dialer = Dialer(ServerAddress.parse(f"http://127.0.0.1:{port}"), "", None, SocketTracker(), 30.0)
+
+        async with asyncio.TaskGroup() as tasks:
+            dialled = tasks.create_task(dialer._reach("127.0.0.1", port))
+            await asyncio.sleep(10)
+            assert not dialled.done()
+            with contextlib.suppress(BlockingIOError):
+                while True:  # the network is back
+                    queued.enter_context(listener.accept()[0])
+            began = now()
+        queued.enter_context(dialled.result())
+        assert now() - began <= 3
