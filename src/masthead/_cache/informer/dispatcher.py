@@ -20,7 +20,7 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._meta.object import Object
 from masthead._sansio.buffer import HandlerBuffer, Notification, NotificationType
@@ -301,7 +301,8 @@ class TaskDispatcher(HandlerDispatcher, Generic[T]):
                 finally:
                     listener.check_turn(notification, clock() - began)
                 if isinstance(result, Awaitable):
-                    await _timed(result, clock, functools.partial(listener.check_turn, notification))
+                    check = functools.partial(listener.check_turn, notification)
+                    await _timed(cast("Awaitable[object]", result), clock, check)
             # Whatever it is, it is about this one notification; also a cancellation, if it is not this task's own.
             except BaseException as error:
                 if self._must_end(error):

@@ -56,7 +56,8 @@ def count_of(objects: Sized) -> str:
 
 def disown(indexer: Indexer[T], problem: str) -> None:
     """Make every read of an indexer raise: its objects are those of another process."""
-    indexer._store = cast("IndexedStore[Stored, T]", DisownedStore(problem))  # noqa: SLF001 - at no cost for readers
+    # Replaced, so that readers need not ask.
+    indexer._store = cast("IndexedStore[Stored, T]", DisownedStore(problem))  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 class DisownedStore:
