@@ -104,7 +104,7 @@ async def test_a_replica_waits_for_caches_that_lag_before_it_works_on_what_was_a
         await env.settle()
         env.server.faults.silence_watch(after=1, resource="secrets")
         second = await env.start(app, "second")
-        await env.advance(30)
+        await env.advance(10)
         await create_parents(env)
         await first.stop()
         await env.advance(5)
