@@ -569,7 +569,9 @@ class SharedInformer(Generic[T]):
 
         await self._reach(is_reached, timeout, f"has not reached version {wanted}", where)
 
-    async def wait_until(self, condition: Callable[[Indexer[T]], object], timeout: float | None = None) -> None:
+    async def wait_until(
+        self, condition: Callable[[Indexer[T]], object], timeout: float | None = None
+    ) -> None:
         """Wait until something is true of the store. It is looked at once it has synced, and then after each change.
 
         ::

@@ -17,7 +17,6 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
 
@@ -30,7 +29,7 @@ from masthead._sansio.store import in_slices
 from masthead.errors import ConfigError, DecodeError, InvalidValueError, MutationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from msgspec import Raw
 
@@ -222,7 +221,7 @@ def detector_for(storage: ObjectStorage[T], name: str, enabled: bool | None) -> 
 
 
 @contextlib.contextmanager
-def collect_mutations() -> Iterator[None]:
+def collect_mutations() -> Generator[None]:
     """Turn detection on for informers that are made in this block, unless an option or the environment turns it off.
 
     Raises:
@@ -295,14 +294,22 @@ def _differences(path: str, old: object, new: object) -> Iterator[str]:
     elif isinstance(old, msgspec.Struct):
         for name, wire_name in zip(old.__struct_fields__, old.__struct_encode_fields__, strict=True):
             yield from _differences(f"{path}.{wire_name}", getattr(old, name), getattr(new, name))
-    elif isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in dict.fromkeys([*cast("Mapping[str, object]", old), *cast("Mapping[str, object]", new)]):
-            yield from _differences(f"{path}.{key}", old.get(key, _ABSENT), new.get(key, _ABSENT))
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _differences(f"{path}[{index}]", one, other)
+    elif isinstance(old, dict):
+        before, after = cast("dict[str, object]", old), cast("dict[str, object]", new)
+        for key in before | after:
+            yield from _differences(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
+    elif isinstance(old, list):
+        yield from _list_differences(path, cast("list[object]", old), cast("list[object]", new))
     elif old != new:
         yield path
+
+
+def _list_differences(path: str, old: list[object], new: list[object]) -> Iterator[str]:
+    if len(old) != len(new):
+        yield path
+        return
+    for index, (before, after) in enumerate(zip(old, new, strict=True)):
+        yield from _differences(f"{path}[{index}]", before, after)
 
 
 def _describe(key: str, obj: Object, when: str) -> str:
