@@ -77,7 +77,7 @@ class Contender:
 
     title: str
     command: Sequence[str]
-    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
 
 
 def contenders(client_go: str) -> dict[str, Contender]:
@@ -117,9 +117,12 @@ class Cluster:
     def tick(self, tick: str, namespaces: Sequence[str]) -> None:
         """Change the ConfigMaps of some namespaces."""
         body = {"metadata": {"name": "clock"}, "data": {"tick": tick}}
+
+        def write(namespace: str) -> None:
+            self.server.call("PUT", f"/api/v1/namespaces/{namespace}/configmaps/clock", body)
+
         with ThreadPoolExecutor(_WRITERS) as pool:
-            paths = (f"/api/v1/namespaces/{namespace}/configmaps/clock" for namespace in namespaces)
-            list(pool.map(lambda path: self.server.call("PUT", path, body), paths))
+            list(pool.map(write, namespaces))
 
     def usage(self) -> tuple[float, float]:
         """CPU seconds and resident bytes of kube-apiserver."""
@@ -198,7 +201,7 @@ def run(
     lab: Lab, programs: Mapping[str, Contender], counts: Sequence[int], repeat: int, idle_seconds: float
 ) -> Report:
     """Measure all programs with every number of informers."""
-    tables = []
+    tables: list[Table] = []
     for count in counts:
         cases = {
             name: functools.partial(measure_contender, lab, contender, count, idle_seconds)
@@ -208,7 +211,9 @@ def run(
         rows = tuple(Row(name, programs[name].title, _row(rounds, name)) for name in programs)
         title = f"{count} informers of one ConfigMap each, kube-apiserver over TLS"
         tables.append(Table(f"informers_{count}", title, _COLUMNS, rows))
-    notes = [] if len(programs) > 1 else [f"client-go is not measured: {_CLIENT_GO} names no program."]
+    notes: list[str] = (
+        [] if len(programs) > 1 else [f"client-go is not measured: {_CLIENT_GO} names no program."]
+    )
     return Report("connections", {"repeat": repeat}, tuple(tables), tuple(notes))
 
 

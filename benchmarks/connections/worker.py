@@ -74,7 +74,7 @@ async def run(kubeconfig: str, namespaces: list[str]) -> None:
     async with Client(kubeconfig=kubeconfig) as client, contextlib.AsyncExitStack() as running:
         before = stats()
         started = time.perf_counter()
-        informers = []
+        informers: list[SharedInformer[ConfigMap]] = []
         for number, namespace in enumerate(namespaces):
             informer = SharedInformer(client.core_v1.config_maps(namespace))
             reporter = Reporter(number)
