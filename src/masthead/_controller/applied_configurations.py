@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from masthead._meta.gvk import GroupVersionKind
+from masthead._schema.builtin.server_defaults import unowned_fields_of, without_added_tolerations
 from masthead._schema.extraction import applied_entry_of, builtin_class_of
 from masthead._schema.field_sets import FieldSet
 from masthead._schema.structured_merge.class_types import merge_type_of_class, merge_type_of_fields
@@ -26,6 +28,8 @@ __all__ = ["AppliedConfigurations", "Configuration"]
 _MAX_ENTRIES: Final = 100_000
 """How many objects are remembered; others are compared field by field, or applied again."""
 _DIGEST_BYTES: Final = 16
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_POD: Final = GroupVersionKind("", "v1", "Pod")
 _Key: TypeAlias = tuple[str, str, str]
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
@@ -56,13 +60,30 @@ class Configuration:
         """Whether an object is of the same version, and has managed fields."""
         return live.gvk == self._obj.gvk and bool(live.metadata.managed_fields)
 
-    def is_proven(self, live: Object) -> bool:
-        """Whether an object itself proves that applying the configuration would change nothing."""
+    def is_proven(self, live: Object, *, allow_additions: bool = False) -> bool:
+        """Whether an object itself proves that applying the configuration would change nothing.
+
+        Args:
+            live: The object.
+            allow_additions: Take additional fields for defaults: for the answer to an apply.
+        """
+        if self._field_manager == "kubectl" and _LAST_APPLIED in live.metadata.annotations:
+            return False  # the server keeps the annotation up to date
         try:
             owned = self._owned_fields(live)
             if owned is None:
                 return False
-            return is_unchanged(live.to_dict(), self._sent, owned, self._type(owned))
+            plain = live.to_dict()
+            if self._obj.gvk == _POD:
+                plain = without_added_tolerations(plain, self._sent)
+            return is_unchanged(
+                plain,
+                self._sent,
+                owned,
+                self._type(owned),
+                unowned=FieldSet() if self._class is None else unowned_fields_of(self._class),
+                allow_additions=allow_additions,
+            )
         except (DecodeError, UnidentifiedItemError):
             return False
 
@@ -92,9 +113,11 @@ class Configuration:
         return plain
 
     def _owned_fields(self, live: Object) -> FieldSet | None:
-        """The fields that the manager has applied in this version; None if it has not."""
+        """The fields that the manager has applied; None if it has applied them in another version."""
         entry = applied_entry_of(live, self._field_manager)
-        if entry is None or entry.api_version != self._obj.api_version:
+        if entry is None:
+            return FieldSet()
+        if entry.api_version != self._obj.api_version:
             return None
         return FieldSet.from_fields_v1(entry.fields_v1 or {})
 
@@ -129,9 +152,19 @@ class AppliedConfigurations:
     def __init__(self) -> None:
         self._known: OrderedDict[_Key, _Applied] = OrderedDict()
 
-    def remember(self, config: Configuration, applied: Object) -> None:
-        """Remember the object that an apply has returned."""
-        self._put(config, applied, config.state_of(applied))
+    def remember(self, config: Configuration, applied: Object, *, is_creation: bool) -> None:
+        """Remember the object that an apply has returned.
+
+        Args:
+            config: The configuration.
+            applied: The object.
+            is_creation: Whether the apply may have created it. Admission may change an object when it is created, and not when it
+                is updated: then the configuration has to be applied once more.
+        """
+        if is_creation and not config.is_proven(applied, allow_additions=True):
+            self._known.pop(config.key, None)
+        else:
+            self._put(config, applied, config.state_of(applied))
 
     def covers(self, config: Configuration, live: Object) -> bool:
         """Whether applying a configuration to an object would change nothing; False if that cannot be told."""

@@ -105,10 +105,15 @@ class CacheReader:
             NotCachedError: If the controller has not declared the kind.
         """
         key = f"{namespace}/{name}" if namespace else name
-        for informer in self._of(kind):
-            if (found := informer.indexer.get_by_key(key)) is not None:
-                return cast("Object", found)
-        return None
+        informers = self._of(kind)
+        found: ListOf[Object] = [
+            obj for informer in informers if (obj := informer.indexer.get_by_key(key)) is not None
+        ]
+        if len(found) > 1:
+            # A controller may have declared several versions of a resource.
+            version = self._resource(kind).version
+            return next((obj for obj in found if obj.gvk.version == version), found[0])
+        return found[0] if found else None
 
     @overload
     def list(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.owners import controller_of, is_same_owner, owner_reference, set_controller
+from masthead._schema.schema import is_object
 from masthead.errors import AlreadyControlledError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _with_encoded_data(secret: Object) -> Object:
     """
     plain: dict[str, Any] = secret.to_dict()
     texts = plain.pop("stringData", None)
-    if isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values()):
+    if is_object(texts) and all(isinstance(text, str) for text in texts.values()):
         encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
         plain["data"] = {**(plain.get("data") or {}), **encoded}
         return cast("type[Object]", type(secret).api_type).from_dict(plain)

@@ -107,7 +107,7 @@ class ServerSideApply:
                     raise
                 live = await _read(resource, wanted)
             else:
-                self._applied.remember(config, applied)
+                self._applied.remember(config, applied, is_creation=live is None)
                 return applied
         raise AssertionError  # unreachable: the last attempt returns or raises
 

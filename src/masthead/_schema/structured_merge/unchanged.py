@@ -40,7 +40,15 @@ def owned_fields_of(config: Json, of: MergeType) -> FieldSet:
     return field_set_of(config, of) - SYSTEM_FIELDS
 
 
-def is_unchanged(live: Json, config: Json, owned: FieldSet, of: MergeType) -> bool:
+def is_unchanged(
+    live: Json,
+    config: Json,
+    owned: FieldSet,
+    of: MergeType,
+    *,
+    unowned: FieldSet,
+    allow_additions: bool = False,
+) -> bool:
     """Whether it is certain that applying a configuration changes nothing.
 
     Args:
@@ -48,85 +56,105 @@ def is_unchanged(live: Json, config: Json, owned: FieldSet, of: MergeType) -> bo
         config: The configuration.
         owned: The fields that its manager owns.
         of: The merge type of both.
+        unowned: Fields that the server gives to no manager, with all below them.
+        allow_additions: Take every field that the object has in addition for a default, also inside atomic values: right
+            after the configuration was applied, there is nothing else that they can be.
     """
     try:
-        return owned_fields_of(config, of) == owned and _contains(live, config, of)
+        is_owned = owned_fields_of(config, of).without_trees(unowned) == owned
+        return is_owned and _Proof(allow_additions=allow_additions).contains(live, config, of)
     except UnidentifiedItemError:
         return False
 
 
-def _contains(live: Json, config: Json, of: MergeType | None) -> bool:
-    """Whether merging a configuration into a live value gives the live value."""
-    form = None if of is None else of.form(config)
-    if form is None or form.is_atomic:
-        return _equals(live, config, of)
-    if isinstance(form, MapType):
-        if config.__class__ is not dict or live.__class__ is not dict:
+class _Proof:
+    """Compares a live value with a configured one, as the server would change it.
+
+    Args:
+        allow_additions: Take additional fields of atomic values for defaults.
+    """
+
+    def __init__(self, *, allow_additions: bool) -> None:
+        self._allow_additions = allow_additions
+
+    def contains(self, live: Json, config: Json, of: MergeType | None) -> bool:
+        """Whether merging a configuration into a live value gives the live value."""
+        form = None if of is None else of.form(config)
+        if form is None or form.is_atomic or live is None:
+            return self._equals(live, config, of)
+        if isinstance(form, MapType):
+            if config.__class__ is not dict or live.__class__ is not dict:
+                return equal(live, config)
+            return all(
+                self.contains(live[name], value, form.type_of(name))
+                if name in live
+                else self._is_omitted(value, form, name)
+                for name, value in config.items()
+            )
+        if config.__class__ is not list or live.__class__ is not list:
             return equal(live, config)
+        return self._contains_items(live, config, form)
+
+    def _contains_items(self, live: list[Json], config: list[Json], of: ListType) -> bool:
+        present, applied = items_by_element(live, of), items_by_element(config, of)
+        # The merged list has the items of the configuration in the order of the configuration.
+        if [element for element in present if element in applied] != list(applied):
+            return False
         return all(
-            _contains(live[name], value, form.type_of(name))
+            len(items) == len(present[element]) == 1
+            and self.contains(present[element][0], items[0], of.items)
+            for element, items in applied.items()
+        )
+
+    def _equals(self, live: Json, config: Json, of: MergeType | None) -> bool:
+        """Whether the server would make a live value of a configured one that is owned as a whole."""
+        if equal(live, config):
+            return True
+        if of is None:
+            return False
+        if live is None:
+            # Go writes an empty list that is required as null.
+            return of.scalar is None and config.__class__ is list and not config
+        if config.__class__ is dict and live.__class__ is dict:
+            return of.map_type is not None and self._equal_maps(live, config, of.map_type)
+        if config.__class__ is list and live.__class__ is list:
+            items = None if of.list_type is None else of.list_type.items
+            return len(live) == len(config) and all(
+                self._equals(before, after, items) for before, after in zip(live, config, strict=True)
+            )
+        return of.notation != "" and _canonical(config, of.notation) == live
+
+    def _equal_maps(self, live: dict[str, Json], config: dict[str, Json], of: MapType) -> bool:
+        is_set = all(
+            self._equals(live[name], value, of.type_of(name))
             if name in live
-            else _is_omitted(value, form, name)
+            else self._is_omitted(value, of, name)
             for name, value in config.items()
         )
-    if config.__class__ is not list or live.__class__ is not list:
-        return equal(live, config)
-    return _contains_items(live, config, form)
-
-
-def _contains_items(live: list[Json], config: list[Json], of: ListType) -> bool:
-    present, applied = items_by_element(live, of), items_by_element(config, of)
-    # The merged list has the items of the configuration in the order of the configuration.
-    if [element for element in present if element in applied] != list(applied):
-        return False
-    return all(
-        len(items) == len(present[element]) == 1 and _contains(present[element][0], items[0], of.items)
-        for element, items in applied.items()
-    )
-
-
-def _equals(live: Json, config: Json, of: MergeType | None) -> bool:
-    """Whether the server would make a live value of a configured one that it owns as a whole."""
-    if equal(live, config):
-        return True
-    if of is None:
-        return False
-    if config.__class__ is dict and live.__class__ is dict:
-        return of.map_type is not None and _equal_maps(live, config, of.map_type)
-    if config.__class__ is list and live.__class__ is list:
-        items = None if of.list_type is None else of.list_type.items
-        return len(live) == len(config) and all(
-            _equals(before, after, items) for before, after in zip(live, config, strict=True)
+        return is_set and all(
+            name in config or self._allow_additions or _is_default(value, of, name)
+            for name, value in live.items()
         )
-    return of.notation != "" and _canonical(config, of.notation) == live
+
+    def _is_omitted(self, value: Json, of: MapType, name: str) -> bool:
+        """Whether the server leaves a field out that is configured like this.
+
+        Null, empty lists and empty maps are left out. An empty struct, false, 0 and an empty string are values if the field is
+        a pointer; it is none if its zero value is its default.
+        """
+        field = of.type_of(name) if of.declares(name) else None
+        if field is None or (field.scalar == "untyped" and not field.notation):
+            return False
+        if value is None:
+            return True
+        if value.__class__ in CONTAINERS and not value:
+            form = field.form(value)
+            return form is not None and not (isinstance(form, MapType) and form.is_struct)
+        return not value and (self._allow_additions or equal(value, of.default_of(name)))
 
 
-def _equal_maps(live: dict[str, Json], config: dict[str, Json], of: MapType) -> bool:
-    is_set = all(
-        _equals(live[name], value, of.type_of(name)) if name in live else _is_omitted(value, of, name)
-        for name, value in config.items()
-    )
-    return is_set and all(
-        name in config or (of.declares(name) and equal(value, of.default_of(name)))
-        for name, value in live.items()
-    )
-
-
-def _is_omitted(value: Json, of: MapType, name: str) -> bool:
-    """Whether the server leaves a field out that is configured like this.
-
-    Null, empty lists and empty maps are left out. An empty struct, false, 0 and an empty string are values if the field is a
-    pointer; it is none if its zero value is its default.
-    """
-    field = of.type_of(name) if of.declares(name) else None
-    if field is None or field.scalar == "untyped":
-        return False
-    if value is None:
-        return True
-    if value.__class__ in CONTAINERS and not value:
-        form = field.form(value)
-        return form is not None and not (isinstance(form, MapType) and form.is_struct)
-    return not value and equal(value, of.default_of(name))
+def _is_default(value: Json, of: MapType, name: str) -> bool:
+    return of.declares(name) and equal(value, of.default_of(name))
 
 
 def _canonical(value: Json, notation: Notation) -> Json:
