@@ -94,3 +94,38 @@ def test_a_quantity_that_is_null_is_zero(caller: Caller) -> None:
     body = {"metadata": {"name": "a"}, "spec": {"hard": {"pods": None}}}
     response = caller.call("POST", quotas, body)
     assert (response.code, response.json["spec"]["hard"]) == (201, {"pods": "0"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api",
+        "/apis",
+        "/api/v1",
+        "/apis/apps",
+        "/api/v1/namespaces",
+        "/api/v1/namespaces/default",
+        f"{MAPS}/no",
+    ],
+)
+def test_compact_json_ends_with_one_line_feed(caller: Caller, path: str) -> None:
+    body = caller.call("GET", path).body
+    assert body.count(b"\n") == 1
+    assert body.endswith(b"}\n")
+
+
+@pytest.mark.parametrize("path", ["/version", "/", "/api/v1/namespaces/default?pretty=true"])
+def test_indented_json_ends_with_a_brace(caller: Caller, path: str) -> None:
+    body = caller.call("GET", path).body
+    assert body.startswith(b'{\n  "')
+    assert body.endswith(b"\n}")
+
+
+def test_writes_and_their_errors_end_with_one_line_feed(caller: Caller) -> None:
+    for call in (
+        caller.call("POST", MAPS, config_map("a")),
+        caller.call("POST", MAPS, config_map("a")),
+        caller.call("DELETE", f"{MAPS}/a"),
+    ):
+        assert call.body.count(b"\n") == 1
+        assert call.body.endswith(b"}\n")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import masthead
 import masthead.server
-from masthead.api.core.v1 import ConfigMap, LimitRange
+from masthead.api.batch.v1 import Job, JobSpec
+from masthead.api.core.v1 import ConfigMap, Container, LimitRange, PodSpec, PodTemplateSpec
 
 if TYPE_CHECKING:
     import pytest
@@ -33,3 +34,41 @@ def test_nothing_is_said_of_objects_that_have_an_effect(caplog: pytest.LogCaptur
     with masthead.server.run() as server, masthead.Client(kubeconfig=server.kubeconfig()) as client:
         client.core_v1.config_maps("default").create(ConfigMap.new("a"))
     assert messages(caplog) == []
+
+
+def test_who_creates_a_job_is_warned_that_it_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
+    warnings: list[str] = []
+    with (
+        masthead.server.run(workloads=True, kubelet=True) as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: warnings.append(warning.text)
+        ) as client,
+    ):
+        template = PodTemplateSpec(
+            spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never")
+        )
+        client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
+        client.core_v1.config_maps("default").create(ConfigMap.new("a"))
+
+    (said,) = warnings
+    assert said.startswith("jobs have no effect on this server: it gets no pods, and never completes. ")
+    assert "kube-controller-manager" in said
+    assert messages(caplog) == [
+        "A Job is stored, but has no effect on this server: it gets no pods, and never completes."
+    ]
+
+
+def test_a_server_that_runs_no_workloads_says_nothing_of_jobs(caplog: pytest.LogCaptureFixture) -> None:
+    caller_warnings: list[str] = []
+    with (
+        masthead.server.run() as server,
+        masthead.Client(
+            kubeconfig=server.kubeconfig(), on_warning=lambda warning: caller_warnings.append(warning.text)
+        ) as client,
+    ):
+        template = PodTemplateSpec(
+            spec=PodSpec(containers=[Container(name="a", image="b")], restart_policy="Never")
+        )
+        client.batch_v1.jobs("default").create(Job.new("task", spec=JobSpec(template=template)))
+
+    assert (caller_warnings, messages(caplog)) == ([], [])

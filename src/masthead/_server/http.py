@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from masthead._server.faults import Faults
     from masthead._server.kubelet.connect import Connecter, ConnectHandler
     from masthead._server.request_metrics import RequestMetrics
+    from masthead._server.unenforced import UnenforcedKinds
     from masthead._server.verbs.rest import Rest
 
 __all__ = ["HttpHandler"]
@@ -65,9 +66,10 @@ class HttpHandler:
         on_idle: Called when a request has been handled.
         metrics: Counts requests.
         connecters: What serves subresources that connect a client to a pod, by resource and subresource.
+        unenforced: Warns of objects that have no effect.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what each request needs
         self,
         rest: Rest,
         faults: Faults,
@@ -78,6 +80,7 @@ class HttpHandler:
         on_idle: Callable[[], object],
         metrics: RequestMetrics,
         connecters: Mapping[tuple[str, str], Connecter],
+        unenforced: UnenforcedKinds,
     ) -> None:
         self.recorder = RequestRecorder()
         self.in_flight: set[RecordedRequest] = set()
@@ -88,6 +91,7 @@ class HttpHandler:
         self.connections: set[asyncio.Task[object]] = set()
         """The requests that connect a client to a pod, such as an exec."""
         self._connecters = connecters
+        self._unenforced = unenforced
         self._rest = rest
         self._faults = faults
         self._access = access
@@ -191,6 +195,7 @@ class HttpHandler:
             return await self._stream(incoming, outcome, recorded, line)
         if not isinstance(outcome, ApiResponse):
             return await self._connect(incoming, outcome, recorded, line)
+        outcome = self._unenforced.warn(info, outcome)
         self._begin_response(recorded, line, outcome.code)
         if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
             large = _with_headers(StreamResponse(status=outcome.code), outcome)

@@ -148,7 +148,8 @@ class Server:
             authority=self._certificates.authority if self._certificates else "",
         )
         self._definitions = DefinitionInstaller(self._cluster)
-        self._cluster.on_write.append(UnenforcedKinds().observe)
+        unenforced = UnenforcedKinds(runs_workloads=settings.workloads)
+        self._cluster.on_write.append(unenforced.observe)
         self._runtime = PodRuntime(self._cluster)
         self._cluster.on_write.append(self._runtime.observe)
         self._lifecycle = PodLifecycle(self._runtime)
@@ -171,6 +172,7 @@ class Server:
             on_idle=self._progress.set,
             metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
             connecters=Connecters(self._runtime),
+            unenforced=unenforced,
         )
         self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
         self._listeners: list[ServerListener] = []

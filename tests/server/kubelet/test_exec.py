@@ -437,3 +437,18 @@ def test_a_server_in_a_thread_takes_handlers_from_other_threads() -> None:
                 return (await remote.exec("x")).stdout, await remote.log()
 
         assert asyncio.run(use()) == ("from a thread", (200, "exec\n"))
+
+
+async def test_text_messages_are_bytes_as_the_official_python_client_sends_them(remote: Remote) -> None:
+    @remote.server.kubelet.exec("web")
+    async def handler(process: ExecProcess) -> int:
+        line = await process.stdin.readline()
+        await process.stdout.write(b"got " + line)
+        return 0
+
+    await remote.create(pod())
+    async with remote.open("exec", command=["sh"], stdin=True, protocols=(V4,)) as session:
+        await session.socket.send_str("\x00echo h\N{LATIN SMALL LETTER E WITH ACUTE}llo\n")
+        result = await session.result()
+
+    assert (result.stdout, result.code) == ("got echo h\N{LATIN SMALL LETTER E WITH ACUTE}llo\n", 0)

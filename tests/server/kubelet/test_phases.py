@@ -310,3 +310,61 @@ async def test_pods_of_a_file_still_run_after_a_restart_of_the_server(tmp_path: 
             assert (await remote.get())["status"]["phase"] == phase
             async with remote.http.get("/api/v1/nodes") as response:
                 assert len((await response.json())["items"]) == (phase == "Running")
+
+
+async def test_a_deleted_pod_is_unready_and_its_containers_have_ended_before_it_is_gone() -> None:
+    async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
+        await remote.create(pod(), start=False)
+        await server.quiesce()
+        created_pod = Pod.from_dict(await remote.get())
+
+        async with remote.http.delete(f"{PODS}/web") as response:
+            assert response.status == 200
+        await server.quiesce()
+
+        changes = server.history(created_pod)
+        seen = [
+            (
+                change.type,
+                condition(change.object.to_dict(), "Ready")[0],
+                list(container(change.object.to_dict())["state"]),
+            )
+            for change in changes[-4:]
+        ]
+        assert seen[0] == ("MODIFIED", "True", ["running"])
+        assert ("MODIFIED", "False", ["terminated"]) in seen
+        assert seen[-1] == ("DELETED", "False", ["terminated"])
+        last = changes[-1].object.to_dict()
+        assert last["status"]["phase"] == "Succeeded"
+        assert condition(last, "ContainersReady")[0] == "False"
+
+
+async def test_a_pod_that_has_failed_stays_failed_when_it_is_deleted() -> None:
+    async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
+        await remote.create(pod(), start=False)
+        await server.quiesce()
+        found = Pod.from_dict(await remote.get())
+        server.kubelet.fail("web", exit_code=3)
+        async with remote.http.delete(f"{PODS}/web") as response:
+            assert response.status == 200
+        await server.quiesce()
+
+        last = server.history(found)[-1].object.to_dict()
+        assert (last["status"]["phase"], container(last)["state"]["terminated"]["exitCode"]) == ("Failed", 3)
+
+
+async def test_a_pod_with_too_many_containers_stays_pending_and_says_why() -> None:
+    async with masthead.server.run(kubelet=True) as server, connected(server) as remote:
+        await remote.create(pod("most", *(f"c{number}" for number in range(250))), start=False)
+        await remote.create(pod("more", *(f"c{number}" for number in range(251))), start=False)
+        await server.quiesce()
+        most, more = await remote.get("most"), await remote.get("more")
+
+        assert most["status"]["phase"] == "Running"
+        assert more["status"]["phase"] == "Pending"
+        assert condition(more, "PodScheduled") == ("False", "Unschedulable")
+        (why,) = [each["message"] for each in more["status"]["conditions"] if each["type"] == "PodScheduled"]
+        assert why == "0/1 nodes are available: 1 Too many containers, at most 250 of a pod run here."
+        assert "containerStatuses" not in more["status"]
+        async with remote.http.delete(f"{PODS}/more") as response:
+            assert response.status == 200

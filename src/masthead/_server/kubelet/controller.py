@@ -50,7 +50,7 @@ class KubeletController:
         meta = metadata(pod)
         pod_ref = ContainerRef(text(meta, "namespace"), text(meta, "name"))
         if is_being_deleted(pod):
-            self._lifecycle.kill(pod, pod_ref)
+            self._lifecycle.terminate(pod, pod_ref)
             if meta.get("deletionGracePeriodSeconds"):
                 # With its uid, so that a new pod of the same name is not deleted instead.
                 self._client.delete(ref, text(meta, "uid"), grace=0)

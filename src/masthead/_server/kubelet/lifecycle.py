@@ -12,7 +12,14 @@ from masthead._server.kubelet import phases
 from masthead._server.kubelet.mains import MainProcesses
 from masthead._server.kubelet.nodes import NODE_NAME, register_node
 from masthead._server.kubelet.phases import Transition
-from masthead._server.kubelet.pods import container_names, is_running, restarts, status_of
+from masthead._server.kubelet.pods import (
+    MAX_CONTAINERS,
+    container_names,
+    has_too_many_containers,
+    restarts,
+    running_containers,
+    status_of,
+)
 from masthead._server.wire.plain import is_being_deleted, items, part, text
 
 if TYPE_CHECKING:
@@ -33,6 +40,9 @@ _MOST_DOUBLED: Final = 8
 
 KUBELET: Final = "kubelet"
 """The field manager of what the kubelet writes."""
+_TOO_MANY: Final = (
+    f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
+)
 _POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
 
 
@@ -67,29 +77,32 @@ class PodLifecycle:
             self._events.node_registered(registered)
 
     def start(self, ref: ContainerRef) -> None:
-        """Schedule a pod, if it has no node, and start all its containers.
+        """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.
 
         Raises:
             StatusFailure: If it does not exist.
         """
-        pod = self._runtime.find(ref.namespace, ref.pod)
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        if has_too_many_containers(pod):
+            self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
+            return
         if not text(part(pod, "spec"), "nodeName"):
             self._bind(ref, pod)
-        change = self._transition()
         self._update(ref, lambda pod: phases.start(pod, change))
         pod = self._runtime.find(ref.namespace, ref.pod)
         # Init containers, too, which have completed already.
         self._events.started(pod, container_names(pod))
-        for name in container_names(pod):
-            if is_running(pod, name):
-                self._start_container(pod, name)
+        for name in running_containers(pod):
+            self._start_container(pod, name)
 
     def start_ephemeral(self, ref: ContainerRef) -> None:
-        """Start the ephemeral containers that were added to a pod.
+        """Start the ephemeral containers that were added to a pod, unless it has too many of them.
 
         Raises:
             StatusFailure: If the pod does not exist.
         """
+        if has_too_many_containers(self._runtime.find(ref.namespace, ref.pod)):
+            return
         change, started = self._transition(), list[str]()
         self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
         pod = self._runtime.find(ref.namespace, ref.pod)
@@ -108,10 +121,25 @@ class PodLifecycle:
         self._events.killing(pod, self._running(pod))
         self._end(ref)
 
+    def terminate(self, pod: Plain, ref: ContainerRef) -> None:
+        """End the containers of a pod that is deleted, and write that: it is not ready any more.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        self.kill(pod, ref)
+        # One that has never started has no containers to report.
+        if items(part(pod, "status"), "containerStatuses") and not phases.is_ended(pod):
+            change = self._transition()
+            self._update(ref, lambda found: phases.finish(found, change, 0))
+
     def _running(self, pod: Plain) -> list[str]:
         """The containers of a pod that have not ended, whatever is written of it."""
-        running = [name for name in container_names(pod) if is_running(pod, name)]
-        return [name for name in running if not self._runtime.container(pod, name).ended.is_set()]
+        if has_too_many_containers(pod):
+            return []  # it never ran here, whatever its status says
+        return [
+            name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()
+        ]
 
     def _end(self, ref: ContainerRef) -> None:
         for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():

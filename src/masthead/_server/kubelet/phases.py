@@ -24,6 +24,8 @@ __all__ = [
     "end_container",
     "evict",
     "finish",
+    "is_ended",
+    "refuse",
     "restart_container",
     "start",
     "start_ephemeral",
@@ -94,6 +96,17 @@ def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", messa
                 _terminate(each, change.now, code, reason)
     _complete(status, change.now, "Failed" if code else "Succeeded", message)
     _observe(pod)
+
+
+def refuse(pod: Plain, change: Transition, message: str) -> None:
+    """Leave a pod pending that fits on no node. It does not fail, because its controller would replace it at once."""
+    status = pod.setdefault("status", {})
+    _set_condition(status, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
+
+
+def is_ended(pod: Plain) -> bool:
+    """Whether a pod has run to its end."""
+    return text(part(pod, "status"), "phase") in _ENDED
 
 
 def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:

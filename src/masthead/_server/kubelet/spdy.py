@@ -23,6 +23,8 @@ __all__ = ["SpdyConnection", "SpdyStream"]
 
 _MOST_QUEUED: Final = 8 * 1024 * 1024
 """Bytes that all streams of a connection may have unread before its client is held back."""
+_SLICE: Final = 32 * 1024
+"""Bytes that are parsed at once."""
 _LINGER: Final = 5.0
 """Seconds for a client to close a connection that has ended: closing it first might destroy what it has not read."""
 
@@ -110,10 +112,12 @@ class SpdyConnection:
         """Receive until the client goes away, or breaks the protocol. Then every stream ends with an error."""
         try:
             while piece := await self._carrier.receive():
-                for event in self.session.receive(piece):
-                    self._handle(event)
-                await self.flush()
-                await self._wait_for_room()
+                for start in range(0, len(piece), _SLICE):
+                    for event in self.session.receive(piece[start : start + _SLICE]):
+                        self._handle(event)
+                    await self.flush()
+                    await self._wait_for_room()
+                    await asyncio.sleep(0)  # a frame may have eight bytes, and other clients wait meanwhile
         except (ConnectionError, SpdyError):
             pass  # either way, there is no peer to notify
         finally:

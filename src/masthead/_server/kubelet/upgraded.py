@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractStreamWriter
     from aiohttp.web_request import BaseRequest
 
-__all__ = ["ByteCarrier", "RawCarrier", "WebSocketCarrier", "is_upgrade", "is_websocket"]
+__all__ = ["MESSAGES_AT_ONCE", "ByteCarrier", "RawCarrier", "WebSocketCarrier", "is_upgrade", "is_websocket"]
 
+MESSAGES_AT_ONCE: Final = 256
+"""Messages that are received before other clients have their turn."""
 _MOST_MESSAGE: Final = 4 * 1024 * 1024
 _NEVER: Final = 2**62
 """More bytes than aiohttp ever sends at once: we wait for a slow client ourselves."""
@@ -81,6 +83,7 @@ class WebSocketCarrier:
     def __init__(self, response: WebSocketResponse, drain: _Drain) -> None:
         self.response = response
         self._drain = drain
+        self._received = 0
 
     @classmethod
     async def open(cls, incoming: BaseRequest, protocol: str) -> WebSocketCarrier:
@@ -104,6 +107,9 @@ class WebSocketCarrier:
         """Return the next message; empty when the client has gone, or sends text, which has no meaning."""
         while True:
             message = await self.response.receive()
+            self._received += 1
+            if self._received % MESSAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)  # a queue of messages is taken without waiting
             if message.type is not WSMsgType.BINARY:
                 return b""
             if message.data:

@@ -1,11 +1,12 @@
 """The streams of a remote command over a WebSocket: the protocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io``.
 
-A message is binary, and its first byte is its channel. In version 5, the client ends a channel with ``[255, channel]``.
+The first byte of a message is its channel. In version 5, the client ends a channel with ``[255, channel]``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from aiohttp.web_ws import WebSocketResponse
 
 from masthead._server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
 from masthead._server.kubelet.streams import parse_terminal_size
+from masthead._server.kubelet.upgraded import MESSAGES_AT_ONCE
 
 if TYPE_CHECKING:
     from aiohttp.web_request import BaseRequest
@@ -50,7 +52,11 @@ async def open_websocket(incoming: BaseRequest, protocol: str) -> WebSocketRespo
         ConnectionError: If the client is gone.
     """
     response = WebSocketResponse(
-        protocols=(protocol,), compress=False, max_msg_size=_MOST_BYTES, timeout=_CLOSE_SECONDS
+        protocols=(protocol,),
+        compress=False,
+        max_msg_size=_MOST_BYTES,
+        timeout=_CLOSE_SECONDS,
+        decode_text=False,
     )
     await response.prepare(incoming)
     return response
@@ -93,10 +99,13 @@ class WebSocketStreams:
     async def receive(self) -> None:
         """Feed what the client sends to stdin and sizes, until it goes away or breaks the protocol."""
         self._receiver = asyncio.current_task()
-        while True:
+        for number in itertools.count(1):
             message = await self._socket.receive()
-            if message.type is not WSMsgType.BINARY:
-                return  # the end, or a text message, which is no part of the protocol
+            if number % MESSAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)  # a queue of messages is taken without waiting
+            # Text is bytes, too: the official Python client sends stdin so.
+            if message.type not in {WSMsgType.BINARY, WSMsgType.TEXT}:
+                return
             data: bytes = message.data
             if data and not await self._take(data[0], data[1:]):
                 return

@@ -82,10 +82,10 @@ class Discovery:
         if path in _HEALTH or path in _CHECKS:
             return ApiResponse(200, b"ok", "text/plain; charset=utf-8")
         if path == "/version":
-            return json_response(200, VERSION)
+            return _indented(VERSION)
         if path == "/":
             groups = [f"/apis/{group}" for group in self._named_groups()]
-            return json_response(200, {"paths": sorted([*_PATHS, *groups])})
+            return _indented({"paths": sorted([*_PATHS, *groups])})
         if path in {"/api", "/apis"}:
             return self._top(request, path)
         return self._of_group(path.split("/")[1:])
@@ -110,7 +110,7 @@ class Discovery:
         headers = (("ETag", etag), ("Vary", "Accept"), ("Cache-Control", "public"))
         if request.headers.get("if-none-match", "").strip() == etag:
             return ApiResponse(304, b"", _AGGREGATED.format(version), headers)
-        return ApiResponse(200, body, _AGGREGATED.format(version), headers)
+        return ApiResponse(200, body + b"\n", _AGGREGATED.format(version), headers)
 
     def _of_group(self, steps: list[str]) -> ApiResponse | None:
         match steps:
@@ -126,7 +126,7 @@ class Discovery:
             return None
         if (group, version) not in self._resource_lists:
             self._resource_lists[group, version] = self._resource_list(group, version)
-        return ApiResponse(200, self._resource_lists[group, version])
+        return ApiResponse(200, self._resource_lists[group, version] + b"\n")
 
     def _group(self, group: str) -> Plain:
         versions = [
@@ -284,6 +284,11 @@ def _response_kind(served: ServedResource, gvk: GroupVersionKind) -> Plain:
     is_implied = not served.is_custom and gvk.group_version == served.gvk.group_version
     group, version = ("", "") if is_implied else (gvk.group, gvk.version)
     return {"group": group, "version": version, "kind": gvk.kind}
+
+
+def _indented(body: object) -> ApiResponse:
+    """A response that is written without the API's encoders: indented, and without a line feed at its end."""
+    return ApiResponse(200, msgspec.json.format(msgspec.json.encode(body), indent=2))
 
 
 def not_found_page() -> ApiResponse:

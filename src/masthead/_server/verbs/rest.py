@@ -24,7 +24,7 @@ from masthead._server.verbs.representation import go_type, representation_for
 from masthead._server.verbs.selection import SelectionPredicate
 from masthead._server.verbs.watch import Watcher
 from masthead._server.verbs.write import WriteContext
-from masthead._server.wire.encoders import COMPACT_JSON, encoder_for
+from masthead._server.wire.encoders import encoder_for
 from masthead._server.wire.failures import StatusFailure, bad_request, details_of
 from masthead._server.wire.limits import is_costly
 from masthead._server.wire.negotiation import negotiate
@@ -379,8 +379,6 @@ def _review(request: ApiRequest, served: ServedResource) -> None:
 def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
     """Add the warnings, and encode the body in the media type that was negotiated."""
     encoder = encoder_for(context.media.content_type, context.request)
-    if encoder is COMPACT_JSON and not context.warnings:  # as for nearly every response
-        return response
     warnings = (warning_header(each) for each in fit(context.warnings))
     headers = (*response.headers, *warnings)
     return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

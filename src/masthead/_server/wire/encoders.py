@@ -50,8 +50,9 @@ def _wants_indentation(request: ApiRequest) -> bool:
     return request.headers.get("user-agent", "").startswith(_BROWSERS)
 
 
-def _keep(body: bytes) -> bytes:
-    return body
+def _end_line(body: bytes) -> bytes:
+    """Compact JSON ends with a line feed, which Go's encoder writes; indented JSON does not."""
+    return body if body.endswith(b"\n") else body + b"\n"
 
 
 def _indent(body: bytes) -> bytes:
@@ -71,7 +72,7 @@ def _to_yaml(body: bytes) -> bytes:
         return body
 
 
-COMPACT_JSON: Final = Encoder(JSON_TYPE, _keep)
-"""The encoder of bodies as they are."""
+COMPACT_JSON: Final = Encoder(JSON_TYPE, _end_line)
+"""The encoder of bodies as they are, in one line."""
 _INDENTED_JSON: Final = Encoder(JSON_TYPE, _indent)
 _YAML: Final = Encoder(YAML_TYPE, _to_yaml)

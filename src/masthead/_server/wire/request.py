@@ -97,8 +97,8 @@ class DeferredResponse:
 
 
 def json_response(code: int, body: object, *, headers: tuple[tuple[str, str], ...] = ()) -> ApiResponse:
-    """Make a response with a JSON body."""
-    return ApiResponse(code, msgspec.json.encode(body), headers=headers)
+    """Make a response with a JSON body, which ends with a line feed, as Go's encoder writes it."""
+    return ApiResponse(code, msgspec.json.encode(body) + b"\n", headers=headers)
 
 
 def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> ApiResponse:
