@@ -221,7 +221,7 @@ def test_repr_and_messages_hide_the_token(server: Server, config: Config) -> Non
         )
 
     assert server.token not in text
-    assert server.url.partition('://')[2] in text
+    assert server.url.partition("://")[2] in text
 
 
 def run(script: str, *, url: str) -> str:

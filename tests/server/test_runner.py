@@ -7,6 +7,7 @@ import base64
 import gc
 import json
 import socket
+import sqlite3
 import ssl
 import stat
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import threading
 import urllib.request
 import weakref
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -590,3 +592,25 @@ def test_seeds_make_uids_the_same_in_every_run() -> None:
             caller.close()
 
     assert uids[0] == uids[1]
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b'"metadata"', b'"a":1}x', b'"a"]', b'"a":"\xff"}', '"a":1}', b"\x00" * 9]
+)
+def test_a_damaged_record_is_an_error_that_names_it(tmp_path: Path, value: bytes | str) -> None:
+    data = tmp_path / "data"
+    with masthead.server.run(data=data, token=None) as server:
+        caller = Caller(server.url)
+        assert caller.call("POST", MAPS, config_map("a")).code == 201
+        caller.close()
+    with closing(sqlite3.connect(data)) as file:
+        file.execute("UPDATE record SET value = ? WHERE key = 'default/a'", (value,))
+        file.commit()
+
+    with (
+        pytest.raises(
+            ConfigError, match=r"data is damaged: its record \d+, of configmaps default/a, is no JSON"
+        ),
+        masthead.server.run(data=data),
+    ):
+        pass

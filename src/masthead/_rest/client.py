@@ -36,6 +36,7 @@ from masthead.errors import (
     DeadlineError,
     MastheadError,
     ProtocolError,
+    ResponseTooLargeError,
     TransportError,
 )
 from masthead.metrics import NO_METRICS
@@ -481,6 +482,13 @@ class RestClient:
                 return await self._rejected(call, response, authorization)
         except TransportError as lost:
             return _Failed(_with_subject(call, lost, self._address_origin(lost)), lost, authorization)
+        except MemoryError:
+            # Outside the handler, whose traceback holds on to what was read.
+            pass
+        raise ResponseTooLargeError(
+            f"{call.subject}: the response does not fit into the memory of this process; read it in pages with limit=, or set "
+            "max_response_bytes to refuse it earlier"
+        )
 
     def _address_origin(self, error: TransportError) -> str:
         """Where the address was configured, if the server was never reached."""

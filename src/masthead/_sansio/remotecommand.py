@@ -33,6 +33,8 @@ PROTOCOLS: Final = (_V5, _V4)
 _CLOSE: Final = 255
 _MAX_STATUS: Final = 2**16
 """The maximum size of a Status, in bytes."""
+_MAX_DIGITS: Final = 11
+"""The length of the longest exit code: of 32 bits, with a sign."""
 _NON_ZERO: Final = "NonZeroExitCode"
 _EXIT_CODE: Final = "ExitCode"
 
@@ -133,8 +135,8 @@ def _exit_code(status: Status) -> int | None:
     causes = status.details.causes if status.details is not None else []
     for cause in causes:
         if cause.reason == _EXIT_CODE:
-            try:
-                return int(cause.message or "")
-            except ValueError:
-                return None
+            text = cause.message or ""
+            # A failure with exit code 0 says nothing about how the command ended.
+            is_number = text.isascii() and text.removeprefix("-").isdigit() and len(text) <= _MAX_DIGITS
+            return (int(text) or None) if is_number else None
     return None

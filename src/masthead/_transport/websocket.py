@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from masthead._transport.contract import TransportResponse, UpgradedResponse
 
-__all__ = ["Handshake", "WebSocket"]
+__all__ = ["FrameLengths", "Handshake", "WebSocket"]
 
 MAX_MESSAGE: Final = 2**24
 """The maximum size of a message, in bytes. Servers of Kubernetes send 32 KiB at a time."""
@@ -34,10 +34,17 @@ _MAX_PONGS: Final = 2**16
 """How many bytes of pongs may wait for a peer that pings and does not read."""
 _CLOSE_SECONDS: Final = 2.0
 """How long to wait for the peer's answer to a close."""
-_SLICE: Final = 2**14
-"""How many bytes are parsed at a time: of frames of two bytes, these are eight thousand."""
-_MANY_FRAMES: Final = 256
-"""After a slice with more frames, other tasks have their turn."""
+_MIN_SLICE: Final = 2**10
+_MAX_SLICE: Final = 2**13
+"""How many bytes are parsed at a time: of frames of two bytes, the latter are four thousand."""
+_MANY_FRAMES: Final = 64
+"""After a slice with more frames, other tasks have their turn, and the next slice is a small one."""
+_TWO_BYTES: Final = 126
+_EXTENDED: Final = {_TWO_BYTES: 2, 127: 8}
+"""Lengths that stand for a longer length behind them, and how many bytes that has."""
+_SHORT: Final = 126
+_LONG: Final = 2**16
+"""The least lengths that need two, and eight, bytes."""
 _NORMAL: Final = frozenset({1000, 1001, 1005})
 """Close codes of a normal end: done, going away, none given."""
 _SILENT: Final = logging.Logger("masthead.websocket", logging.CRITICAL)  # noqa: LOG001 - on purpose
@@ -123,6 +130,8 @@ class WebSocket:
         self._messages: deque[bytes] = deque()
         self._unparsed = memoryview(b"")
         self._has_many_frames = False
+        self._slice = _MIN_SLICE
+        self._lengths = FrameLengths()
         self._fragments: bytearray | None = None
         self._unread_pongs = 0
         self._explain = explain
@@ -203,13 +212,17 @@ class WebSocket:
             raise self._explain(error) from None
         finally:
             self._is_receiving = False
-        if data:
+        if not data:
+            self._frames.receive_eof()
+        elif self._lengths.are_minimal(data):
             self._frames.receive_data(data)
         else:
-            self._frames.receive_eof()
+            self._stop()
+            raise self._lost("the peer broke the WebSocket protocol (a length is longer than it needs to be)")
         self._answer()
         events = self._frames.events_received()
         self._has_many_frames = len(events) > _MANY_FRAMES
+        self._slice = _MIN_SLICE if self._has_many_frames else min(2 * self._slice, _MAX_SLICE)
         for event in events:
             if isinstance(event, Frame):
                 self._collect(event)
@@ -222,9 +235,9 @@ class WebSocket:
         """The next bytes to parse, not too many of them; empty at their end."""
         if not self._unparsed:
             self._unparsed = memoryview(await self._upgraded.receive())
-        elif self._has_many_frames:
+        if self._has_many_frames:
             await asyncio.sleep(0)
-        data, self._unparsed = self._unparsed[:_SLICE], self._unparsed[_SLICE:]
+        data, self._unparsed = self._unparsed[: self._slice], self._unparsed[self._slice :]
         return bytes(data)
 
     def _collect(self, frame: Frame) -> None:
@@ -304,3 +317,42 @@ class WebSocket:
 
 def _described(close: Close) -> str:
     return f"code {close.code}: {close.reason}" if close.reason else f"code {close.code}"
+
+
+class FrameLengths:
+    """Follows the heads of frames, whose lengths must have the shortest form: `websockets` accepts any."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._payload_left = 0
+
+    def are_minimal(self, data: bytes) -> bool:
+        """Whether all lengths in the next bytes of the connection are minimal. After a False, nothing more may be asked.
+
+        Args:
+            data: Bytes of unmasked frames, which may begin and end anywhere.
+        """
+        at, end = 0, len(data)
+        while at < end:
+            skipped = min(self._payload_left, end - at)
+            self._payload_left -= skipped
+            at += skipped
+            if at == end:
+                break
+            # The usual head is whole, and has no head before it that is incomplete.
+            have = len(self._head)
+            kind = (self._head[1] if have > 1 else data[at + 1 - have] if at + 1 - have < end else 0) & 0x7F
+            size = 2 + _EXTENDED.get(kind, 0)
+            taken = data[at : at + size - have]
+            self._head += taken
+            at += len(taken)
+            if len(self._head) < size:
+                continue
+            if kind in _EXTENDED:
+                length = int.from_bytes(self._head[2:])
+                if length < (_SHORT if kind == _TWO_BYTES else _LONG):
+                    return False
+            else:
+                length = kind
+            self._head, self._payload_left = b"", length
+        return True

@@ -17,7 +17,7 @@ from masthead._meta.v1 import Status
 from masthead._rest.response import Response, failure
 from masthead._schema.field_sets import FieldSet
 from masthead.api.core.v1 import Pod, PodList
-from masthead.errors import DecodeError, MastheadError, ProtocolError, StatusError
+from masthead.errors import DecodeError, MastheadError, ProtocolError, ResponseTooLargeError, StatusError
 from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
@@ -220,3 +220,15 @@ def test_a_long_message_is_truncated_in_text_and_kept_whole() -> None:
     error = failure(get(), 500, JSON, status(500, "InternalError", "x" * 100_000))
     assert len(error.message) == 100_000
     assert len(str(error)) < 11_000
+
+
+@in_virtual_time
+async def test_a_response_that_does_not_fit_into_memory_is_an_error_with_advice() -> None:
+    reply = FakeResponse(broken=MemoryError())
+    rest, transport = client(reply)
+    with pytest.raises(
+        ResponseTooLargeError, match="does not fit into the memory of this process; read it in pages"
+    ):
+        await rest.call(get())
+    assert len(transport.requests) == 1
+    assert reply.is_closed

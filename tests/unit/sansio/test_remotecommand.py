@@ -47,7 +47,7 @@ def test_success_is_exit_code_0() -> None:
     assert exit_status(b'{"metadata":{},"status":"Success"}') == ExitStatus(0)
 
 
-@given(st.integers(0, 255))
+@given(st.integers(1, 255) | st.just(-1) | st.just(2**32 - 1))
 def test_an_exit_code_is_in_the_causes(code: int) -> None:
     found = exit_status(failure("NonZeroExitCode", "m", ("Other", "1"), ("ExitCode", str(code))))
     assert found == ExitStatus(code, message="m")
@@ -59,6 +59,11 @@ def test_an_exit_code_is_in_the_causes(code: int) -> None:
         failure("InternalError"),
         failure("NonZeroExitCode"),
         failure("NonZeroExitCode", "it failed", ("ExitCode", "three")),
+        failure("NonZeroExitCode", "it failed", ("ExitCode", "0")),
+        failure("NonZeroExitCode", "it failed", ("ExitCode", "-0")),
+        failure("NonZeroExitCode", "it failed", ("ExitCode", " 3")),
+        failure("NonZeroExitCode", "it failed", ("ExitCode", "9" * 5000)),
+        failure("NonZeroExitCode", "it failed", ("ExitCode", "\N{ARABIC-INDIC DIGIT THREE}")),
     ],
 )
 def test_any_other_failure_has_no_exit_code(status: bytes) -> None:

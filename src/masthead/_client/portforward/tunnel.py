@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MessageSocket", "PodTunnel"]
 
+_SLICE: Final = 32 * 1024
+"""Bytes of a message that are parsed at once."""
 _CHUNK: Final = 2**16
 """How many bytes a DATA frame and a message have at most, about."""
 _HIGH_WATER: Final = 2**18
@@ -226,10 +228,13 @@ class PodTunnel(asyncio.Transport):
 
     async def _receive_all(self) -> None:
         while (message := await self._socket.receive()) is not None:
-            for event in self._pair.receive(message):
-                self._handle(event)
-                if isinstance(event, Finished):
-                    return
+            for start in range(0, len(message), _SLICE):
+                if start:
+                    await asyncio.sleep(0)  # a frame may have eight bytes, and other tasks wait meanwhile
+                for event in self._pair.receive(message[start : start + _SLICE]):
+                    self._handle(event)
+                    if isinstance(event, Finished):
+                        return
             if self._pair.unsent:
                 self._has_output.set()
             if self._pair.is_accepted and not self._is_closing:

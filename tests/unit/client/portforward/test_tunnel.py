@@ -318,3 +318,15 @@ async def test_a_protocol_with_a_buffer_of_its_own_gets_all_bytes() -> None:
         peer.say(b"0123456789")
         await idle()
         assert protocol.received == b"0123456789"
+
+
+async def test_a_message_of_many_tiny_frames_lets_other_tasks_run() -> None:
+    turns = 0
+    async with tunnel(Recorder()) as (_, peer, recorder, _):
+        peer.socket.put((DATA.to_bytes(4) + bytes(4)) * 100_000)
+        peer.say(b"end")
+        for turns in range(1000):  # noqa: B007 - used behind the loop
+            if recorder.received == b"end":
+                break
+            await asyncio.sleep(0)
+    assert 20 <= turns < 999
