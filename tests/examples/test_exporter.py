@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from examples.exporter import ClusterCollector
 from prometheus_client import CollectorRegistry
 from tests.examples.pods import new_deployment, new_pod
@@ -29,7 +30,8 @@ def test_metrics_are_those_of_the_moment_of_the_scrape(
     registry = CollectorRegistry()
     factory = masthead.SharedInformerFactory(kube_client)
     registry.register(ClusterCollector(factory))
-    assert registry.get_sample_value("cluster_pod_restarts", WEB) is None  # there is nothing yet
+    with pytest.warns(RuntimeWarning, match="before their informer has synced"):
+        assert registry.get_sample_value("cluster_pod_restarts", WEB) is None  # there is nothing yet
 
     with factory:
         factory.wait_for_cache_sync(timeout=10)

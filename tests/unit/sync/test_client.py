@@ -184,4 +184,4 @@ def test_a_condition_that_calls_the_client_gets_an_error(
 
 
 def test_the_repr_of_a_client_names_its_server(client: Client) -> None:
-    assert repr(client).startswith("Client(http://127.0.0.1:")
+    assert repr(client).startswith("Client(https://127.0.0.1:")
