@@ -234,8 +234,8 @@ async def test_a_silent_connection_is_detected(
             await fill(configs, ["missed"])
             await configs.delete("c-0")
             await agree(informer, recorder, configs.list)
+            assert informer.health.reconnects >= 1
             assert informer.health.relists == 0
-    assert any(isinstance(error, DeadlineError) for error in recorder.errors)
 
 
 async def test_a_connection_that_breaks_during_initial_events_does_not_disable_them(
@@ -302,7 +302,7 @@ async def test_a_version_that_the_server_has_not_reached_is_recovered_from(
         error = recorders[wanted].errors[0]
         assert isinstance(error, GatewayTimeoutError)
         assert "Too large resource version: 999999999" in str(error)
-    assert isinstance(recorders["watch"].errors[0], DeadlineError)
+    assert informers["watch"].health.reconnects >= 1
 
 
 async def test_an_expired_version_is_an_error_event_that_causes_a_relist(
