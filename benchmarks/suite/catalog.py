@@ -71,8 +71,8 @@ class Benchmark:
         return ("-m", f"benchmarks.{self.module or self.name}", *self.options, *chosen)
 
 
-STANDALONE: Final = ("connections", "recovery")
-"""Programs that ``make bench`` leaves out, because they wait for minutes."""
+STANDALONE: Final = ("connections", "plugin", "recovery")
+"""Programs that ``make bench`` leaves out: they wait for minutes, or install a wheel."""
 
 CATALOG: Final = (
     Benchmark(

@@ -77,8 +77,8 @@ _STOP_WITHIN: Final = 0.5
 """Seconds for responses to be sent when the server stops."""
 _CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
 """aiohttp's logger for errors."""
-_ITERATIONS_TO_ACCEPT: Final = 4
-"""Iterations of the event loop in which an incoming connection is accepted."""
+_ITERATIONS_TO_ACCEPT: Final = 8
+"""Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
 _IDLE_WITHIN: Final = 30.0
 _NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
