@@ -38,7 +38,7 @@ class SharedCopies:
     """
 
     def __init__(self, env: Environment, choose: random.Random) -> None:
-        by: ShardKey = choose.choice(["uid", "namespace"])
+        self._shard_key: ShardKey = choose.choice(["uid", "namespace"])
         self.overlaps: list[str] = []
         self._env = env
         self._choose = choose
@@ -48,7 +48,6 @@ class SharedCopies:
         self._resumed: dict[str, float] = {}
         self._excused: set[tuple[str, str]] = set()
         self._count = 0
-        self._shard_key = by
 
     def _make_app(self) -> masthead.Manager:
         app = masthead.Manager("copies", sharding="copies", shard_by=self._shard_key)

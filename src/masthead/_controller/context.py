@@ -281,10 +281,10 @@ class Context(Generic[T]):
 
             @app.controller(Website, finalizer="example.com/domain")
             async def reconcile(ctx: masthead.aio.Context[Website], site: Website) -> None:
-                if await ctx.finalize(lambda: return_domain(site)):
+                if await ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
                 if await ctx.confirm():  # otherwise it is gone, and the cache will show that
-                    buy_domain(site)
+                    print(f"buy a domain for {site.key}")
 
         A cache is always a little behind, and a watch that has fallen silent leaves it far behind. What a reconcile writes with
         this context is safe: patches and deletions name the uid, and `apply` confirms the owner of a new child. What it does

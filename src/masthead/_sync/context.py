@@ -211,10 +211,10 @@ class Context(ContextFacade[T], Generic[T]):
 
             @app.controller(Website, finalizer="example.com/domain")
             def reconcile(ctx: masthead.Context[Website], site: Website) -> None:
-                if ctx.finalize(lambda: return_domain(site)):
+                if ctx.finalize(lambda: print(f"cancel the domain of {site.key}")):
                     return
                 if ctx.confirm():  # otherwise it is gone, and the cache will show that
-                    buy_domain(site)
+                    print(f"buy a domain for {site.key}")
 
         A cache is always a little behind, and a watch that has fallen silent leaves it far behind. What a reconcile writes with
         this context is safe: patches and deletions name the uid, and `apply` confirms the owner of a new child. What it does
