@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 EXEC_V1 = "client.authentication.k8s.io/v1"
+EXEC_V1BETA1 = f"{EXEC_V1}beta1"
 
 
 def read(data: Plain | str | bytes) -> Config:
@@ -122,10 +123,12 @@ def test_a_plugin_is_read_with_what_the_cluster_has_for_it() -> None:
     )
 
 
-def test_the_interactive_mode_defaults_to_if_available() -> None:
-    config = read(plain(user={"exec": {"apiVersion": EXEC_V1, "command": "aws", "args": None, "env": None}}))
+@pytest.mark.parametrize("version", [EXEC_V1, EXEC_V1BETA1])
+def test_the_interactive_mode_defaults_to_if_available(version: str) -> None:
+    config = read(plain(user={"exec": {"apiVersion": version, "command": "aws", "args": None, "env": None}}))
 
-    assert config.exec == ExecConfig(command="aws")
+    assert config.exec == ExecConfig(command="aws", api_version=version)
+    assert config.exec.interactive_mode == "IfAvailable"
 
 
 def test_a_plugin_without_version_or_command_is_refused() -> None:
@@ -237,6 +240,7 @@ def test_files_that_are_not_there_are_all_named() -> None:
         ({"clusters": [None]}, "clusters[0].name: is missing"),
         ({"clusters": [{"name": 1}]}, "clusters[0].name: must be text, and is a number; put it in quotes"),
         ({"users": [{"name": ""}]}, "users[0].name: is missing"),
+        ({"contexts": [{"name": "", "context": {"cluster": "a"}}]}, "contexts[0].name: is missing"),
         ({"users": [{"name": "a", "user": []}]}, "users[0].user: must be a map, and is a list"),
         ({"contexts": [{"name": "a", "context": {"user": True}}]}, "contexts[0].context.user: must be text"),
         ({"current-context": 5}, "current-context: must be text, and is a number"),

@@ -80,6 +80,15 @@ def test_of_a_list_missing_and_empty_entries_are_skipped(tmp_path: Path) -> None
     assert config.server == "https://a"
 
 
+def test_a_file_listed_twice_is_read_once(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("a: ]", "utf-8")
+
+    (line,) = refused(environ={"KUBECONFIG": os.pathsep.join([str(broken)] * 2)}).splitlines()
+
+    assert line.startswith(f"{broken}: is not a kubeconfig")
+
+
 def test_a_tilde_means_the_home_folder(tmp_path: Path) -> None:
     written(tmp_path / "mine", single("a"))
 
@@ -138,6 +147,14 @@ def test_in_a_pod_a_kubeconfig_comes_first_and_brings_its_own_namespace(
     assert (config.server, config.namespace) == (SERVER, "default")
 
 
+def test_in_a_pod_a_broken_kubeconfig_is_an_error(tmp_path: Path, account: Path) -> None:
+    written(tmp_path / ".kube" / "config", plain(cluster={"server": None}))
+
+    said = refused(environ=IN_POD, home=tmp_path, service_account=account)
+
+    assert "context 'dev' is invalid: server: is missing" in said
+
+
 def test_in_a_pod_what_the_list_lacks_is_logged(
     tmp_path: Path, account: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -165,6 +182,15 @@ def test_overrides_count_in_a_pod_too(account: Path) -> None:
     assert (config.namespace, config.token, config.token_file) == ("other", Secret("mine"), None)
     assert (config.insecure, config.ca_file) == (True, None)
     assert config.impersonate == Impersonation(user="jane")
+
+
+def test_another_authority_replaces_the_pods(tmp_path: Path, account: Path) -> None:
+    authority = tmp_path / "other.crt"
+    authority.write_text("x")
+    config = load(environ=IN_POD, service_account=account, ca_file=authority)
+
+    assert (config.server, config.token_file) == ("https://10.96.0.1:443", account / "token")
+    assert config.ca_file == authority
 
 
 def test_with_a_server_nothing_need_be_there_and_the_pods_token_stays_at_home(account: Path) -> None:
@@ -270,6 +296,23 @@ def test_context_cluster_and_user_can_be_chosen_one_by_one() -> None:
     assert from_kubeconfig(data, environ={}, context="b").server == "https://b"
     mixed = from_kubeconfig(data, environ={}, cluster="b", user="c")
     assert (mixed.server, mixed.token) == ("https://b", Secret("token-of-c"))
+
+
+def test_a_namespace_takes_precedence_over_the_contexts() -> None:
+    data = plain(context={"namespace": "web"})
+
+    assert from_kubeconfig(data, environ={}).namespace == "web"
+    assert from_kubeconfig(data, environ={}, namespace="other").namespace == "other"
+
+
+def test_defects_of_other_contexts_do_not_matter() -> None:
+    data = several("good", "bad")
+    data["clusters"][1]["cluster"]["certificate-authority"] = "/no/ca"
+    data["users"][1]["user"]["username"] = "two-methods"
+
+    assert from_kubeconfig(data, environ={}, context="good").server == "https://good"
+    with pytest.raises(ConfigError, match="no such file: certificate-authority /no/ca"):
+        from_kubeconfig(data, environ={}, context="bad")
 
 
 def test_empty_overrides_override_nothing() -> None:

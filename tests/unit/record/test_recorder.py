@@ -256,6 +256,16 @@ async def test_records_after_the_end_are_dropped_and_counted() -> None:
 
 
 @in_virtual_time
+async def test_close_leaves_no_task_running() -> None:
+    async with cluster() as it:
+        before = asyncio.all_tasks()
+        async with EventRecorder(it.client, "brief") as recorder:
+            recorder.record(it.site, "Normal", "Created", "Created")
+            assert asyncio.all_tasks() > before
+        assert asyncio.all_tasks() <= before
+
+
+@in_virtual_time
 async def test_close_writes_the_counts_of_series() -> None:
     async with cluster() as it:
         for _ in range(7):

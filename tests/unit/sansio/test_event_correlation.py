@@ -17,8 +17,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE = 60.0
 
 
-def reference(name: str = "web", *, version: str = "1", uid: str = "") -> EventReference:
-    return EventReference("v1", "Pod", "default", name, uid or f"uid-of-{name}", version)
+def reference(
+    name: str = "web", *, version: str = "1", uid: str = "", field_path: str = ""
+) -> EventReference:
+    return EventReference("v1", "Pod", "default", name, uid or f"uid-of-{name}", version, field_path)
 
 
 class Recording:
@@ -129,6 +131,7 @@ def test_the_version_of_the_object_does_not_matter() -> None:
         {"related": reference("other")},
         {"of": reference("other")},
         {"of": reference(uid="of-its-successor")},
+        {"of": reference(field_path="spec.containers{web}")},
     ],
     ids=lambda other: next(iter(other)),
 )
