@@ -317,6 +317,23 @@ async def test_a_lease_that_was_acquired_while_the_campaign_was_cancelled_is_rel
 
 
 @in_virtual_time
+async def test_a_lease_whose_renewal_was_in_flight_when_the_elector_was_cancelled_is_released() -> None:
+    async with cluster() as replicas:
+        elector = await replicas.elector("a")
+        task = replicas.start(elector, work := Work("a")).task
+        await work.started.wait()
+        slow = replicas.server.faults.delay(1, resource="leases", verb="update")
+        while not slow.hits:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+        task.cancel()
+        await asyncio.wait({task})
+
+        assert task.cancelled()
+        assert await replicas.holder() == ""
+
+
+@in_virtual_time
 async def test_a_closed_client_ends_the_work_and_the_run() -> None:
     async with cluster() as replicas:
         client = await replicas.new_client()

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.leaderelection.replicas import cluster
 
-from masthead._leaderelection.lease_lock import record_of, spec_of
+from masthead._leaderelection.lease_lock import LeaseLock, record_of, spec_of
 from masthead._meta.unstructured import Unstructured
-from masthead._sansio.lease_records import LeaseRecord
+from masthead._sansio.lease_records import Create, LeaseRecord, Read, Update
+from masthead.errors import AlreadyExistsError
+from masthead.testing.virtual_time import in_virtual_time
 
 TIMES = st.datetimes(timezones=st.just(UTC))
 ANYTHING = st.recursive(
@@ -85,3 +88,32 @@ def test_a_duration_that_is_not_one_is_left_out(seconds: object) -> None:
 def test_an_invalid_time_is_named(caplog: pytest.LogCaptureFixture) -> None:
     assert record_of(lease({"renewTime": "yesterday"})).renewed is None
     assert "lease default/operator: spec.renewTime: 'yesterday' is not a time" in caplog.text
+
+
+@in_virtual_time
+async def test_a_lease_is_created_once_and_read_as_it_was_created() -> None:
+    when = datetime(2026, 7, 1, 12, 30, 15, 120, tzinfo=UTC)
+    record = LeaseRecord("a", 15, when, when, 3)
+    async with cluster() as replicas:
+        lock = LeaseLock(replicas.client, "operator", "default", labels={}, timeout=5.0)
+        assert str(lock) == "default/operator"
+        assert await lock.perform(Read()) is None
+
+        created = await lock.perform(Create(record))
+        assert created is not None
+        assert created.record == record
+        assert await lock.perform(Read()) == created
+        with pytest.raises(AlreadyExistsError, match="operator"):
+            await lock.perform(Create(record))
+
+
+@in_virtual_time
+async def test_an_update_keeps_fields_that_a_record_has_not() -> None:
+    when = datetime(2026, 7, 1, 12, 30, 15, 120, tzinfo=UTC)
+    stored = {"holderIdentity": "a", "preferredHolder": "b", "strategy": "OldestEmulationVersion"}
+    async with cluster() as replicas:
+        lock = LeaseLock(replicas.client, "operator", "default", labels={}, timeout=5.0)
+        lock._current = lease(stored)
+        record = LeaseRecord("c", 15, when, when, 1)
+
+        assert lock._changed(Update(record, "7"))["spec"] == stored | spec_of(record)

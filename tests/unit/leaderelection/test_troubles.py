@@ -154,6 +154,26 @@ async def test_labels_and_annotations_of_others_are_kept() -> None:
         assert lease.metadata.annotations == {"a": "b"}
 
 
+@pytest.mark.parametrize(
+    ("stored", "own"), [({}, {"ours": "yes"}), ({"theirs": "yes"}, {}), ({"theirs": "yes"}, {"ours": "yes"})]
+)
+def test_a_renewal_adds_own_labels_to_those_of_the_lease(stored: dict[str, str], own: dict[str, str]) -> None:
+    @in_virtual_time
+    async def scenario() -> None:
+        async with cluster() as replicas:
+            replicas.start(await replicas.elector("a", labels=own), work := Work("a"))
+            await work.started.wait()
+            lease = await replicas.lease()
+            lease.metadata.labels = stored
+            await replicas.client.dynamic(*LEASES, namespace="default").update(lease)
+            await asyncio.sleep(10)
+
+            assert (await replicas.lease()).metadata.labels == stored | own
+            assert work.log == ["0 a starts"]
+
+    scenario()
+
+
 @in_virtual_time
 async def test_two_electors_with_one_identity_lead_one_after_the_other(
     caplog: pytest.LogCaptureFixture,

@@ -49,6 +49,16 @@ def test_a_key_in_processing_is_not_handed_out_until_it_is_done() -> None:
     assert state.take(3.0) is None
 
 
+def test_a_key_added_twice_while_processed_is_handed_out_once_more() -> None:
+    state = filled("a")
+    state.take(0.0)
+    state.add("a", 1.0)
+    state.add("a", 2.0)
+    state.done("a")
+
+    assert take_all(state, 3.0) == ["a"]
+
+
 def test_a_key_added_again_while_processed_waits_behind_the_others_and_keeps_the_highest_priority() -> None:
     state = filled("a")
     state.take(0.0)
@@ -141,6 +151,14 @@ def test_a_delayed_key_becomes_ready_when_its_delay_ends_and_not_before() -> Non
     assert state.take(15.0) == "a"
     assert state.ready_since == 15.0
     assert state.next_time() is None
+
+
+def test_delayed_keys_come_out_in_the_order_in_which_their_delays_end() -> None:
+    state = WorkQueueState[str]()
+    for key, delay in [("late", 1.0), ("middle", 0.5), ("early", 0.25)]:
+        state.add_after(key, delay, 10.0)
+
+    assert take_all(state, 12.0) == ["early", "middle", "late"]
 
 
 @pytest.mark.parametrize("delay", [0.0, -1.0])

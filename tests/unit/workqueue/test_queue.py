@@ -404,6 +404,25 @@ async def test_stats_say_what_waits_and_what_is_processed_and_for_how_long() -> 
     assert repr(queue) == "<WorkQueue 'sites': 3 ready, 0 delayed, 1 being processed, shut down>"
 
 
+class Key:
+    """A key that a weak reference can refer to."""
+
+
+@in_virtual_time
+async def test_a_key_that_is_done_is_freed_while_its_queue_lives() -> None:
+    queue, key = WorkQueue[Key](), Key()
+    reference = weakref.ref(key)
+    queue.add(key)
+    queue.done(await queue.get())
+    queue.add_after(key, 1)
+    queue.done(await queue.get())
+    del key
+    gc.collect()
+
+    assert reference() is None
+    assert len(queue) == 0
+
+
 def test_a_queue_that_nobody_uses_is_freed() -> None:
     async def use() -> weakref.ref[WorkQueue[str]]:
         queue = WorkQueue[str]()
