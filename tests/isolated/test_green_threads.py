@@ -16,6 +16,11 @@ PATCHES = {
         "import sys, types; sys.modules['gevent.monkey'] = types.ModuleType('gevent.monkey')\n"
         "sys.modules['gevent.monkey'].is_module_patched = lambda name: name == 'threading'"
     ),
+    "gevent without threads": "from gevent import monkey; monkey.patch_all(thread=False)",
+    "like gevent without threads": (
+        "import sys, types; sys.modules['gevent.monkey'] = types.ModuleType('gevent.monkey')\n"
+        "sys.modules['gevent.monkey'].is_module_patched = lambda name: name == 'select'"
+    ),
     "like eventlet": (
         "import sys, types; sys.modules['eventlet.patcher'] = types.ModuleType('eventlet.patcher')\n"
         "sys.modules['eventlet.patcher'].is_monkey_patched = lambda name: name == 'thread'"
@@ -30,8 +35,9 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("patch", PATCHES)
 def test_green_threads_are_refused_at_once_with_what_to_do(patch: str, use: str) -> None:
-    if " " not in patch and importlib.util.find_spec(patch) is None:
-        pytest.skip(f"{patch} is not installed")
+    library = patch.removeprefix("like ").removesuffix(" without threads")
+    if not patch.startswith("like ") and importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
     program = f"""
 {PATCHES[patch]}
 import masthead, masthead.server
@@ -45,18 +51,17 @@ except masthead.errors.ConfigError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
 
-    library = patch.removeprefix("like ")
     assert done.stdout.startswith(
         f"{use} has an event loop in a thread of its own, and {library} has replaced"
     )
     assert "masthead.aio" in done.stdout
 
 
-def test_threads_that_are_not_patched_are_used() -> None:
+def test_patches_of_other_modules_are_no_reason_to_refuse() -> None:
     program = """
 import sys, types
 sys.modules['gevent.monkey'] = types.ModuleType('gevent.monkey')
-sys.modules['gevent.monkey'].is_module_patched = lambda name: name == 'socket'
+sys.modules['gevent.monkey'].is_module_patched = lambda name: name == 'time'
 import masthead
 try:
     masthead.Client(masthead.Config(server='http://127.0.0.1:9'), retries=0).rest.get('/version')
