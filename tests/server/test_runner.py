@@ -107,6 +107,32 @@ with masthead.server.run(host="{host}") as server:
     assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)
 
 
+def test_a_forked_process_is_told_that_the_server_runs_in_its_parent() -> None:
+    script = """
+import os, warnings
+import masthead.server
+
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn about fork
+with masthead.server.run() as server:
+    child = os.fork()
+    if child == 0:
+        for use in (lambda: server.requests, server.wait_until_quiet):
+            try:
+                use()
+            except masthead.errors.ClosedError as error:
+                print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (
+        done.stdout.splitlines()
+        == ["the server runs in the process that this one was forked from; use it there"] * 2
+    )
+
+
 def test_all_addresses_of_a_host_listen_on_one_port() -> None:
     with masthead.server.run(host="localhost") as server:
         port = urlsplit(server.url).port or 0

@@ -134,6 +134,7 @@ class Server:
         self._certificates = settings.certificates() if settings.tls else None
         self._issuing = threading.Lock()
         self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
         self._progress = asyncio.Event()
         self._has_stopped = False
         self._storage = Storage(
@@ -518,6 +519,8 @@ class Server:
             return False
 
     def _check_running(self) -> None:
+        if self._pid != os.getpid():
+            raise ClosedError("the server runs in the process that this one was forked from; use it there")
         if self._has_stopped:
             raise ClosedError("the server has stopped: this is only for the block that it runs in")
 
