@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.integration.conftest import connected
 from tests.integration.scripts import STREAM, client_of, config_map, event, json_response, listed, status
-from tests.unit.transport.servers import chunk, http_response, never, once, receive, serving
+from tests.unit.transport.servers import always, chunk, http_response, never, once, receive, serving
 
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
@@ -165,6 +165,18 @@ async def test_an_invalid_response_is_an_error_with_its_reason(facade: str, expe
     assert type(error) is kind
     assert words in str(error)
     assert len(str(error)) < 600
+
+
+async def test_no_content_is_a_response_to_a_delete_only(facade: str) -> None:
+    async with client_of(always(http_response(status="204 No Content")), facade, retries=0) as client:
+        maps = client.core_v1.config_maps("shop")
+        assert await maps.delete("settings") is None
+        await maps.delete_collection()
+        with pytest.raises(ProtocolError, match=r"the response is empty \(HTTP 204\)"):
+            await maps.get("settings")
+    async with client_of(once(http_response()), facade, retries=0) as client:
+        with pytest.raises(ProtocolError, match=r"the response is empty \(HTTP 200\)"):
+            await client.core_v1.config_maps("shop").delete("settings")
 
 
 @pytest.mark.parametrize("expected", REFUSALS.values(), ids=REFUSALS.keys())

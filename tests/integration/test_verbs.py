@@ -14,6 +14,7 @@ from masthead.api.core.v1 import ConfigMap, Container, Namespace, Pod
 from masthead.errors import (
     AlreadyExistsError,
     ConflictError,
+    DecodeError,
     InvalidError,
     InvalidValueError,
     NameFormatError,
@@ -235,6 +236,18 @@ async def test_namespaced_resources_need_a_namespace(client: Any) -> None:
         await client.resource(Namespace, "default").get("default")
     with pytest.raises(InvalidValueError, match="in namespace 'a', this client in 'b'"):
         await client.core_v1.config_maps("b").create(ConfigMap.new("x", namespace="a"))
+
+
+async def test_a_body_that_is_no_object_is_refused(client: Any, namespace: str) -> None:
+    maps, untyped = (
+        client.core_v1.config_maps(namespace),
+        client.dynamic("v1", "configmaps", namespace=namespace),
+    )
+
+    with pytest.raises(DecodeError, match="ConfigMap: expected an object, got a string"):
+        await maps.create("text")
+    with pytest.raises(InvalidValueError, match="cannot be encoded as JSON"):
+        await untyped.create({"kind": "ConfigMap", "metadata": {"name": "bad"}, "data": {"a": object()}})
 
 
 async def test_options_that_are_wrong_are_never_sent(client: Any) -> None:

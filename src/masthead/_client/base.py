@@ -247,8 +247,10 @@ def object_or_none(response: Response, item: type[T]) -> T | None:
     waits for its finalizers or its grace period; a namespace, for its contents.
 
     Raises:
-        DecodeError: If the response is neither a Status nor an object.
+        DecodeError: If the response is neither empty nor a Status nor an object.
     """
+    if not response.body.strip():
+        return None
     try:
         head = typeinfo.decode_json(response.body, _KindOnly)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -32,6 +32,7 @@ __all__ = ["Response", "failure", "is_json", "read_bounded", "refuse_other_conte
 
 StructT = TypeVar("StructT", bound="Struct")
 
+_NO_CONTENT: Final = 204
 _SHOWN: Final = 300
 """How much of a response that is not a Status a message repeats."""
 _STATUS_READ: Final = 64 * 1024
@@ -151,11 +152,14 @@ def refuse_unreadable(call: Call, response: Response) -> None:
     """Reject a 2xx response that is not JSON, though JSON was requested.
 
     Raises:
-        ProtocolError: If the response is empty or not JSON.
+        ProtocolError: If the response is empty or not JSON. Only a delete may have an empty one, with 204.
         StatusError: If the response is a Status of failure in spite of its status code.
     """
     body = response.body
     if not body or body.isspace():
+        # The object is deleted: an error would have the caller delete it again.
+        if call.method == "DELETE" and response.status == _NO_CONTENT:
+            return
         raise _unexpected(call, f"the response is empty (HTTP {response.status})")
     refuse_other_content(call, response.content_type, body)
     # Searched for first: to decode every response as a Status would cost too much.

@@ -143,6 +143,10 @@ def test_all_problems_are_reported_at_once_with_the_origin() -> None:
         ({"server": "10.0.0.1:6443", "ca_data": "PEM"}, "https://10.0.0.1:6443"),
         ({"server": "api.example.com", "insecure": True}, "https://api.example.com"),
         ({"server": "localhost:6443", "ca_file": "ca.crt"}, "https://localhost:6443"),
+        (
+            {"server": "localhost", "client_certificate_file": "a", "client_key_file": "b"},
+            "https://localhost",
+        ),
         ({"server": "[2001:db8::1]:6443", "insecure": True}, "https://[2001:db8::1]:6443"),
         ({"server": "localhost:8080"}, "http://localhost:8080"),
         ({"server": "127.0.0.1:8080", "token": "t"}, "http://127.0.0.1:8080"),

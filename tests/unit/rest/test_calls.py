@@ -43,6 +43,15 @@ def test_the_user_agent_names_the_library_and_the_platform() -> None:
 
 
 @in_virtual_time
+async def test_a_stream_has_the_same_headers_as_a_call() -> None:
+    rest, network = client(FakeResponse(), FakeResponse())
+    await rest.call(get())
+    (await rest.open(watch())).close()
+    asked, streamed = ({name: reveal(value) for name, value in each.headers} for each in network.requests)
+    assert streamed == asked
+
+
+@in_virtual_time
 async def test_without_credentials_no_authorization_header_is_sent() -> None:
     rest, network = client(FakeResponse(), badge=FakeCredentials([""]))
     await rest.call(get())

@@ -14,6 +14,7 @@ from masthead._sansio.warnings import ServerWarning
 from masthead.api.core.v1 import Pod
 from masthead.errors import (
     AlreadyExistsError,
+    BadRequestError,
     ConflictError,
     DecodeError,
     ForbiddenError,
@@ -24,6 +25,7 @@ from masthead.errors import (
 from masthead.testing.virtual_time import in_virtual_time
 
 TEXT = [("Content-Type", "text/plain")]
+SUCCESS = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}'
 
 
 @in_virtual_time
@@ -105,6 +107,20 @@ async def test_a_failure_that_calls_itself_a_success_is_a_failure() -> None:
     rest, _ = client(FakeResponse(200, status(403, "Forbidden", "you may not")))
     with pytest.raises(ForbiddenError, match="get pods ns/web: you may not"):
         await rest.call(get())
+
+
+@pytest.mark.parametrize("code", [200, 201, 202])
+@in_virtual_time
+async def test_a_status_of_success_is_a_response(code: int) -> None:
+    rest, _ = client(FakeResponse(code, SUCCESS))
+    response = await rest.call(get())
+    assert (response.status, response.body) == (code, SUCCESS)
+
+
+def test_a_status_of_success_does_not_excuse_an_error_code() -> None:
+    error = failure(get(), 400, JSON, SUCCESS)
+    assert isinstance(error, BadRequestError)
+    assert error.code == 400
 
 
 @in_virtual_time

@@ -74,6 +74,15 @@ async def test_retries_are_limited() -> None:
 
 
 @in_virtual_time
+async def test_concurrent_calls_count_their_own_retries() -> None:
+    rest, network = client(*(retry_later(1) for _ in range(200)), settings=RestSettings(retries=9))
+    call = create()
+    outcomes = await asyncio.gather(*(rest.call(call) for _ in range(20)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {TooManyRequestsError}
+    assert len(network.requests) == 200
+
+
+@in_virtual_time
 async def test_without_retries_the_first_error_response_is_raised() -> None:
     rest, network = client(retry_later(1), settings=RestSettings(retries=0))
     with pytest.raises(TooManyRequestsError):
@@ -332,6 +341,27 @@ async def test_the_rate_limiter_admits_calls_in_order() -> None:
             group.create_task(rest.get(f"/{i}"))
     assert [request.target for request in network.requests] == [f"/{i}" for i in range(6)]
     assert network.times == [0, 0, 0, 0.5, 1, 1.5]
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["call", "stream"])
+@in_virtual_time
+async def test_a_retry_waits_for_the_rate_limiter_too(is_stream: bool) -> None:
+    settings = RestSettings(rate=0.1, burst=1, timeout=60)
+    rest, network = client(retry_later(5), FakeResponse(), settings=settings)
+    if is_stream:
+        (await rest.open(watch())).close()
+    else:
+        await rest.call(get())
+    assert network.times == [0, 10]
+
+
+@in_virtual_time
+async def test_there_is_no_client_side_rate_limit_by_default() -> None:
+    rest, network = client(*(FakeResponse() for _ in range(100)))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(100):
+            group.create_task(rest.call(get()))
+    assert network.times == [0] * 100
 
 
 @in_virtual_time

@@ -21,7 +21,7 @@ from masthead._transport.contract import TransportRequest
 from masthead._transport.http import HttpTransport
 from masthead._transport.pool import ConnectionPool
 from masthead._transport.sockets import SocketTracker
-from masthead.errors import ClosedError, ConnectError, MastheadError, ProtocolError
+from masthead.errors import ClosedError, ConnectError, DeadlineError, MastheadError, ProtocolError
 
 if TYPE_CHECKING:
     import ssl
@@ -49,6 +49,46 @@ async def test_requests_one_after_the_other_share_a_connection(authority: Certif
         await transport.close()
 
         assert server.connections == 1
+
+
+def hang_on(target: str, received: asyncio.Event) -> Handler:
+    """Respond to every request but those for a target."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (await receive(reader)).line != f"GET {target} HTTP/1.1":
+            writer.write(OK)
+        received.set()
+        await reader.read()
+
+    return handle
+
+
+async def test_a_request_that_hangs_delays_no_other() -> None:
+    received = asyncio.Event()
+    async with serving(hang_on("/hang", received)) as server:
+        transport = HttpTransport(server.url, tls=None)
+        async with asyncio.TaskGroup() as tasks:
+            hanging = tasks.create_task(transport.send(TransportRequest("GET", "/hang")))
+            await received.wait()
+            assert await fetch(transport) == b"ok"
+            assert not hanging.done()
+            hanging.cancel()
+        await transport.close()
+
+        assert server.connections == 2
+
+
+async def test_a_connection_is_not_used_again_after_a_missed_deadline() -> None:
+    async with serving(hang_on("/hang", asyncio.Event())) as server:
+        transport = HttpTransport(server.url, tls=None)
+        assert await fetch(transport) == b"ok"
+        with pytest.raises(DeadlineError):
+            await transport.send(TransportRequest("GET", "/hang", timeout=0.03))
+
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 2
 
 
 async def test_no_connection_is_made_before_the_first_request() -> None:

@@ -77,10 +77,14 @@ async def test_the_target_is_sent_byte_for_byte(
 async def test_the_path_of_the_server_address_prefixes_every_target(seen: list[ReceivedRequest]) -> None:
     async with serving(always(OK, seen)) as server:
         transport = HttpTransport(f"{server.url}/k8s/clusters/c-1/", tls=None)
-        await (await transport.send(TransportRequest("GET", "/version"))).read()
+        for target in ("/version", "/api/"):
+            await (await transport.send(TransportRequest("GET", target))).read()
         await transport.close()
 
-    assert seen[0].line == "GET /k8s/clusters/c-1/version HTTP/1.1"
+    assert [request.line for request in seen] == [
+        "GET /k8s/clusters/c-1/version HTTP/1.1",
+        "GET /k8s/clusters/c-1/api/ HTTP/1.1",
+    ]
 
 
 async def test_a_delete_without_a_body_sends_content_length_zero(
