@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conformance.objects import config_map, deployment, named, pod
 from tests.integration.conftest import connected
+from tests.integration.scripts import client_of, json_response, listed
+from tests.unit.transport.servers import ReceivedRequest, receive
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.patch import Patch
@@ -15,15 +18,19 @@ from masthead.errors import (
     ConflictError,
     InvalidValueError,
     MethodNotAllowedError,
+    NameFormatError,
     NotFoundError,
     UnknownKindError,
 )
 
 if TYPE_CHECKING:
+    import asyncio
+
     from tests.integration.conftest import Cluster
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 MAPS = GroupVersionResource("", "v1", "configmaps")
+FLIP = {"apiVersion": "flops/v1", "kind": "Flip", "metadata": {"name": "mips", "namespace": "mops"}}
 
 
 @pytest.mark.parametrize(
@@ -221,6 +228,70 @@ async def test_reviews_return_their_result(client: Any, namespace: str) -> None:
     assert response.status.allowed is True
     with pytest.raises(InvalidValueError, match=r"metadata\.name"):
         await reviews.create({"spec": review})
+
+
+async def test_each_verb_sends_its_method_path_options_and_body(facade: str) -> None:
+    seen: list[ReceivedRequest] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await receive(reader)
+            seen.append(request)
+            is_list = request.line.startswith("GET /apis/flops/v1/namespaces/mops/flips?")
+            writer.write(json_response(listed() if is_list else FLIP))
+
+    async with client_of(handle, facade) as client:
+        flips = client.dynamic(GroupVersionResource("flops", "v1", "flips"), namespace="mops")
+        await flips.create(FLIP, subresource="fin", field_validation="Warn")
+        await flips.update(FLIP, subresource="fin", field_validation="Warn")
+        await flips.update_status(FLIP, field_validation="Warn")
+        await flips.delete("mips", subresource="fin", dry_run=True)
+        await flips.delete_collection(resource_version="42", dry_run=True)
+        await flips.get("mips", subresource="fin", resource_version="42")
+        await flips.list(resource_version="42")
+        await flips.patch("mips", Patch.strategic({"foo": "bar"}), subresource="fin", field_manager="baz")
+        await flips.apply(FLIP, subresource="fin", field_manager="baz", force=True)
+        await flips.apply_status(FLIP, field_manager="baz", force=True)
+
+    root, item = "/apis/flops/v1/namespaces/mops/flips", "/apis/flops/v1/namespaces/mops/flips/mips"
+    json_type, apply_type = "application/json", "application/apply-patch+yaml"
+    assert [(*request.line.split()[:2], request.headers.get("content-type")) for request in seen] == [
+        ("POST", f"{item}/fin?fieldValidation=Warn", json_type),
+        ("PUT", f"{item}/fin?fieldValidation=Warn", json_type),
+        ("PUT", f"{item}/status?fieldValidation=Warn", json_type),
+        ("DELETE", f"{item}/fin", json_type),
+        ("DELETE", f"{root}?resourceVersion=42", json_type),
+        ("GET", f"{item}/fin?resourceVersion=42", None),
+        ("GET", f"{root}?resourceVersion=42&limit=500", None),
+        ("PATCH", f"{item}/fin?fieldManager=baz", "application/strategic-merge-patch+json"),
+        ("PATCH", f"{item}/fin?fieldManager=baz&force=true", apply_type),
+        ("PATCH", f"{item}/status?fieldManager=baz&force=true", apply_type),
+    ]
+    assert [json.loads(seen[position].body) for position in (0, 1, 2, 8, 9)] == [FLIP] * 5
+    assert [json.loads(seen[position].body)["dryRun"] for position in (3, 4)] == [["All"]] * 2
+    assert json.loads(seen[7].body) == {"foo": "bar"}
+
+
+async def test_a_name_or_namespace_that_could_lead_elsewhere_is_never_sent(client: Any) -> None:
+    misnamed = config_map("bad/name")
+    maps, elsewhere = client.dynamic(MAPS, namespace="default"), client.dynamic(MAPS, namespace="bad/space")
+
+    for call in (
+        maps.update(misnamed),
+        maps.update_status(misnamed),
+        maps.get("bad/name"),
+        maps.delete("bad/name"),
+        maps.patch("bad/name", Patch.merge({})),
+        maps.apply(misnamed, field_manager="me"),
+        elsewhere.create(config_map("good")),
+        elsewhere.update(config_map("good")),
+        elsewhere.delete("good"),
+        elsewhere.delete_collection(),
+        elsewhere.get("good"),
+        elsewhere.list(),
+    ):
+        with pytest.raises(NameFormatError, match="Nothing was sent"):
+            await call
 
 
 @pytest.mark.embedded_only

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.cache.clusters import QUICK
+from tests.unit.cache.clusters import QUICK, processed
 
 from masthead._cache.factory.factory import SharedInformerFactory
 from masthead._cache.informer.informer import SharedInformer
@@ -564,3 +564,26 @@ class TestOptions:
         assert one["data"] == {"value": "1"}
         assert isinstance(other, PartialObjectMetadata)
         assert other.metadata.name == "a"
+
+    async def test_handlers_of_an_unstructured_informer_are_called_for_every_change(
+        self, embedded: EmbeddedCluster, factory: SharedInformerFactory
+    ) -> None:
+        await embedded.put("a", "1")
+        informer = factory.dynamic(GroupVersionResource("", "v1", "configmaps")).informer
+        calls: list[tuple[str, object]] = []
+        handle = informer.add_event_handler(
+            on_add=lambda added: calls.append(("add", added["data"])),
+            on_update=lambda _, updated: calls.append(("update", updated["data"])),
+            on_delete=lambda deleted: calls.append(("delete", deleted["data"])),
+        )
+        async with factory:
+            await handle.wait_synced(30)
+            await embedded.put("a", "2")
+            await informer.wait_for(await embedded.remove("a"), 30)
+            await processed(handle)
+
+        assert calls == [
+            ("add", {"value": "1"}),
+            ("update", {"value": "2"}),
+            ("delete", {"value": "2"}),
+        ]

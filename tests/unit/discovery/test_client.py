@@ -114,9 +114,10 @@ async def test_a_server_without_both_roots_raises_not_found() -> None:
         await discovery_over(Network()).resources()
 
 
-async def test_a_root_that_may_not_be_read_is_an_error() -> None:
+@pytest.mark.parametrize("root", ["/api", "/apis"])
+async def test_a_root_that_may_not_be_read_is_an_error(root: str) -> None:
     network = whole_server()
-    network.pages["/apis"] = Reply(403, b"no", {"Content-Type": "text/plain"})
+    network.pages[root] = Reply(403, b"no", {"Content-Type": "text/plain"})
 
     with pytest.raises(ForbiddenError):
         await discovery_over(network).resources()
@@ -167,6 +168,18 @@ async def test_a_failed_group_version_is_retried_soon() -> None:
     clock.time += 29
     assert (await discovery.resources()).failures
     clock.time += 2
+    assert not (await discovery.resources()).failures
+
+
+async def test_an_invalidated_failure_is_requested_again_at_once() -> None:
+    network = old_server("down.io")
+    good = network.pages["/apis/down.io/v1"]
+    network.pages["/apis/down.io/v1"] = Reply(503, b"down", {"Content-Type": "text/plain"})
+    discovery = discovery_over(network)
+
+    assert (await discovery.resources()).failures
+    network.pages["/apis/down.io/v1"] = good
+    discovery.invalidate()
     assert not (await discovery.resources()).failures
 
 
@@ -344,8 +357,10 @@ async def test_an_outage_is_an_error_and_not_an_empty_cluster() -> None:
 
     with pytest.raises(ConnectError):
         await discovery.resources()
+    assert not discovery.is_fresh
     network.pages |= whole_server().pages
     assert await names(discovery) == ALL
+    assert discovery.is_fresh
 
 
 async def test_the_version_of_the_server() -> None:
