@@ -171,7 +171,7 @@ async def run_source(source: SourceSpec, services: ControllerServices, loop: Rec
     while True:
         try:
             async for found in source.function(*_arguments(source.function, services.client)):
-                for request in requests_of(found):
+                for request in requests_of(found, namespaced=loop.is_namespaced):
                     loop.enqueue(request, None, label, 0)
                 backoff.reset()
                 services.failures.clear(label)

@@ -320,9 +320,12 @@ class ReconcileFunction:
         """Look at a function, a class, or an object with a method ``reconcile``.
 
         Raises:
-            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields.
+            InvalidValueError: If it cannot be called as ``reconcile(ctx)`` or ``reconcile(ctx, obj)``, or yields; or
+                if it is a class whose constructor needs arguments.
         """
         function = _function_of(given)
+        if isinstance(given, type):
+            _check_constructor(given)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise InvalidValueError(
                 f"{_title(given)} is a generator function, whose body would not run: return instead of yield",
@@ -361,6 +364,27 @@ def _function_of(given: object) -> Callable[..., object]:
             value=given,
         )
     return given
+
+
+def _check_constructor(cls: type[object]) -> None:
+    """Check that a class can be instantiated without arguments.
+
+    Raises:
+        InvalidValueError: If it cannot.
+    """
+    try:
+        signature = inspect.signature(cls)
+    except ValueError:  # some classes written in C have none
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        name = _title(cls)
+        raise InvalidValueError(
+            f"{name} cannot be created without arguments: {error}; register a method of an instance: "
+            f"app.controller(...)({name}(...).reconcile)",
+            value=cls,
+        ) from None
 
 
 def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[inspect.Parameter]:

@@ -153,7 +153,7 @@ class EnqueueHandler(EventHandler[Object]):
             yield from self._owner.requests(obj, any_owner=self.spec.any_owner)
         elif self.spec.mapper is not None:
             found = self.spec.mapper(obj, self._reader) if self._takes_reader else self.spec.mapper(obj)
-            yield from requests_of(found)
+            yield from requests_of(found, namespaced=self._owner.namespaced)
 
     def _reason(self, event: ChangeEvent) -> str:
         what = (
@@ -182,7 +182,7 @@ class OwnerKind:
     def __init__(self, group: str, kind: str | None, *, namespaced: bool) -> None:
         self._group = group
         self._kind = kind
-        self._namespaced = namespaced
+        self.namespaced = namespaced
 
     def requests(self, obj: Object, *, any_owner: bool) -> Iterator[Request]:
         """The owners of an object that are of this kind."""
@@ -190,14 +190,18 @@ class OwnerKind:
             if not any_owner and not each.controller:
                 continue
             if each.kind == self._kind and GroupVersion.parse(each.api_version).group == self._group:
-                yield Request(obj.metadata.namespace if self._namespaced else "", each.name)
+                yield Request(obj.metadata.namespace if self.namespaced else "", each.name)
 
 
-def requests_of(found: object) -> Iterator[Request]:
+def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:
     """The requests that a mapper or a source has returned: requests, keys or objects, one or several, or None.
 
+    Args:
+        found: What was returned.
+        namespaced: Whether the reconciled kind is namespaced, so that keys have a namespace.
+
     Raises:
-        InvalidValueError: If it is something else.
+        InvalidValueError: If it is something else, or a key of the other scope.
     """
     if found is None:
         return
@@ -206,13 +210,24 @@ def requests_of(found: object) -> Iterator[Request]:
     elif isinstance(found, Object):
         yield Request.of(found)
     elif isinstance(found, str):
-        yield Request.parse(found)
+        yield _parse_key(found, namespaced=namespaced)
     elif isinstance(found, Iterable):
-        for each in cast("Iterable[object]", found):
-            yield from requests_of(each)
+        for item in cast("Iterable[object]", found):
+            yield from requests_of(item, namespaced=namespaced)
     else:
         raise InvalidValueError(
             f"{found!r} does not say what to reconcile; return masthead.Request(namespace, name), a key such as "
             "'namespace/name', an object, several of them, or None",
             value=found,
         )
+
+
+def _parse_key(key: str, *, namespaced: bool) -> Request:
+    request = Request.parse(key)
+    if bool(request.namespace) == namespaced:
+        return request
+    if namespaced:
+        problem = f"{key!r} has no namespace, which the reconciled kind has; return 'namespace/name'"
+    else:
+        problem = f"{key!r} has a namespace, but the reconciled kind is cluster-scoped; return the name alone"
+    raise InvalidValueError(f"{problem}, masthead.Request(namespace, name) or an object", value=key)

@@ -127,6 +127,7 @@ class ReconcileLoop:
         """With sharding, the objects whose deletion is to be reconciled: others that the cache does not have are not gone."""
         self._reconcile_ended = asyncio.Event()
         self._is_started = False
+        self._is_namespaced = True
         self._clock = asyncio.get_running_loop().time
 
     # Its life.
@@ -145,6 +146,7 @@ class ReconcileLoop:
             await self._services.catch_up.wait(informer)
         await self._see_earlier_writes()
         owner = await self._owner_kind()
+        self._is_namespaced = owner.namespaced
         for spec, informer in zip(self.controller.specs, self._informers, strict=True):
             if spec.role == "reads":
                 continue
@@ -233,6 +235,11 @@ class ReconcileLoop:
         return [write for write in self._unseen if not self.reader.is_visible(write)]
 
     # What happens meanwhile.
+
+    @property
+    def is_namespaced(self) -> bool:
+        """Whether the reconciled kind is namespaced; known after the start."""
+        return self._is_namespaced
 
     @property
     def is_idle(self) -> bool:

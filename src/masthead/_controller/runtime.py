@@ -165,13 +165,20 @@ class ManagerRuntime:
         Args:
             within: Retries of reconciles that have failed count if they are due within so many seconds.
         """
-        missing = [each.name for each in self._manager.controllers if each.name not in self._loops]
-        found = [f"controller {name} does not run" for name in missing]
+        found: list[str] = []
         if events := self._recorder.counts.pending:
             found.append(f"{events} Events are not written yet")
         if self._shards is not None and self._shards.is_adopting:
             found.append("objects of other replicas wait for the caches to catch up with the server")
-        return found + [problem for each in self._loops.values() for problem in each.pending_work(within)]
+        for controller in self._manager.controllers:
+            found += self._pending_work_of(controller.name, within)
+        return found
+
+    def _pending_work_of(self, controller: str, within: float) -> list[str]:
+        if failure := self._failures.failing().get(_start_label(controller)):
+            return [f"controller {controller} cannot be started, and is tried again: {failure}"]
+        loop = self._loops.get(controller)
+        return [f"controller {controller} does not run"] if loop is None else loop.pending_work(within)
 
     def failing(self) -> dict[str, RepeatedFailure]:
         """Return the functions of the user whose last call failed, by controller and object, or by name."""
@@ -360,7 +367,7 @@ class ManagerRuntime:
                 loop = ReconcileLoop(controller, services, self._unseen.get(controller.name, ()))
                 self._loops[controller.name] = loop
                 await loop.start()
-                self._failures.clear(f"start of controller {controller.name}")
+                self._failures.clear(_start_label(controller.name))
                 own = [source for source in self._manager.sources if source.controller is controller]
                 sources = start_sources(own, services, loop)
                 self._sources.update(sources)
@@ -369,7 +376,7 @@ class ManagerRuntime:
                 # An informer has stopped, which happens only if the client is closed or the manager stops.
                 await self._stopping.wait()
             except Exception as error:  # noqa: BLE001 - the others go on
-                self._failures.add(f"start of controller {controller.name}", error)
+                self._failures.add(_start_label(controller.name), error)
                 delay = backoff.next(asyncio.get_running_loop().time(), services.random)
                 _log.exception(
                     "controller %s could not be started; it is tried again in %.0f s", controller.name, delay
@@ -557,6 +564,11 @@ def _resync_periods(
             resource = controller.primary.resource
             found[resource] = min(controller.resync, found.get(resource, controller.resync))
     return found
+
+
+def _start_label(controller: str) -> str:
+    """Return the name of a controller's start in the log of failures."""
+    return f"start of controller {controller}"
 
 
 def _is_virtual(loop: asyncio.AbstractEventLoop) -> bool:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from masthead._meta import shape
 from masthead._meta.conditions import set_condition
 from masthead._meta.model import Struct
+from masthead._meta.time import MicroTime, format_micro_time, format_time
 from masthead._meta.unstructured import Unstructured
 from masthead._meta.v1 import Condition
 from masthead.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from masthead._meta.object import Object
 
@@ -110,12 +111,21 @@ def _without_removed_entries(found: shape.Shape, value: object) -> object:
 
 
 def _without_nulls(entries: Mapping[str, object]) -> dict[str, Any]:
-    """A map without what is None, at every depth: a merge patch removes that, and it is not there afterwards."""
+    """A map as the server will have it: without what is None, at every depth, and with times as text."""
     return {
-        k: _without_nulls(cast("Mapping[str, object]", v)) if isinstance(v, Mapping) else v
+        k: _without_nulls(cast("Mapping[str, object]", v))
+        if isinstance(v, Mapping)
+        else _with_time_as_text(v)
         for k, v in entries.items()
         if v is not None
     }
+
+
+def _with_time_as_text(value: object) -> object:
+    """A time as the API writes it, to compare it with the one of the server; any other value as it is."""
+    if isinstance(value, MicroTime):
+        return format_micro_time(value)
+    return format_time(value) if isinstance(value, datetime) else value
 
 
 def _has_observed_generation(obj: Object, current: Mapping[str, object]) -> bool:

@@ -34,8 +34,14 @@ import msgspec
 from masthead._meta import typeinfo
 from masthead._meta.apitype import UNKNOWN_FIELDS, ApiType, construct, with_unknown
 from masthead._meta.quantity import Quantity, parse_quantity, parse_text
-from masthead._meta.time import MicroTime, Time, format_micro_time, parse_micro_time
-from masthead.errors import InvalidValueError
+from masthead._meta.time import (
+    MicroTime,
+    Time,
+    format_micro_time,
+    parse_micro_time,
+    truncate_to_second,
+)
+from masthead.errors import InvalidValueError, TimeError
 
 if TYPE_CHECKING:
     JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
@@ -147,6 +153,22 @@ class ScalarShape(msgspec.Struct, frozen=True):
             is_explained = isinstance(error.__cause__, InvalidValueError) and not rules.hides_values
             hint = f": {error.__cause__}" if is_explained else ""
             raise ShapeError(f"expected {self.words}, got {rules.describe(value)}{hint}") from None
+
+
+class TimeShape(ScalarShape, frozen=True):
+    """A time: whole seconds in UTC from code; text of responses and manifests keeps its fraction and offset."""
+
+    def build(self, value: object, rules: Rules) -> object:
+        """Check, convert text, and cut to the second."""
+        is_aware = isinstance(value, datetime) and value.utcoffset() is not None
+        # msgspec would refuse subclasses of datetime, such as MicroTime.
+        built = value if is_aware else super().build(value, rules)
+        if not is_aware and not rules.attribute_names:
+            return built
+        try:
+            return truncate_to_second(cast("datetime", built))
+        except TimeError as error:
+            raise ShapeError(f"expected {self.words}, got {rules.describe(value)}: {error}") from None
 
 
 class ListShape(msgspec.Struct, frozen=True):
@@ -387,15 +409,14 @@ def shape_of(annotation: object) -> Shape:
         return MapShape(_inner_shape(arguments[1]))
     if origin in _UNIONS:
         return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
-    # A time needs a time zone.
-    return _scalar((annotation,), Time if annotation is datetime else annotation)
+    return _time() if annotation is datetime else _scalar((annotation,), annotation)
 
 
 def _annotated(annotation: object, inner: object) -> Shape:
     """Return the shape of an annotation with metadata; only msgspec's own says anything about a scalar."""
     found = shape_of(inner)
     is_narrowed = any(isinstance(each, msgspec.Meta) for each in get_args(annotation)[1:])
-    if not is_narrowed or not isinstance(found, ScalarShape):
+    if not is_narrowed or not isinstance(found, ScalarShape) or isinstance(found, TimeShape):
         return found
     return msgspec.structs.replace(_scalar((inner,), annotation), exact=())
 
@@ -436,6 +457,11 @@ def _scalar(members: tuple[object, ...], annotation: object) -> ScalarShape:
     # Always convert datetimes, so that naive ones are rejected.
     exact = tuple(member for member in members if isinstance(member, type) and member is not datetime)
     return ScalarShape(typeinfo.converter(cast("Any", annotation), dec_hook=dec_hook), words, exact)
+
+
+def _time() -> TimeShape:
+    """Return the shape of a time, which needs a time zone."""
+    return TimeShape(typeinfo.converter(Time), WORDS[datetime], ())
 
 
 def _words(annotation: object) -> str:

@@ -1,7 +1,7 @@
 """Points in time, as the API has them: to the second or to the microsecond.
 
-A field of kind ``Time`` is a plain aware ``datetime``; the server drops what is finer than a second. A field of kind
-``MicroTime`` has a class of its own, because the API server refuses one that is not written with six digits of
+A field of kind ``Time`` is a plain aware ``datetime``; from code it takes UTC and whole seconds, as Kubernetes writes
+it, and from the server whatever the server sends. A field of kind ``MicroTime`` has a class of its own, because the API server refuses one that is not written with six digits of
 fraction. Both take any aware ``datetime``: ``LeaseSpec(renew_time=datetime.now(UTC))``.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
-"""An aware ``datetime``. The server keeps whole seconds of it."""
+"""An aware ``datetime``. A field keeps whole seconds of it, in UTC."""
 
 _to_time: Final[Callable[[object], datetime]] = typeinfo.converter(Time)
 
@@ -124,6 +124,17 @@ def format_micro_time(when: datetime) -> str:
         TimeError: If it has no time zone, or in UTC its year is not within 1 and 9999.
     """
     return _to_utc(when).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def truncate_to_second(when: datetime) -> datetime:
+    """Return it as a ``Time`` field holds it: a plain ``datetime`` in UTC, cut to the second.
+
+    Raises:
+        TimeError: If it has no time zone, or in UTC its year is not within 1 and 9999.
+    """
+    utc = _to_utc(when)
+    # Not `replace`, which keeps the class: a MicroTime would be written with six digits again.
+    return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, tzinfo=UTC)
 
 
 def _to_utc(when: datetime) -> datetime:

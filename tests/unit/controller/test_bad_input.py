@@ -11,7 +11,7 @@ import pytest
 
 import masthead
 import masthead.aio
-from masthead.api.core.v1 import ConfigMap, Secret
+from masthead.api.core.v1 import ConfigMap, Namespace, Secret
 from masthead.meta import Patch
 from masthead.metrics import PrometheusMetrics
 from masthead.testing import Environment, in_virtual_time
@@ -261,6 +261,13 @@ def yields_plainly(_: object) -> Iterator[None]:
     yield
 
 
+class NeedsArguments:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: object) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
@@ -269,6 +276,11 @@ def yields_plainly(_: object) -> Iterator[None]:
         (raises, {"rate_limiter": 5}, "rate_limiter must be a function or a class"),
         (yields, {}, "yields is a generator function"),
         (yields_plainly, {}, "yields_plainly is a generator function"),
+        (
+            NeedsArguments,
+            {},
+            r"NeedsArguments cannot be created without arguments: .*'size'; register a method",
+        ),
     ],
 )
 def test_what_could_never_work_is_refused_when_it_is_declared(
@@ -276,6 +288,37 @@ def test_what_could_never_work_is_refused_when_it_is_declared(
 ) -> None:
     with pytest.raises(masthead.errors.InvalidValueError, match=message):
         masthead.Manager("refused").controller(ConfigMap, **options)(function)
+
+
+class FailsToStart:
+    def __init__(self) -> None:
+        raise LookupError("no database")
+
+    async def reconcile(self, ctx: masthead.aio.Context[ConfigMap], _: object) -> None: ...
+
+
+def fail_to_limit() -> NoDelay:
+    raise LookupError("no database")
+
+
+@pytest.mark.parametrize(("function", "limiter"), [(FailsToStart, None), (raises, fail_to_limit)])
+def test_a_controller_that_cannot_start_says_why_it_is_not_settled(function: Any, limiter: Any) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        app = masthead.Manager("no-start")
+        app.controller(ConfigMap, rate_limiter=limiter)(function)
+        async with Environment(app) as env:
+            with pytest.raises(AssertionError, match=r"cannot be started.*LookupError: no database"):
+                await env.settle()
+            assert "LookupError: no database" in env.failures[0]
+
+    play()
+
+
+def test_a_method_of_an_object_may_reconcile() -> None:
+    app = masthead.Manager("instance")
+    app.controller(ConfigMap)(NeedsArguments(3).reconcile)
+    assert [controller.name for controller in app.controllers] == ["configmaps"]
 
 
 def test_a_decorator_without_a_kind_is_refused() -> None:
@@ -469,6 +512,41 @@ async def test_a_mapper_that_raises_is_called_again(caplog: pytest.LogCaptureFix
     assert runs.attempts("good") == [0, 0]
     assert runs.count("masthead_controller_mapping_errors_total") == 3
     assert "the mapper of secrets raised for default/one, and is called again in 1 s: 'site'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "message"),
+    [
+        (
+            ConfigMap,
+            "good",
+            "'good' has no namespace, which the reconciled kind has; return 'namespace/name'",
+        ),
+        (
+            Namespace,
+            "default/good",
+            "'default/good' has a namespace, but the reconciled kind is cluster-scoped",
+        ),
+    ],
+)
+def test_a_key_of_the_wrong_scope_is_an_error(kind: Any, key: str, message: str) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        app = masthead.Manager("scopes")
+
+        @app.controller(kind, name="objects", watches={Secret: lambda _: key})
+        async def reconcile(_: masthead.aio.Context[Any]) -> None: ...
+
+        @app.source
+        async def announce() -> AsyncIterator[str]:
+            yield key
+
+        async with Environment(app, objects=[Secret.new("one", namespace="default")]) as env:
+            await env.settle()
+            assert len(env.failures) == 2
+            assert all(message in failure for failure in env.failures), env.failures
+
+    play()
 
 
 @in_virtual_time

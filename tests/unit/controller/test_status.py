@@ -11,7 +11,7 @@ import masthead
 from masthead._controller.status import status_patch
 from masthead.api.core.v1 import ConfigMap, Pod
 from masthead.errors import InvalidValueError
-from masthead.meta import Object, Struct, Unstructured, field
+from masthead.meta import MicroTime, MicroTimeField, Object, Struct, Time, Unstructured, field
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
 
@@ -127,6 +127,36 @@ def test_names_of_a_status_without_a_type_are_taken_as_they_are(cls: type[Object
 def test_an_object_sets_what_it_has() -> None:
     assert changes(GATEWAY, GatewayStatus(ready=4)) == {"ready": 4}
     assert changes(GATEWAY, GatewayStatus(ready=3)) is None
+
+
+class VisitStatus(Struct):
+    last: Time | None = None
+    exact: MicroTimeField | None = None
+
+
+class Visit(masthead.CustomResource, group="status.example.com", version="v1"):
+    status: VisitStatus
+
+
+FINE = datetime(2026, 1, 1, 12, 0, 59, 987654, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("status", [{"last": FINE, "exact": FINE}, VisitStatus(last=FINE, exact=FINE)])
+def test_times_are_written_as_their_fields_want_them_and_once(status: dict[str, object] | Struct) -> None:
+    wanted: dict[str, object] = {"last": "2026-01-01T12:00:59Z", "exact": "2026-01-01T12:00:59.987654Z"}
+
+    assert changes(existing(Visit, {}), status) == wanted
+    assert changes(existing(Visit, wanted), status) is None
+
+
+def test_times_of_an_untyped_object_are_written_to_the_second_and_once() -> None:
+    obj = existing(Visit, {})
+    wanted = {"last": "2026-01-01T12:00:59Z", "in": {"exact": "2026-01-01T12:00:59.987654Z"}}
+    status = {"last": FINE, "in": {"exact": MicroTime.of(FINE)}}
+    plain, again = (Unstructured.from_dict({**obj.to_dict(), "status": held}) for held in ({}, wanted))
+
+    assert changes(plain, status) == wanted
+    assert changes(again, status) is None
 
 
 def test_a_kind_without_a_status_says_so() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import msgspec
 import pytest
@@ -121,6 +121,33 @@ def test_a_plain_time_becomes_one_of_microseconds_where_the_api_wants_that() -> 
     assert spec.to_json() == (
         b'{"acquireTime":"2026-01-01T12:00:00.000000Z","renewTime":"2026-01-01T12:00:00.000000Z"}'
     )
+
+
+FINE = datetime(2026, 1, 1, 14, 0, 59, 987654, tzinfo=timezone(timedelta(hours=2)))
+
+
+@pytest.mark.parametrize("when", [FINE, MicroTime.of(FINE), "2026-01-01T14:00:59.987654+02:00"])
+def test_a_time_given_in_code_is_written_in_utc_and_to_the_second(when: datetime) -> None:
+    meta = ObjectMeta(creation_timestamp=when)
+    meta.deletion_timestamp = when
+    built = Pod.new("a", status={"startTime": when})
+
+    assert meta.to_dict() == dict.fromkeys(("creationTimestamp", "deletionTimestamp"), "2026-01-01T12:00:59Z")
+    assert built.to_dict()["status"] == {"startTime": "2026-01-01T12:00:59Z"}
+    assert type(meta.creation_timestamp) is datetime
+    assert LeaseSpec(renew_time=FINE).to_dict() == {"renewTime": "2026-01-01T12:00:59.987654Z"}
+
+
+def test_a_time_of_the_server_keeps_its_fraction_and_its_offset() -> None:
+    data = {"creationTimestamp": "2026-01-01T14:00:59.987654+02:00"}
+
+    assert ObjectMeta.from_dict(data).to_dict() == data
+    assert ObjectMeta.from_json(ObjectMeta.from_dict(data).to_json()).to_dict() == data
+
+
+def test_a_time_outside_of_the_calendar_in_utc_is_refused() -> None:
+    with pytest.raises(DecodeError, match=r"creationTimestamp: expected an RFC 3339 time.*year"):
+        ObjectMeta(creation_timestamp=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))))
 
 
 def test_a_time_without_a_zone_is_refused() -> None:
