@@ -64,6 +64,51 @@ def test_a_folder_is_applied_compared_waited_for_and_deleted(cli: Cli, folder: P
     assert cli(f"delete -f {folder}").out == "nothing of it exists\n"
 
 
+def test_diff_and_dry_run_show_what_apply_removes_from_an_object_of_plain_kubectl_apply(
+    cli: Cli, server: Server, tmp_path: Path
+) -> None:
+    kept = ConfigMap.new("handed-over", data={"kept": "1"})
+    both = ConfigMap.new("handed-over", data={"kept": "1", "dropped": "2"})
+    with masthead.Client(kubeconfig=server.kubeconfig()) as client:
+        client.core_v1.config_maps("default").apply_client_side(
+            both, field_manager="kubectl-client-side-apply"
+        )
+    path = tmp_path / "kept.json"
+    path.write_bytes(kept.to_json())
+
+    shown = cli(f"diff -f {path}")
+    assert shown.code == 1
+    assert "-  dropped: '2'" in shown.out.splitlines()
+    assert cli(f"apply -f {path} --dry-run").out == "configmap/handed-over configured (server dry run)\n"
+    assert cli(f"apply -f {path}").out == "configmap/handed-over configured\n"
+    assert cli(f"diff -f {path}").code == 0
+    assert cli(f"apply -f {path} --dry-run").out == "configmap/handed-over unchanged (server dry run)\n"
+
+
+def test_apply_and_diff_say_if_they_cannot_show_what_is_removed(
+    cli: Cli, client: masthead.Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "scaler.json"
+    scaler = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "maxReplicas": 3,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        },
+    }
+    client.apply_manifests([scaler], client_side=True, field_manager="kubectl-client-side-apply")
+    path.write_text(json.dumps(scaler | {"apiVersion": "autoscaling/v2"}), "utf-8")
+    warning = (
+        "HorizontalPodAutoscaler default/web was applied client-side; fields that an apply would remove are not all "
+        "shown: some were set in autoscaling/v1\n"
+    )
+
+    assert cli(f"apply -f {path} --dry-run").err == f"masthead apply: {warning}"
+    assert cli(f"diff -f {path}").err == f"masthead diff: {warning}"
+
+
 def test_objects_are_gone_with_their_definition(cli: Cli, tmp_path: Path) -> None:
     text = """
 apiVersion: apiextensions.k8s.io/v1

@@ -123,7 +123,8 @@ async def test_manifests_that_were_applied_client_side_are_migrated(
     client: Any, namespace: str, maps: Any
 ) -> None:
     tried = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us", dry_run=True)
-    assert [managers(each) for each in tried] == [[(CSA, "Update"), ("us", "Apply")], [("us", "Apply")]]
+    assert [managers(each) for each in tried] == [[("us", "Apply")]] * 2
+    assert managers(await maps.get("a")) == [(CSA, "Update")]
 
     done = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us")
 
@@ -166,6 +167,194 @@ async def test_a_changed_manifest_conflicts_with_what_others_have_set(
     assert isinstance(conflict, ApplyConflictError)
     assert [owned.manager for owned in conflict.conflicts] == ["them"]
     assert (CSA, "Update") in managers(await maps.get("a"))
+
+
+def web(**spec: Any) -> dict[str, Any]:
+    container = {"name": "web", "image": "nginx", "ports": [{"containerPort": 80}]}
+    sidecar = {"name": "log", "image": "fluentd"}
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container, sidecar]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "labels": labels, "annotations": {"a": "b"}},
+        "spec": {"selector": {"matchLabels": labels}, "template": template} | spec,
+    }
+
+
+def without_sidecar() -> dict[str, Any]:
+    """A deployment that drops replicas and strategy, which have defaults, a container, an annotation, and changes an image."""
+    changed = web()
+    del changed["metadata"]["annotations"]
+    changed["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "nginx:2"}]
+    return changed
+
+
+def service(**ports: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web"},
+        "spec": {"ports": [{"name": name, "port": port} for name, port in ports.items()]},
+    }
+
+
+DEFINITION: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "routes.migration.example.com"},
+    "spec": {
+        "group": "migration.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "routes", "kind": "Route", "singular": "route", "listKind": "RouteList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "weight": {"type": "integer", "default": 1},
+                                    "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+                                    "hosts": {
+                                        "type": "array",
+                                        "x-kubernetes-list-type": "set",
+                                        "items": {"type": "string"},
+                                    },
+                                    "rules": {
+                                        "type": "array",
+                                        "x-kubernetes-list-type": "map",
+                                        "x-kubernetes-list-map-keys": ["path"],
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["path"],
+                                            "properties": {
+                                                "path": {"type": "string"},
+                                                "to": {"type": "string"},
+                                            },
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def route(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "migration.example.com/v1",
+        "kind": "Route",
+        "metadata": {"name": "web"},
+        "spec": spec,
+    }
+
+
+ALL_OF_ROUTE = {
+    "weight": 5,
+    "tags": {"a": "1", "b": "2"},
+    "hosts": ["x", "y"],
+    "rules": [{"path": "/", "to": "a"}, {"path": "/b", "to": "b"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "removed"),
+    [
+        pytest.param(
+            config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "1"}), ["two"]
+        ),
+        pytest.param(config_map("web", data={"one": "1", "two": "2"}), config_map("web"), ["one", "data:"]),
+        pytest.param(
+            config_map("web", data={"one": "1", "two": "2"}), config_map("web", data={"one": "2"}), ["two"]
+        ),
+        pytest.param(
+            web(replicas=3, strategy={"type": "Recreate"}),
+            without_sidecar(),
+            ["fluentd", "replicas: 3", "a: b", "Recreate"],
+        ),
+        pytest.param(service(http=80, https=443), service(http=80), ["https", "443"]),
+        pytest.param(
+            route(**ALL_OF_ROUTE),
+            route(tags={"a": "1"}, hosts=["y"], rules=[{"path": "/b"}]),
+            ["weight: 5", "b: ", "- x", "path: /", "to: b"],
+        ),
+        pytest.param(route(**ALL_OF_ROUTE), route(weight=6), ["tags:", "hosts:", "rules:"]),
+    ],
+    ids=["entry", "all-entries", "entry-and-conflict", "deployment", "service", "custom", "custom-conflict"],
+)
+async def test_diff_and_dry_run_show_what_an_apply_removes(
+    client: Any, namespace: str, first: dict[str, Any], then: dict[str, Any], removed: list[str]
+) -> None:
+    if first["kind"] == "Route":
+        await client.apply_manifests([DEFINITION], field_manager="definitions")
+    options = {"namespace": namespace, "field_manager": "us"}
+    await client.apply_manifests([first], client_side=True, namespace=namespace, field_manager=CSA)
+    resource = client.dynamic(then["apiVersion"], then["kind"], namespace=namespace)
+    await resource.patch("web", Patch.merge({"metadata": {"labels": {"theirs": "1"}}}), field_manager="them")
+    before = await resource.get("web")
+
+    compared = await client.diff_manifests([then], **options)
+    tried = await client.apply_manifests([then], dry_run=True, **options)
+    assert content(await resource.get("web")) == content(before)
+    done = await client.apply_manifests([then], **options)
+
+    assert tried.outcomes == done.outcomes == ["configured"]
+    assert content(tried[0]) == content(done[0]) == content(compared[0].after)
+    assert managers(tried[0]) == managers(done[0])
+    assert (CSA, "Update") not in managers(done[0])
+    lines = [line for line in compared.text(color=False).splitlines() if line.startswith("-")]
+    assert [text for text in removed if not any(text in line for line in lines)] == []
+    assert done[0].metadata.labels["theirs"] == "1"
+    assert not (await client.diff_manifests([then], **options)).has_changes
+
+
+def content(obj: Any) -> dict[str, Any]:
+    """An object without what every write changes, and what controllers write."""
+    plain: dict[str, Any] = obj.to_dict()
+    for name in ("managedFields", "resourceVersion", "generation"):
+        plain["metadata"].pop(name, None)
+    plain.pop("status", None)
+    return plain
+
+
+@pytest.mark.usefixtures("applied")
+async def test_a_dry_run_for_kubectl_keeps_its_annotation(client: Any, namespace: str) -> None:
+    options = {"namespace": namespace, "field_manager": "kubectl"}
+    manifest = config_map("a", data={"one": "1"})
+
+    tried = await client.apply_manifests([manifest], dry_run=True, **options)
+    done = await client.apply_manifests([manifest], **options)
+
+    assert content(tried[0]) == content(done[0])
+    assert (
+        managers(tried[0]) == managers(done[0]) == [("kubectl", "Apply"), ("kubectl-last-applied", "Apply")]
+    )
+
+
+@pytest.mark.embedded_only
+@pytest.mark.usefixtures("applied")
+async def test_a_dry_run_says_if_it_cannot_show_what_an_apply_removes(
+    cluster: Cluster, client: Any, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert cluster.embedded is not None
+    cluster.embedded.faults.fail(403, verb="get", resource="configmaps", namespace=namespace, times=None)
+
+    tried = await client.apply_manifests(MANIFESTS, namespace=namespace, field_manager="us", dry_run=True)
+
+    assert tried[0].get("data", "two") == "2"
+    assert (
+        f"ConfigMap {namespace}/a was applied client-side; fields that an apply would remove" in caplog.text
+    )
 
 
 @pytest.mark.embedded_only

@@ -26,19 +26,27 @@ class ClientWarnings(logging.Handler):
     Args:
         tell: Gets the text, in one line; called in the thread of the client.
         clock: Seconds that only grow.
+        every: Seconds between two warnings.
     """
 
-    def __init__(self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        every: float = _EVERY,
+    ) -> None:
         super().__init__(logging.WARNING)
         self._tell = tell
         self._clock = clock
-        self._next = -_EVERY
+        self._every = every
+        self._next = -every
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass a warning on, unless one was passed on shortly before."""
         now = self._clock()
         if now >= self._next:
-            self._next = now + _EVERY
+            self._next = now + self._every
             self._tell(_text(record))
 
 
@@ -52,13 +60,17 @@ def _text(record: logging.LogRecord) -> str:
 
 
 @contextmanager
-def telling_warnings(tell: Callable[[str], None]) -> Generator[None]:
+def telling_warnings(
+    tell: Callable[[str], None], logger_name: str = _LOGGER, *, every: float = _EVERY
+) -> Generator[None]:
     """Pass warnings of the client on, as long as the block runs.
 
     Args:
         tell: Gets the text, in one line; called in the thread of the client.
+        logger_name: Whose warnings.
+        every: Seconds between two warnings; 0 to pass all of them on.
     """
-    logger, handler = logging.getLogger(_LOGGER), ClientWarnings(tell)
+    logger, handler = logging.getLogger(logger_name), ClientWarnings(tell, every=every)
     logger.addHandler(handler)
     try:
         yield

@@ -12,5 +12,5 @@ here does I/O, so that client, generator and embedded server share it.
 - `path_elements`, `field_sets`: sets of fields in the FieldsV1 format. `structured_merge`: the engine of server-side apply.
   `class_definitions`: the schemas of classes that it merges by.
 - `builtin`: the schemas of Kubernetes' own types.
-- `extraction`, `managed_fields_upgrade`: the fields that a manager owns. `field_paths`: paths of objects.
+- `extraction`, `managed_fields_upgrade`, `field_removal`: the fields that a manager owns. `field_paths`: paths of objects.
 """

@@ -40,3 +40,13 @@ def test_only_warnings_of_the_client_are_told_and_only_within_the_block() -> Non
     logger.warning("too late")
 
     assert told == ["two lines"]
+
+
+def test_every_warning_is_told_where_none_repeats() -> None:
+    told: list[str] = []
+    with telling_warnings(told.append, "masthead.client.migration", every=0.0):
+        logging.getLogger("masthead.client.migration").warning("first")
+        logging.getLogger("masthead.client.migration").warning("second")
+        logging.getLogger("masthead.client").warning("another")
+
+    assert told == ["first", "second"]

@@ -10,6 +10,7 @@ import click
 from masthead._cli.failures import CommandError, ExitCode
 from masthead._cli.framework import cluster_command, to_seconds
 from masthead._cli.manifest_files import dry_run_option, file_options, is_dry_run, read_sources
+from masthead._cli.terminal import say_beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,13 +139,18 @@ def _apply(
         CommandError: If the namespace does not exist, or there is nothing to apply.
         ManifestError: If something else goes wrong.
     """
+    from masthead._cli.client_warnings import telling_warnings
     from masthead._cli.progress import Work
     from masthead._cli.references import refuse_missing_namespace
     from masthead._cli.waiting import label_of
+    from masthead._client.migration import LOGGER_NAME
     from masthead.errors import ManifestError, NotFoundError
 
     suffix = " (server dry run)" if how.dry_run else ""
-    with Work("applying", no_color=state.no_color) as work:
+    with (
+        Work("applying", no_color=state.no_color) as work,
+        telling_warnings(_warn, LOGGER_NAME, every=0.0),
+    ):
 
         def tell(obj: Unstructured, outcome: str) -> None:
             work.line(f"{label_of(obj)} {outcome}{suffix}")
@@ -163,3 +169,7 @@ def _apply(
     if not (done or done.pruned or done.skipped):
         raise CommandError("there are no objects in the manifests", code=ExitCode.USAGE)
     return done
+
+
+def _warn(text: str) -> None:
+    say_beside(f"masthead apply: {text}")

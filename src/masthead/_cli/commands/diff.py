@@ -9,7 +9,7 @@ import click
 from masthead._cli.failures import CommandError, ExitCode, explain
 from masthead._cli.framework import cluster_command
 from masthead._cli.manifest_files import file_options, read_sources
-from masthead._cli.terminal import has_color, keep_colors, write
+from masthead._cli.terminal import has_color, keep_colors, say, write
 from masthead.errors import MastheadError
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def command(
 
     The exit code is 0 if nothing would change, 1 if something would, and higher for errors.
     """
+    from masthead._cli.client_warnings import telling_warnings
+
     sources = read_sources(files, kustomize)
     if not sources:
         raise CommandError("name manifests with -f", code=ExitCode.USAGE)
@@ -60,7 +62,7 @@ def command(
         )
 
     try:
-        with state.connect() as client:
+        with state.connect() as client, telling_warnings(_warn, every=0.0):
             found = compare(client)
     except MastheadError as error:
         failure = explain(error)
@@ -71,3 +73,7 @@ def command(
     text = found.text(color=color, show_managed_fields=show_managed_fields, show_secrets=show_secrets)
     write(keep_colors(text, color=color))
     return ExitCode.FAILED if found.has_changes else ExitCode.OK
+
+
+def _warn(text: str) -> None:
+    say(f"masthead diff: {text}")

@@ -29,6 +29,7 @@ __all__ = [
     "Managers",
     "Updater",
     "Versions",
+    "remove_abandoned",
 ]
 
 
@@ -200,7 +201,7 @@ class Updater:
         if last is not None and last != managers[key]:
             # With the system fields: no manager owns the name, but applying it keeps the metadata.
             kept = ManagedSet(self._filter_of(self.api_version)(applied), self.api_version)
-            merged = _remove_abandoned(self, merged, {**managers, key: kept}, last)
+            merged = remove_abandoned(self, merged, {**managers, key: kept}, last)
         managers, _ = self._take(live, merged, managers, key, force=force)
         return (None if equal(live, merged) else merged), managers
 
@@ -287,8 +288,19 @@ class Updater:
         return left, own
 
 
-def _remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: ManagedSet) -> Json:
-    """Remove fields that the manager applied last time, unless a manager still owns them."""
+def remove_abandoned(updater: Updater, merged: Json, managers: Managers, last: ManagedSet) -> Json:
+    """Remove fields that the manager applied last time, unless a manager still owns them.
+
+    Args:
+        updater: The versions of the kind.
+        merged: The object, with the new configuration.
+        managers: Who owns what now.
+        last: What the manager applied last time.
+
+    Raises:
+        InvalidValueError: If an object cannot be converted to the version of a manager.
+        UnidentifiedItemError: If an item of a set or of a list with keys cannot be identified.
+    """
     to_last = f"{_UNPRUNED}: failed to convert merged object to last applied version: "
     at_last = updater.convert(merged, last.api_version, to_last)
     if not last.fields or at_last is None:
