@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -22,6 +23,8 @@ _log: Final = logging.getLogger("masthead.rest")
 
 _LOG_AFTER: Final = 1.0
 """Delays by the rate limit, in seconds, from which on they are logged: they look like a slow server."""
+_LOG_INTERVAL: Final = 10.0
+"""Minimum seconds between two such log lines: a queue of calls would fill the log."""
 
 _CLOSED: Final = "the client was closed while a call waited for its credentials; make a new one"
 
@@ -128,6 +131,7 @@ class RateLimiter:
         self._server = server
         self._limit = limit
         self._closing = asyncio.Event()
+        self._next_log = -math.inf
         self._waits: set[asyncio.Task[object]] = set()
 
     async def wait(self, left: float) -> None:
@@ -143,7 +147,8 @@ class RateLimiter:
         limit = self._limit
         if limit is None:
             return
-        token = limit.reserve(asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        token = limit.reserve(now)
         if not token.wait:
             return
         try:
@@ -153,7 +158,8 @@ class RateLimiter:
                     f"not sent: the client-side rate limit of {limit.rate:g} calls per second delays it by "
                     f"{token.wait:.1f} s, beyond its deadline; raise rate or burst, or the timeout"
                 )
-            if token.wait > _LOG_AFTER:
+            if token.wait > _LOG_AFTER and now >= self._next_log:
+                self._next_log = now + _LOG_INTERVAL
                 _log.info(
                     "%s: the client-side rate limit of %g calls per second delays a call by %.1f s",
                     self._server,

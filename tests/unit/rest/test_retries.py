@@ -419,6 +419,24 @@ async def test_a_long_wait_for_the_rate_limit_is_logged(caplog: pytest.LogCaptur
     ]
 
 
+@in_virtual_time
+async def test_long_waits_for_the_rate_limit_are_logged_every_ten_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "masthead.rest")
+    rest, _ = client(*(FakeResponse() for _ in range(80)), settings=RestSettings(rate=2, burst=1))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(40):
+            group.create_task(rest.get("/"))
+        await asyncio.sleep(10)
+        for _ in range(40):
+            group.create_task(rest.get("/"))
+    assert [message.rpartition(" delays ")[2] for message in caplog.messages] == [
+        "a call by 1.5 s",
+        "a call by 10.0 s",
+    ]
+
+
 # Cancelling and closing
 
 
