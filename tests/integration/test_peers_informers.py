@@ -551,6 +551,25 @@ async def test_an_ordinary_bookmark_does_not_end_the_initial_events(facade: str)
         assert informer.last_sync_resource_version == "7"
 
 
+async def test_changes_during_the_initial_events_are_part_of_the_initial_state(facade: str) -> None:
+    """Only additions were expected before the bookmark."""
+    first = stream(
+        event("ADDED", config_map("a", "5")),
+        event("ADDED", config_map("b", "6")),
+        event("MODIFIED", config_map("a", "7")),
+        event("DELETED", config_map("b", "8")),
+        bookmark("8", ends=True),
+    )
+    script = ScriptedServer(deque([first]))
+    async with (
+        client_of(script.handle, facade) as client,
+        informer_of(client.core_v1.config_maps("shop")) as informer,
+    ):
+        await informer.wait_synced(30)
+        assert {obj.key: obj.metadata.resource_version for obj in informer.indexer.list()} == {"shop/a": "7"}
+        assert informer.last_sync_resource_version == "8"
+
+
 @pytest.mark.parametrize("code", [400, 403, 429, 500, 504])
 async def test_an_error_event_does_not_stop_an_informer(facade: str, code: int) -> None:
     """Anything but 410 ended the whole program; or left a task that was dead, and never started again."""

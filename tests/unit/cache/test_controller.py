@@ -86,6 +86,55 @@ async def test_changes_are_processed_in_order(source: FakeListWatch) -> None:
     assert source.open_streams == 0
 
 
+async def test_changes_of_an_object_are_processed_one_by_one_between_those_of_others(
+    source: FakeListWatch,
+) -> None:
+    seen = Seen()
+    controller = InformerController(source, seen, InformerOptions(backoff=QUICK))
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        for name, value in [("a", "1"), ("b", "1"), ("a", "2"), ("a", "3"), ("c", "1")]:
+            source.put(name, value)
+        source.remove("a")
+        source.put("a", "4")
+        await turns_until(lambda: len(seen.recorded) == 8)
+    assert seen.recorded[1:] == [
+        "added shop/a", "added shop/b", "updated shop/a", "updated shop/a", "added shop/c",
+        "deleted shop/a", "added shop/a",
+    ]  # fmt: skip
+
+
+async def test_a_deletion_of_an_unknown_object_is_processed(source: FakeListWatch) -> None:
+    seen = Seen()
+    controller = InformerController(source, seen, InformerOptions(backoff=QUICK))
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        source.send(
+            "DELETED", {"metadata": {"name": "unknown", "namespace": "shop", "resourceVersion": "11"}}
+        )
+        await turns_until(lambda: len(seen.recorded) == 2)
+    assert seen.recorded == ["initial all of ", "deleted shop/unknown"]
+
+
+@pytest.mark.parametrize("names", ["", "ab"], ids=["empty", "two objects"])
+async def test_it_has_synced_only_after_the_initial_list_is_processed(
+    source: FakeListWatch, names: str
+) -> None:
+    for name in names:
+        source.put(name)
+    seen: list[tuple[bool, bool]] = []
+
+    def process(_changes: Sequence[Change[Any]], is_initial: bool) -> None:
+        seen.append((is_initial, controller.has_synced))
+
+    controller = InformerController(source, process, InformerOptions(backoff=QUICK))
+    async with running(controller):
+        await turns_until(lambda: controller.has_synced)
+        source.put("c")
+        await turns_until(lambda: len(seen) == 2)
+    assert seen == [(True, False), (False, True)]
+
+
 async def test_a_standalone_store_can_be_maintained_by_it(source: FakeListWatch) -> None:
     source.put("a")
     source.put("b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.client.scripted import FakeResponse, FakeTransport, SentRequest, failure, reply, stream
@@ -15,6 +16,9 @@ from masthead._client.target import typed
 from masthead._rest.client import RestClient
 from masthead.api.core.v1 import ConfigMap
 from masthead.testing.virtual_time import in_virtual_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def config_map(name: str, version: str) -> dict[str, object]:
@@ -35,11 +39,13 @@ class ForgetfulServer:
         self.refuses_lists = refuses_lists
         self._streamed = streamed
 
-    def informer(self, *, checks: bool) -> SharedInformer[ConfigMap]:
+    def informer(
+        self, *, checks: bool, transform: Callable[[ConfigMap], ConfigMap] | None = None
+    ) -> SharedInformer[ConfigMap]:
         context = ClientContext(
             RestClient(self.network, AnonymousCredentials()), Defaults(check_watch_lists=checks)
         )
-        return SharedInformer(ResourceClient(context, typed(ConfigMap), "default"))
+        return SharedInformer(ResourceClient(context, typed(ConfigMap), "default"), transform=transform)
 
     @property
     def lists(self) -> list[str]:
@@ -102,12 +108,18 @@ async def test_watch_lists_are_not_compared_unless_the_client_says_so(
     assert server.lists == []
 
 
+def mark(obj: ConfigMap) -> ConfigMap:
+    obj.metadata.labels = {"transformed": "true"}
+    return obj
+
+
+@pytest.mark.parametrize("transform", [None, mark], ids=["as it comes", "transformed"])
 @in_virtual_time
 async def test_a_watch_list_that_is_as_the_plain_list_is_stored_at_once(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, transform: Callable[[ConfigMap], ConfigMap] | None
 ) -> None:
     server = ForgetfulServer(config_map("b", "7"), config_map("a", "5"))
-    async with server.informer(checks=True) as informer:
+    async with server.informer(checks=True, transform=transform) as informer:
         await informer.wait_synced(1)
         assert len(informer.lister.list()) == 2
         assert informer.health.last_error == ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from masthead._sansio.changes import Change, Delta, DeltaType
 from masthead._sansio.deltafifo import DeltaFIFO
 from masthead.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ADDED, UPDATED, DELETED, REPLACED, SYNC = DeltaType
 
@@ -154,6 +157,55 @@ def test_an_observed_deletion_is_not_followed_by_a_tombstone() -> None:
     assert deltas(queue) == [Delta(DELETED, "a", "1", "1")]
 
 
+def test_a_listed_object_is_enqueued_after_its_observed_deletion() -> None:
+    queue = DeltaFIFO({"a": "0"})
+    queue.delete("a", "1", "1")
+    queue.replace({"a": "2"}, "9")
+
+    assert drain(queue) == [([Delta(DELETED, "a", "1", "1"), Delta(REPLACED, "a", "2", "9")], False)]
+
+
+def test_a_listed_object_is_popped_together_with_its_queued_deltas() -> None:
+    queue = DeltaFIFO[str]()
+    queue.add("a", "1", "1")
+    queue.replace({"a": "2"}, "9")
+
+    assert drain(queue) == [([Delta(ADDED, "a", "1", "1"), Delta(REPLACED, "a", "2", "9")], False)]
+
+
+QUEUED = Delta(ADDED, "a", "1", "1")
+SEQUENCES: dict[str, tuple[list[Callable[[DeltaFIFO[str]], None]], list[Delta[str]]]] = {
+    "added": ([], [QUEUED, tombstone("a", "1", "9")]),
+    "added and listed twice": (
+        [lambda queue: queue.replace({"a": "1"}, "2"), lambda queue: queue.replace({"a": "1"}, "3")],
+        [QUEUED, Delta(REPLACED, "a", "1", "2"), Delta(REPLACED, "a", "1", "3"), tombstone("a", "1", "9")],
+    ),
+    "added and deleted": (
+        [lambda queue: queue.delete("a", "1", "2")],
+        [QUEUED, Delta(DELETED, "a", "1", "2")],
+    ),
+    "added, deleted and added": (
+        [lambda queue: queue.delete("a", "1", "2"), lambda queue: queue.add("a", "3", "3")],
+        [QUEUED, Delta(DELETED, "a", "1", "2"), Delta(ADDED, "a", "3", "3"), tombstone("a", "3", "9")],
+    ),
+    "added and missing before": ([lambda queue: queue.replace({}, "8")], [QUEUED, tombstone("a", "1", "9")]),
+}
+
+
+@pytest.mark.parametrize("known", [None, {}], ids=["without a store", "with an empty store"])
+@pytest.mark.parametrize(("steps", "expected"), SEQUENCES.values(), ids=SEQUENCES.keys())
+def test_deltas_of_an_object_that_is_missing_from_a_list_end_with_one_deletion(
+    steps: list[Callable[[DeltaFIFO[str]], None]], expected: list[Delta[str]], known: dict[str, str] | None
+) -> None:
+    queue = DeltaFIFO[str](known)
+    queue.add("a", "1", "1")
+    for step in steps:
+        step(queue)
+    queue.replace({}, "9")
+
+    assert deltas(queue) == expected
+
+
 def test_two_consecutive_lists_enqueue_a_deletion_once() -> None:
     queue = DeltaFIFO({"a": "0"})
     queue.replace({}, "8")
@@ -183,12 +235,17 @@ def test_without_a_store_a_list_deletes_only_queued_objects() -> None:
 
 
 def test_a_resync_enqueues_stored_objects_that_are_not_queued() -> None:
-    queue = DeltaFIFO({"a": "1", "b": "2"})
+    queue = DeltaFIFO({"a": "1", "b": "2", "c": "2"})
     queue.update("b", "3", "3")
+    queue.delete("c", "4", "4")
     queue.resync()
     queue.resync()
 
-    assert deltas(queue) == [Delta(UPDATED, "b", "3", "3"), Delta(SYNC, "a", "1")]
+    assert deltas(queue) == [
+        Delta(UPDATED, "b", "3", "3"),
+        Delta(DELETED, "c", "4", "4"),
+        Delta(SYNC, "a", "1"),
+    ]
 
 
 def test_without_a_store_a_resync_does_nothing() -> None:

@@ -233,14 +233,17 @@ def test_pages_of_a_most_recent_list_say_nothing_about_the_watch_cache() -> None
 
 
 @pytest.mark.parametrize("page_size", [0, 20])
-def test_an_expired_page_is_followed_by_a_full_list_at_once(page_size: int) -> None:
-    machine = listing(page_size=page_size)
-    machine.page("7", "more")
+@pytest.mark.parametrize(("version", "after"), [("", 0.8), ("7", 1.6)])
+def test_an_expired_page_is_followed_by_a_full_list_at_once(
+    page_size: int, version: str, after: float
+) -> None:
+    machine = listing(version, page_size=page_size)
+    machine.page("8", "more")
     machine.begin(0)
 
-    assert machine.failed(0, EXPIRED) == list_at("0", limit=0)
+    assert machine.failed(0, EXPIRED) == list_at(version or "0", limit=0)
     machine.begin(0)
-    assert machine.failed(0, UNAVAILABLE) == list_at("0", limit=0, after=0.8)
+    assert machine.failed(0, UNAVAILABLE) == list_at(version or "0", limit=0, after=after)
 
 
 def test_lists_that_always_expire_are_retried_with_backoff() -> None:

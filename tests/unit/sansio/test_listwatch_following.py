@@ -343,10 +343,10 @@ def test_delays_grow_with_jitter_up_to_the_cap(chance: float) -> None:
 
 
 def test_the_backoff_is_configurable() -> None:
-    machine = ListWatchMachine(random=lambda: 0.0, backoff=Backoff(first=5, cap=5, jitter=0))
+    machine = ListWatchMachine(random=lambda: 0.5, backoff=Backoff(first=5, factor=3, cap=40, jitter=0))
     machine.start()
 
-    assert machine.failed(0, DROP).after == 5
+    assert [machine.failed(0, DROP).after for _ in range(4)] == [5, 15, 40, 40]
 
 
 def test_neither_a_list_nor_an_identity_check_nor_an_opened_watch_resets_the_delays() -> None:
