@@ -250,7 +250,8 @@ class ReconcileLoop:
         """What is left to do, in a sentence each; empty if nothing is.
 
         Args:
-            within: Retries of reconciles that have failed count if they are due within so many seconds.
+            within: Retries of reconciles that have failed, or have returned ``requeue_after=0``, count if they are due
+                within so many seconds.
         """
         name = self.controller.name
         if not self._is_started:
@@ -266,9 +267,8 @@ class ReconcileLoop:
             f"controller {name}: {request} is due in {delay:g} s"
             for request, delay in self.queue.delays().items()
             if delay <= 0
-            or request in self._requeued_at_once
             or self._reruns.is_pending(request)
-            or (delay <= within and request in self._failures)
+            or (delay <= within and (request in self._failures or request in self._requeued_at_once))
         ]
         if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")

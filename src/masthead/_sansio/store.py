@@ -57,6 +57,8 @@ _Values: TypeAlias = str | tuple[str, ...]
 """An object's values in an index. Nearly always it is one, and then no tuple is made for it."""
 
 _NONE: Final[tuple[str, ...]] = ()
+_MAX_FAILURES: Final = 100
+"""How many failures of an index function are remembered: a broken one fails on every object."""
 
 
 def _ignore_index_error(_index: str, _key: str, _error: Exception) -> None:
@@ -176,6 +178,11 @@ class IndexedStore(Generic[V, T]):
     def has_index(self, name: str) -> bool:
         """Whether there is an index of that name."""
         return name in self._state.indices
+
+    def index_failures(self) -> dict[str, dict[str, str]]:
+        """Stored objects that an index function has failed on: errors by index and key, at most 100 for each index."""
+        indices = self._state.indices
+        return {name: index.failures.copy() for name, index in indices.items() if index.failures}
 
     @property
     def version(self) -> str:
@@ -439,7 +446,7 @@ class _State(Generic[V, T]):
 class _Index(Generic[V, T]):
     """One index: who is in which bucket, and in which buckets each key is."""
 
-    __slots__ = ("_hook", "_name", "buckets", "function", "of_key", "values")
+    __slots__ = ("_hook", "_name", "buckets", "failures", "function", "of_key", "values")
 
     def __init__(self, name: str, function: IndexFunc[T], hook: IndexErrorHook) -> None:
         self.function: IndexFunc[T] = function
@@ -448,6 +455,7 @@ class _Index(Generic[V, T]):
         self._name = name
         self._hook = hook
         self.values: dict[str, _Values] = {}
+        self.failures: dict[str, str] = {}
 
     def blank(self) -> _Index[V, T]:
         return _Index(self._name, self.function, self._hook)
@@ -459,6 +467,7 @@ class _Index(Generic[V, T]):
         """
         index = self.blank()
         index.buckets, index.values = self.buckets.copy(), self.values.copy()
+        index.failures = self.failures.copy()
         going: set[str] = set()
         for some in in_slices(keys):
             going.update(value for key in some for value in _each(self.values.get(key, _NONE)))
@@ -481,6 +490,7 @@ class _Index(Generic[V, T]):
             {value: bucket for value, bucket in other.buckets.items() if value not in self.buckets}
         )
         self.values.update(other.values)
+        self.failures.update(other.failures)
 
     def put(self, key: str, held: V, obj: T | None) -> None:
         try:
@@ -493,6 +503,8 @@ class _Index(Generic[V, T]):
         except Exception as error:  # noqa: BLE001 - whatever it is, the other objects and indices are fine
             self.fail(key, error)
             return
+        if self.failures:
+            self.failures.pop(key, None)
         before = self.values.get(key, _NONE)
         if type(values) is str and values == before:
             self.buckets[values][key] = held
@@ -502,9 +514,13 @@ class _Index(Generic[V, T]):
     def fail(self, key: str, error: Exception) -> None:
         """The values of a key cannot be found out: it has none."""
         self.remove(key)
+        # The text only: the error would keep the frames of the function alive, and with them the object.
+        if len(self.failures) < _MAX_FAILURES:
+            self.failures[key] = _describe(error)
         self._hook(self._name, key, error)
 
     def remove(self, key: str) -> None:
+        self.failures.pop(key, None)
         self._leave(key, _each(self.values.pop(key, _NONE)))
 
     def _move(self, key: str, held: V, before: _Values, values: _Values) -> None:
@@ -579,6 +595,13 @@ def _last(steps: Generator[None, None, S]) -> S:
             next(steps)
         except StopIteration as end:
             return cast("S", end.value)
+
+
+def _describe(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - an error that cannot be shown must not break the store
+        return type(error).__name__
 
 
 def _checked(found: object) -> _Values:

@@ -90,11 +90,14 @@ def difference(informer: SharedInformer[Any], versions: Mapping[str, str]) -> st
     if not informer.has_synced:
         return f"it has not synced ({informer.health.last_error or 'no state has come yet'})"
     indexer = informer.indexer
+    unusable = informer.health.broken  # by a transform, for example: that is a failure, and not a delay
     for key in indexer.list_keys():
         if key not in versions:
             return f"{key} is deleted"
     for key, version in versions.items():
         obj = indexer.get_by_key(key)
+        if key in unusable:
+            continue
         if obj is None or obj.metadata.resource_version != version:
             return f"{key} is at version {version}"
     return ""

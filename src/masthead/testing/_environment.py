@@ -54,6 +54,8 @@ _MAX_STUCK_TURNS: Final = 50_000
 """Turns of the loop in which neither time passes nor a reconcile ends, before something is said to spin."""
 _MAX_RATE: Final = 20.0
 """Reconciles per object and virtual second, in the long run."""
+_MAX_REAL_SECONDS: Final = 5.0
+"""How long a test against an embedded server may wait in real time."""
 _USER_AGENT: Final = "masthead-testing"
 
 
@@ -94,10 +96,10 @@ class Environment:
 
     In virtual time (`masthead.testing.in_virtual_time`) hours pass in milliseconds, and every requeue, retry and timer
     runs at its time; so does every renewal of a lease, 1,800 an hour, which ``leader_election=False`` avoids. On any
-    other event loop time passes as usual.
+    other event loop time passes as usual; there, `advance` refuses to wait for more than a few seconds.
 
-    A reconcile, mapper, predicate, source or timer that fails makes the test fail: leaving the environment raises
-    `UnexpectedFailureError`, unless the function has succeeded since, or the test has read `failures`.
+    A reconcile, mapper, predicate, indexer, transform, source or timer that fails makes the test fail: leaving the
+    environment raises `UnexpectedFailureError`, unless the function has succeeded since, or the test has read `failures`.
 
     Args:
         managers: Managers to run, or functions that make them; more replicas come with `start`.
@@ -213,12 +215,13 @@ class Environment:
         """What failed when it was last called, and how: ``sites default/a: ValueError: no host (9 times)``.
 
         These are reconciles, by controller and object; mappers and predicates (``sites mapper of secrets default/tls``),
-        ``source feed``, ``timer sweep``, controllers that cannot be started, and objects of caches that were changed in
-        place. `settle` does not wait for a retry that is
-        due late, nor for one that never comes after a `masthead.TerminalError`.
+        indexers (``indexer sites/host of sites default/a``), ``source feed``, ``timer sweep``, controllers that cannot be
+        started, objects that a cache cannot use, because its transform raises, and objects of caches that were changed in
+        place. `settle` waits neither for a retry that is due late, nor after a `masthead.TerminalError`.
+        A `masthead.TemporaryError` is not listed: with it, a reconcile asks for a retry.
 
         Reading this tells the environment that the test expects these failures. Others make `UnexpectedFailureError`
-        at its end, except `masthead.TemporaryError`: with it, a reconcile asks for a retry.
+        at its end.
         """
         return self._failures.look(self._replicas)
 
@@ -389,11 +392,13 @@ class Environment:
 
         Raises:
             ValueError: If time would go back.
+            ManagerStateError: If the server is embedded, time is real, and the test would wait for more than 5 seconds.
             NotSettledError: If an object is reconciled again and again, more than 20 times a second, or something else runs
                 without ever waiting, so that time does not pass.
         """
         if seconds < 0:
             raise ValueError(f"time does not go back: cannot advance by {seconds} seconds")
+        self._check_real_time(f"advance({seconds:g})", seconds)
         began, before = asyncio.get_running_loop().time(), self._reconciles()
         sleeping = asyncio.get_running_loop().create_task(asyncio.sleep(seconds))
         try:
@@ -401,6 +406,21 @@ class Environment:
         finally:
             sleeping.cancel()
         await self._pause()
+
+    def _check_real_time(self, call: str, seconds: float) -> None:
+        """Refuse long waits of a test that was probably meant to run in virtual time.
+
+        Raises:
+            ManagerStateError: If the server is embedded, and time is real.
+        """
+        if seconds <= _MAX_REAL_SECONDS or self._config is not None:
+            return
+        if not isinstance(asyncio.get_running_loop(), VirtualLoop):
+            raise ManagerStateError(
+                f"{call} would wait for real: the test does not run in virtual time. Decorate it with "
+                "@masthead.testing.in_virtual_time, below @pytest.mark.asyncio if it has that, or use BlockingEnvironment; "
+                "to wait in real time, await asyncio.sleep()"
+            )
 
     async def _pass_time(self, future: asyncio.Future[None], check: Callable[[], None]) -> None:
         """Wait for a future, unless virtual time stands still.
@@ -464,17 +484,20 @@ class Environment:
         That is so when the server is idle, every cache equals what the server has, all events are handled, no key is
         enqueued, and no reconcile is running or waits until its writes are visible. Time passes only if something waits
         for it, such as a watch that broke, or a retry that comes soon. What was requeued is for later, and a retry that is
-        due later is listed in `failures`.
+        due later is listed in `failures`, unless a `masthead.TemporaryError` has asked for it.
 
         Args:
-            within: A reconcile that has failed is waited for if it is repeated within so many seconds.
+            within: A reconcile that has failed, or has returned ``requeue_after=0``, is waited for if it is repeated
+                within so many seconds.
             timeout: For how many seconds.
 
         Raises:
             NotSettledError: If something is left to do after `timeout` seconds, or controllers fight: one object is
                 written again and again. The message says what is left, and what was written.
+            ManagerStateError: If the server is embedded, time is real, and `within` is more than 5 seconds.
             RuntimeError: If a replica has ended by itself.
         """
+        self._check_real_time(f"settle(within={within:g})", within)
         clock = asyncio.get_running_loop().time
         deadline = clock() + timeout
         began, before = clock(), self._reconciles()

@@ -37,12 +37,10 @@ class FailedCall(NamedTuple):
     Attributes:
         message: The error.
         times: The number of failures in a row.
-        is_expected: Whether a test may end with it.
     """
 
     message: str
     times: int = 1
-    is_expected: bool = False
 
 
 class FailureReport:
@@ -50,26 +48,38 @@ class FailureReport:
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, str]] = set()
+        self._reported: set[str] = set()
 
     def look(self, replicas: Sequence[Replica]) -> list[str]:
         """Return all failures, which count as seen from now on."""
-        found = _failures_of(replicas) | _mutations_of(replicas)
+        found = self._failures_of(replicas) | self._mutations_of(replicas)
         self._seen |= {(what, failure.message) for what, failure in found.items()}
         return _describe(found)
 
     def unseen(self, replicas: Sequence[Replica]) -> list[str]:
         """Return the failures that the test has not seen and did not expect; without mutations."""
-        return _describe(self._unseen_of(_failures_of(replicas)))
+        return _describe(self._unseen_of(self._failures_of(replicas)))
 
     def unseen_mutations(self, replicas: Sequence[Replica]) -> list[str]:
         """Return the mutations of cached objects that the test has not seen."""
-        return _describe(self._unseen_of(_mutations_of(replicas)))
+        return _describe(self._unseen_of(self._mutations_of(replicas)))
 
     def _unseen_of(self, failures: Mapping[str, FailedCall]) -> dict[str, FailedCall]:
         return {
+            what: failure for what, failure in failures.items() if (what, failure.message) not in self._seen
+        }
+
+    def _failures_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
+        found = _failures_of(replicas)
+        self._reported |= found.keys()
+        return found
+
+    def _mutations_of(self, replicas: Sequence[Replica]) -> dict[str, FailedCall]:
+        """Mutations of all replicas: those of one that has ended are no less of a bug."""
+        return {
             what: failure
-            for what, failure in failures.items()
-            if not failure.is_expected and (what, failure.message) not in self._seen
+            for replica in replicas
+            for what, failure in replica.mutations(self._reported).items()
         }
 
 
@@ -81,11 +91,6 @@ def _failures_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
         elif replica.is_running or not _has_successor(replica, replicas):
             found |= replica.failures()
     return found
-
-
-def _mutations_of(replicas: Sequence[Replica]) -> dict[str, FailedCall]:
-    """Mutations of all replicas: those of one that has ended are no less of a bug."""
-    return {what: failure for replica in replicas for what, failure in replica.mutations().items()}
 
 
 def _has_successor(ended: Replica, replicas: Iterable[Replica]) -> bool:

@@ -17,10 +17,11 @@ from masthead.testing._writes import RecordingTransport
 from masthead.testing.virtual_time import VirtualLoop, process
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Container, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from masthead._cache.factory.selection import Form, Wanted
+    from masthead._cache.informer.health import Health
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
     from masthead._config.model import Config
@@ -230,10 +231,14 @@ class Replica:
     def _runtime_failures(self) -> dict[str, FailedCall]:
         if self._runtime is None:
             return {}
-        return {
-            what: FailedCall(failure.message, failure.times, is_expected=failure.is_temporary)
+        calls = {
+            what: FailedCall(failure.message, failure.times)
             for what, failure in self._runtime.failing().items()
+            if not failure.is_temporary
         }
+        for name, health in self._runtime.factory.health.items():
+            calls |= _cache_failures(name, health)
+        return calls
 
     def _note_end(self) -> None:
         """Keep the failures: the controllers forget theirs."""
@@ -244,8 +249,12 @@ class Replica:
         """Return the objects reconciled last and when, by controller."""
         return {name: loop.metrics.recent for name, loop in self.runtime.loops.items()}
 
-    def mutations(self) -> Mapping[str, FailedCall]:
-        """Return the objects of its caches that were changed in place; also after its end."""
+    def mutations(self, reported: Container[str] = ()) -> Mapping[str, FailedCall]:
+        """Return the objects of its caches that were changed in place; also after its end.
+
+        Args:
+            reported: Failures that are reported already: a reconcile names its own object.
+        """
         if self._runtime is None or not self._detects_mutations:
             return {}
         found: dict[str, FailedCall] = {}
@@ -253,8 +262,21 @@ class Replica:
             try:
                 informer.check_mutations()
             except MutationError as error:
-                found[f"cache of {informer.name}"] = FailedCall(str(error))
+                names = self._reconcilers_of(informer)
+                if not all(
+                    any(f"{name} {key} in the cache" in reported for name in names) for key in error.keys
+                ):
+                    found[f"cache of {informer.name}"] = FailedCall(str(error))
         return found
+
+    def _reconcilers_of(self, informer: SharedInformer[Any]) -> list[str]:
+        """Return the names of the controllers whose reconciled objects an informer has."""
+        factory = self.runtime.factory
+        return [
+            controller.name
+            for controller in self.manager.controllers
+            if informer_of(factory, controller.primary) is informer
+        ]
 
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncGenerator[ManagerRuntime]:
@@ -282,3 +304,14 @@ class Replica:
                     ending.result()
         finally:
             await self.client.close()
+
+
+def _cache_failures(informer: str, health: Health) -> dict[str, FailedCall]:
+    """Return the failures of the user's functions that an informer calls, and the objects that it cannot use."""
+    found = {f"cache of {informer} {key}": FailedCall(problem) for key, problem in health.broken.items()}
+    for index, errors in health.index_failures.items():
+        found |= {f"indexer {index} of {informer} {key}": FailedCall(error) for key, error in errors.items()}
+    for handler, times in health.handler_failures.items():
+        if times:
+            found[f"handler {handler} of {informer}"] = FailedCall("it raised; the log has the error", times)
+    return found

@@ -280,6 +280,50 @@ class TestIndexErrors:
         assert len(reported) == 1
         assert store.index_values("bad") == []
 
+    def test_failures_are_listed_until_the_object_is_indexed_or_gone(self) -> None:
+        store, _ = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
+        failing = Pod("web", generation=1)
+        expected = "ZeroDivisionError: integer division or modulo by zero"
+        store.put("web", failing)
+        store.put("job", failing)
+        assert store.index_failures() == {"bad": {"web": expected, "job": expected}}
+
+        store.put("web", WEB)
+        assert store.index_failures() == {"bad": {"job": expected}}
+        store.remove("job")
+        assert store.index_failures() == {}
+
+        store.replace({"web": failing, "job": JOB}, "1")
+        assert store.index_failures() == {"bad": {"web": expected}}
+        store.replace({"job": JOB}, "2")
+        assert store.index_failures() == {}
+
+    def test_failures_of_other_scopes_survive_a_replacement(self) -> None:
+        store, _ = self.broken(lambda pod: [str(1 // (1 - pod.generation))])
+        failing = Pod("web", generation=1)
+        store.replace({"a/web": failing}, "1", scope="a")
+        store.replace({"b/web": failing}, "1", scope="b")
+        store.replace({}, "2", scope="a")
+        assert [list(failures) for failures in store.index_failures().values()] == [["b/web"]]
+
+    def test_a_broken_index_function_lists_a_hundred_failures_at_most(self) -> None:
+        store, reported = self.broken(lambda _: 7)
+        store.replace({str(number): WEB for number in range(300)}, "1")
+        assert len(reported) == 300
+        assert len(store.index_failures()["bad"]) == 100
+
+    def test_an_error_that_cannot_be_shown_is_listed_by_its_type(self) -> None:
+        class SilentError(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        def fail(_: Pod) -> list[str]:
+            raise SilentError
+
+        store: IndexedStore[Pod, Pod] = IndexedStore({"bad": fail}, opened=plain)
+        store.put("web", WEB)
+        assert store.index_failures() == {"bad": {"web": "SilentError"}}
+
     @pytest.mark.parametrize("rubbish", ["text", None, 7, [1], ["a", None], b"ab", [["a"]]], ids=repr)
     def test_an_invalid_index_value_is_reported_and_counts_as_no_values(self, rubbish: object) -> None:
         store, reported = self.broken(lambda _: rubbish)

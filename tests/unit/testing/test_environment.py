@@ -258,17 +258,23 @@ async def test_controllers_that_fight_are_found_out() -> None:
 
 
 @in_virtual_time
-async def test_a_reconcile_that_is_always_requeued_at_once_is_found_out() -> None:
+async def test_settling_waits_for_requeues_at_once_as_for_retries() -> None:
     app = masthead.Manager("endless")
+    times: list[float] = []
 
     @app.controller(ConfigMap)
     async def reconcile(ctx: masthead.aio.Context[ConfigMap], obj: ConfigMap) -> masthead.Result:
         del ctx, obj
+        times.append(now())
         return masthead.Result(requeue_after=0)
 
     async with Environment(app, objects=[ConfigMap.new("a", namespace="default")]) as env:
-        with pytest.raises(NotSettledError, match=r"default/a is due in .*\n.*\n.*requeued after 0 s"):
-            await env.settle()
+        began = now()
+        await env.settle()
+        assert len(times) == 9  # the next one is due in 1.28 s
+        assert now() - began == pytest.approx(1.275)
+        await env.settle(within=2)
+        assert len(times) == 10
 
 
 @in_virtual_time
@@ -483,6 +489,14 @@ def test_a_manager_that_cannot_start_raises() -> None:
 
     with pytest.raises(ManagerStateError, match="nothing to run"):
         asyncio.run(main())
+
+
+async def test_long_waits_in_real_time_are_refused() -> None:
+    async with Environment(copies()) as env:
+        with pytest.raises(ManagerStateError, match=r"advance\(3600\) .*in_virtual_time"):
+            await env.advance(3600)
+        with pytest.raises(ManagerStateError, match=r"settle\(within=60\) .*in_virtual_time"):
+            await env.settle(within=60)
 
 
 async def test_in_real_time_it_settles_as_well() -> None:

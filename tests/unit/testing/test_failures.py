@@ -81,11 +81,34 @@ def failing_class() -> masthead.Manager:
     return app
 
 
+def failing_indexer() -> masthead.Manager:
+    app = masthead.Manager("bad")
+
+    @app.controller(Secret, indexers={"host": lambda secret: [secret.metadata.labels["hots"]]})
+    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+
+    return app
+
+
+def failing_transform() -> masthead.Manager:
+    def trim(_: masthead.Object) -> masthead.Object:
+        raise ValueError("no scissors")
+
+    app = masthead.Manager("bad", transform=trim)
+
+    @app.controller(Secret)
+    async def reconcile(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
+
+    return app
+
+
 FAILING = {
     failing_reconcile: "secrets default/a: ValueError: no host (",
     failing_mapper: "secrets mapper of configmaps default/m: ValueError: no owner (",
     failing_source: "source failing_source.<locals>.feed: ValueError: no feed (",
     failing_timer: "timer failing_timer.<locals>.sweep: ValueError: no broom (",
+    failing_indexer: "indexer secrets/host of secrets default/a: KeyError: 'hots' (1 time)",
+    failing_transform: "cache of secrets default/a: the transform raised ValueError: no scissors (1 time)",
     failing_class: "start of controller secrets: ValueError: no database (",
 }
 
@@ -176,6 +199,36 @@ async def test_a_temporary_error_is_no_failure_of_the_test() -> None:
 
     async with Environment(app, objects=OBJECTS) as env:
         await env.settle()
+        assert env.failures == []
+
+
+@in_virtual_time
+async def test_an_indexer_has_not_failed_once_the_object_is_corrected() -> None:
+    async with Environment(failing_indexer, objects=OBJECTS) as env:
+        await env.settle()
+        patch = masthead.Patch.merge({"metadata": {"labels": {"hots": "a"}}})
+        await env.client.core_v1.secrets("default").patch("a", patch)
+        await env.settle()
+
+
+@in_virtual_time
+async def test_an_event_handler_that_raises_fails_the_test() -> None:
+    def handle(_: Secret) -> None:
+        raise ValueError("no handle")
+
+    async def play() -> None:
+        app = masthead.Manager("bad")
+        app.controller(Secret)(succeed)
+        async with Environment(app, objects=OBJECTS) as env:
+            ((_, informer),) = env.replicas[0].caches()
+            informer.add_event_handler(on_add=handle, name="audit")
+            await env.settle()
+
+    with pytest.raises(UnexpectedFailureError, match="handler audit of secrets: it raised"):
+        await play()
+
+
+async def succeed(_ctx: masthead.aio.Context[Secret], _: Secret) -> None: ...
 
 
 @in_virtual_time

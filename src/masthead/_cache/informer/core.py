@@ -366,6 +366,7 @@ class InformerCore(Generic[T]):
             objects=len(self.indexer),
             pending={each.name: each.pending for each in self.processor.listeners()},
             handler_failures={each.name: each.failures for each in self.registrations},
+            index_failures=self.processor.store.index_failures(),
             clock=loop.time if loop is not None else lambda: 0.0,
         )
 

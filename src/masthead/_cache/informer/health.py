@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from masthead._module import set_module
@@ -43,6 +43,7 @@ class Health:
         other_shards: How many objects the server has sent that belong to shards which are not selected: they are dropped.
             More than a few mean that it does not select shards.
         is_connected: Whether every watch is open.
+        index_failures: Indexer errors, by index and key of the object, which is not in that index. At most 100 for each index.
     """
 
     state: str
@@ -61,6 +62,7 @@ class Health:
     handler_failures: Mapping[str, int]
     other_shards: int = 0
     is_connected: bool = False
+    index_failures: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, dict[str, str]])
 
     @property
     def is_healthy(self) -> bool:
@@ -101,6 +103,7 @@ def health_of(
     objects: int,
     pending: Mapping[str, int],
     handler_failures: Mapping[str, int],
+    index_failures: Mapping[str, Mapping[str, str]],
     clock: Callable[[], float],
 ) -> Health:
     """Put together what the reflectors of an informer have noted down.
@@ -113,6 +116,7 @@ def health_of(
         objects: How many there are.
         pending: How many notifications wait for each handler.
         handler_failures: How often each has raised.
+        index_failures: Indexer errors, by index and key.
         clock: The loop's time.
     """
     now = clock()
@@ -138,6 +142,7 @@ def health_of(
         handler_failures=handler_failures,
         other_shards=sum(status.other_shards for status in statuses),
         is_connected=not state and all(status.is_open for status in statuses),
+        index_failures=index_failures,
     )
 
 
