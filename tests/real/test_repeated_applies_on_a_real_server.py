@@ -12,6 +12,7 @@ from masthead import Patch, StatusError, Unstructured
 from masthead._controller.applied_configurations import AppliedConfigurations, Configuration
 from masthead._controller.ownership import owned_copy
 from masthead.aio import Client
+from masthead.api.core.v1 import Namespace
 from masthead.config import Config
 
 if TYPE_CHECKING:
@@ -34,12 +35,23 @@ async def client(real_server: RealServer) -> AsyncIterator[Client]:
         yield made
 
 
+@pytest.fixture
+async def namespace(client: Client) -> AsyncIterator[str]:
+    """A namespace of its own: other tests have objects of the same names in ``default``."""
+    made = await client.core_v1.namespaces.create(Namespace.new("", generate_name="repeated-applies-"))
+    yield made.metadata.name
+    with suppress(StatusError):
+        await client.core_v1.namespaces.delete(made.metadata.name)
+
+
 @pytest.mark.parametrize("manifest", REALISTIC, ids=map(title, REALISTIC))
-async def test_the_second_apply_changes_nothing_and_is_not_needed(client: Client, manifest: Plain) -> None:
-    namespace = "default" if is_namespaced(manifest) else ""
+async def test_the_second_apply_changes_nothing_and_is_not_needed(
+    client: Client, namespace: str, manifest: Plain
+) -> None:
+    namespace = namespace if is_namespaced(manifest) else ""
     found = await client.mapper.kind(Unstructured.from_dict(manifest).gvk)
     resource = client.dynamic(found.gvr, namespace=namespace or None)
-    wanted = owned_copy(Unstructured.from_dict(manifest), None, namespace)
+    wanted = owned_copy(Unstructured.from_dict(in_namespace(manifest, namespace)), None, namespace)
     assert isinstance(wanted, Unstructured)
     config = Configuration(wanted, "things", "operator")
     memory = AppliedConfigurations()
@@ -54,6 +66,16 @@ async def test_the_second_apply_changes_nothing_and_is_not_needed(client: Client
         assert without_managers(again) == without_managers(live)
     finally:
         await remove(resource, name)
+
+
+def in_namespace(manifest: Plain, namespace: str) -> Plain:
+    """A manifest whose Event is about an object of the same namespace, as the server demands."""
+    moved = {
+        field: {**manifest[field], "namespace": namespace}
+        for field in ("involvedObject", "regarding")
+        if field in manifest
+    }
+    return {**manifest, **moved}
 
 
 def without_managers(obj: Any) -> Plain:

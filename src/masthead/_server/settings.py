@@ -142,9 +142,9 @@ class Settings:
         """
         if self.data is None:
             return None
-        from masthead._server.sqlite import SqliteJournal
+        from masthead._server.sqlite import SqliteJournal, is_json_object
 
-        return SqliteJournal(Path(self.data))
+        return SqliteJournal(Path(self.data), is_json_object)
 
 
 def _are_names(value: object) -> bool:

@@ -21,11 +21,11 @@ from masthead._server.storage import JournalError
 from masthead.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from masthead._server.storage import Record
 
-__all__ = ["DataFileError", "SqliteJournal"]
+__all__ = ["DataFileError", "SqliteJournal", "is_json_object"]
 
 _FORMAT: Final = 1
 _APPLICATION: Final = 0x6D617374  # "mast": marks our files among other databases
@@ -71,12 +71,17 @@ class DataFileError(ConfigError):
 class SqliteJournal:
     """Stores records in a file, which is created if it does not exist.
 
+    Args:
+        path: The file.
+        is_valid: Whether a value that is read may have been written; by default, any bytes may.
+
     Raises:
         DataFileError: If the file is in use, is not writable, or is not a data file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_valid: Callable[[bytes], bool] = lambda _: True) -> None:
         self._path = path
+        self._is_valid = is_valid
         try:
             # Done by hand, as SQLite's message for a file that is not writable is no help, and as the file
             # has secrets in it. Files that SQLite creates beside it have the same mode; those that exist may
@@ -112,7 +117,7 @@ class SqliteJournal:
                 "SELECT resource, key, revision, is_deleted, value FROM record ORDER BY revision"
             )
             for resource, key, revision, is_deleted, value in rows:
-                if not _is_object(value):
+                if not isinstance(value, bytes) or not self._is_valid(value):
                     raise DataFileError(
                         f"{self._path} is damaged: its record {revision}, of {resource} {key}, is no JSON object. "
                         "Restore the file from a copy, or name another one."
@@ -187,13 +192,11 @@ class SqliteJournal:
         return f"{self._path} is no data file of this server: {error}. Name another file."
 
 
-def _is_object(value: object) -> bool:
+def is_json_object(value: bytes) -> bool:
     """Whether a stored value is a JSON object. SQLite has no checksums, and values are sent to clients as they are.
 
     It is stored without the opening brace: see `masthead._server.resources.codec`.
     """
-    if not isinstance(value, bytes):
-        return False
     try:
         value.decode()
         _RAW.decode(b"{" + value)
