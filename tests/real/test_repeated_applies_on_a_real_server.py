@@ -70,7 +70,7 @@ async def test_the_second_apply_changes_nothing_and_is_not_needed(
 
 def in_namespace(manifest: Plain, namespace: str) -> Plain:
     """A manifest whose Event is about an object of the same namespace, as the server demands."""
-    moved = {
+    moved: Plain = {
         field: {**manifest[field], "namespace": namespace}
         for field in ("involvedObject", "regarding")
         if field in manifest
