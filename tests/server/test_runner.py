@@ -404,15 +404,17 @@ def test_without_certificates_the_token_is_part_of_the_address(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_clients_trust_a_server_after_a_restart_if_it_keeps_its_data(tmp_path: Path, tls: bool) -> None:
+def test_a_kubeconfig_stays_valid_after_a_restart_with_the_same_data_and_port(
+    tmp_path: Path, tls: bool
+) -> None:
     data = tmp_path / "data"
-    with masthead.server.run(data=data, tls=tls, token="t") as server:
+    with masthead.server.run(data=data, tls=tls) as server:
         config, port = server.kubeconfig(), urlsplit(server.url).port or 0
-    kept = tmp_path / "data.authority.pem"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    for kept in (tmp_path / "data.authority.pem", tmp_path / "data.token"):
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
     with (
-        masthead.server.run(data=data, tls=tls, token="t", port=port) as server,
+        masthead.server.run(data=data, tls=tls, port=port) as server,
         masthead.Client(kubeconfig=config) as client,
     ):
         assert server.kubeconfig() == config
@@ -426,6 +428,37 @@ def test_a_damaged_authority_is_an_error_that_names_the_file(tmp_path: Path) -> 
         masthead.server.run(data=tmp_path / "data", tls=True),
     ):
         pass
+
+
+def test_a_token_that_was_chosen_is_not_kept(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with masthead.server.run(data=data, token="chosen") as server:
+        assert server.token == "chosen"
+    assert not (tmp_path / "data.token").exists()
+    with masthead.server.run(data=data) as first:
+        pass
+    with masthead.server.run(data=data, token=None) as open_to_all, masthead.server.run() as another:
+        assert open_to_all.token is None
+        assert another.token != first.token
+    with masthead.server.run(data=data) as again:
+        assert again.token == first.token
+
+
+@pytest.mark.parametrize("content", ["", "two words", "short", "tökens-are-not-written-so"])
+def test_a_damaged_token_is_an_error_that_names_the_file(tmp_path: Path, content: str) -> None:
+    (tmp_path / "data.token").write_text(content, encoding="utf-8")
+    with (
+        pytest.raises(ConfigError, match=r"token .*data\.token|data\.token holds no token; delete it"),
+        masthead.server.run(data=tmp_path / "data"),
+    ):
+        pass
+
+
+def test_no_token_is_kept_beside_a_file_that_is_no_data_file(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("something else")
+    with pytest.raises(ConfigError, match="precious"), masthead.server.run(data=tmp_path / "precious"):
+        pass
+    assert [file.name for file in tmp_path.iterdir()] == ["precious"]
 
 
 def test_servers_without_data_share_one_authority_per_process() -> None:

@@ -56,10 +56,18 @@ def _parser(name: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
-    parser.add_argument("--data", type=Path, metavar="FILE", help="keep objects in this file (in memory)")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="keep objects in this file (in memory), and token and certificate authority beside it: with the same "
+        "--port, kubeconfigs stay valid after a restart",
+    )
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
     access = parser.add_mutually_exclusive_group()
-    access.add_argument("--token", metavar="TOKEN", help="what clients must show (a random one)")
+    access.add_argument(
+        "--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)"
+    )
     access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
     parser.add_argument(
         "--tls",

@@ -59,7 +59,8 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
     Args:
         host: The address to listen on.
         port: The port; 0 for any that is free.
-        data: A file to store objects in, created if it does not exist. Without one they are in memory.
+        data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
+            authority and a random token are kept beside it: with the same `port`, kubeconfigs stay valid after a restart.
         token: The bearer token of clients; a random one by default, None to accept every request.
         tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the kubeconfig
             has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate authority: kept beside
@@ -107,12 +108,12 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
         ConfigError: On entering the context: If the address or the file is not available, a value is invalid,
             another server uses the same virtual clock, or the context was entered before.
     """
-    chosen = {} if isinstance(token, Token) else {"token": token}
     return ServerRunner(
         Settings(
             host=host,
             port=port,
             data=data,
+            token=token,
             tls=tls,
             controllers=controllers,
             bootstrap=bootstrap,
@@ -130,7 +131,6 @@ def run(  # noqa: PLR0913 - each is something that a user may want to say
             seed=seed,
             allow_remote=allow_remote,
             allowed_hosts=allowed_hosts,
-            **chosen,
         )
     )
 

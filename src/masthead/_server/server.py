@@ -127,7 +127,6 @@ class Server:
 
     def __init__(self, settings: Settings) -> None:
         self.url: str = ""
-        self.token: str | None = settings.token
         catalog = Catalog.builtin()
         self.faults: Faults = Faults(catalog, self._release_bookmarks)
         self._settings = settings
@@ -137,15 +136,21 @@ class Server:
         self._pid = os.getpid()
         self._progress = asyncio.Event()
         self._has_stopped = False
-        self._storage = Storage(
-            settings.journal(), window=settings.history, most_bytes=settings.history_bytes
-        )
+        journal = settings.journal()
+        try:
+            # After the data file: nothing is written beside a file that cannot be used.
+            self.token: str | None = settings.resolve_token()
+        except ConfigError:
+            if journal is not None:
+                journal.close()
+            raise
+        self._storage = Storage(journal, window=settings.history, most_bytes=settings.history_bytes)
         self._cluster = ClusterState(
             self._storage,
             settings.clock,
             catalog,
             seed=settings.seed,
-            token=settings.token,
+            token=self.token,
             authority=self._certificates.authority if self._certificates else "",
         )
         self._definitions = DefinitionInstaller(self._cluster)
@@ -167,7 +172,7 @@ class Server:
         self._handler = HttpHandler(
             Rest(self._cluster, self.faults, limits, self._progress.set, gates),
             self.faults,
-            access=AccessControl(settings.token, settings.hosts()),
+            access=AccessControl(self.token, settings.hosts()),
             clock=settings.clock,
             revision=lambda: self._storage.revision,
             on_idle=self._progress.set,

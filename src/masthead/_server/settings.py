@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from masthead._module import set_module
 from masthead._server.clock import SystemClock
+from masthead._server.files import write_private
 from masthead._server.hosts import ANY, AllowedHosts, is_loopback
 from masthead.errors import ConfigError
 
@@ -26,10 +28,24 @@ __all__ = ["Settings", "Token"]
 _LAST_PORT: Final = 65_535
 _AUTHORITY: Final = ".authority.pem"
 """Appended to the name of the data file: the certificate authority and its key."""
+_TOKEN: Final = ".token"
+"""Appended to the name of the data file: the random token."""
+_TOKEN_BYTES: Final = 24
+_RANDOM_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
+
+
+@set_module("masthead.server")
+class Token(Enum):
+    """A token that is not given as text."""
+
+    RANDOM = "random"
+    """A random token: a new one, or with `data` the one of earlier runs."""
+
+
 _TYPES: Final = {
     "host": (str, "text"),
     "port": (int, "a whole number"),
-    "token": (str | None, "text, or None"),
+    "token": (str | Token | None, "text, or None"),
     "bookmark_every": (int | float, "a number"),
     "watch_timeout": (int | float, "a number"),
     "event_ttl": (int | float, "a number"),
@@ -40,14 +56,6 @@ _TYPES: Final = {
 """The type of each value, and its name in messages."""
 
 
-@set_module("masthead.server")
-class Token(Enum):
-    """A token that is not given as text."""
-
-    RANDOM = "random"
-    """A new random token."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The arguments of `masthead.server.run`; see there."""
@@ -55,7 +63,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 0
     data: str | Path | None = None
-    token: str | None = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    token: str | Token | None = field(default=Token.RANDOM, repr=False)
     tls: bool = False
     controllers: bool | Collection[str] = True
     bootstrap: bool = True
@@ -93,7 +101,7 @@ class Settings:
             )
         if not 0 <= self.port <= _LAST_PORT:
             raise ConfigError(f"there is no port {self.port}; use one up to {_LAST_PORT}, or 0 for any")
-        if self.token is not None and not self.token.strip():
+        if isinstance(self.token, str) and not self.token.strip():
             raise ConfigError("the token is empty: set one, or token=None to accept every request")
         for name in ("bookmark_every", "watch_timeout"):
             if not 0 < getattr(self, name) < math.inf:
@@ -134,6 +142,16 @@ class Settings:
             return Certificates(self.names(), Path(f"{self.data}{_AUTHORITY}"))
         return Certificates(self.names()) if self.tls else shared_certificates(self.names())
 
+    def resolve_token(self) -> str | None:
+        """Return the bearer token. A random one is kept beside the data file, if there is one: kubeconfigs stay valid.
+
+        Raises:
+            ConfigError: If the file of the token cannot be used.
+        """
+        if not isinstance(self.token, Token):
+            return self.token
+        return _random_token() if self.data is None else _load_or_create_token(Path(f"{self.data}{_TOKEN}"))
+
     def journal(self) -> SqliteJournal | None:
         """Open the data file, if there is one.
 
@@ -145,6 +163,32 @@ class Settings:
         from masthead._server.sqlite import SqliteJournal, is_json_object
 
         return SqliteJournal(Path(self.data), is_json_object)
+
+
+def _random_token() -> str:
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def _load_or_create_token(file: Path) -> str:
+    """The token in a file; a new one if there is no file.
+
+    Raises:
+        ConfigError: If the file cannot be read or written, or holds something else.
+    """
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        token = _random_token()
+        try:
+            write_private(file, f"{token}\n")
+        except OSError as error:
+            raise ConfigError(f"cannot keep the token in {file}: {error.strerror}") from None
+        return token
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the token {file}: {error}") from None
+    if not _RANDOM_TOKEN.fullmatch(token):
+        raise ConfigError(f"{file} holds no token; delete it, and a new one is made, which clients need")
+    return token
 
 
 def _are_names(value: object) -> bool:
