@@ -10,6 +10,7 @@ from masthead._cache.informer.handlers import EventHandler
 from masthead._controller.declarations import positional_count
 from masthead._controller.predicates import ChangeEvent
 from masthead._controller.requests import Request
+from masthead._controller.user_errors import describe_error, with_user_frames
 from masthead._meta.gvk import GroupVersion
 from masthead._meta.object import Object
 from masthead._sansio.own_writes import ObjectChange
@@ -129,11 +130,13 @@ class EnqueueHandler(EventHandler[Object]):
             passes = self.spec.predicate is None or self.spec.predicate(event)
         except Exception as error:  # noqa: BLE001 - a predicate is the user's
             self._failures.add(label, error)
-            _log.exception(
-                "controller %s: the predicate of %s raised for %s, which therefore counts as changed",
+            _log.error(
+                "controller %s: the predicate of %s raised for %s, which therefore counts as changed: %s",
                 self._controller,
                 self._resource,
                 event.object.key,
+                describe_error(error),
+                exc_info=with_user_frames(error),
             )
             return True
         self._failures.clear(label)

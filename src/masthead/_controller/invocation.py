@@ -133,7 +133,8 @@ def _panic(error: BaseException) -> ReconcilePanicError:
         panic = ReconcilePanicError(f"the reconcile called sys.exit({error.code!r})")
     elif isinstance(error, asyncio.CancelledError):
         # The reconciler awaited something that others have cancelled.
-        panic = ReconcilePanicError(f"the reconcile was cancelled from within: {describe_error(error)}")
+        reason = describe_error(error)
+        panic = ReconcilePanicError(f"the reconcile was cancelled from within{reason and f': {reason}'}")
     else:
         panic = ReconcilePanicError(
             f"the reconcile raised {type(error).__name__}, which is no Exception: {describe_error(error)}"

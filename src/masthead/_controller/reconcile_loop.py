@@ -18,7 +18,7 @@ from masthead._controller.logs import ReconcileLogger, reconcile_fields
 from masthead._controller.loop_metrics import LoopMetrics
 from masthead._controller.mapping_retries import MappingRetries
 from masthead._controller.requests import Request, Result
-from masthead._controller.user_errors import RepeatedFailure, describe_error, with_user_frames
+from masthead._controller.user_errors import RepeatedFailure, describe_cause, describe_error, with_user_frames
 from masthead._controller.worker_tasks import WorkerTasks
 from masthead._errors.base import counted
 from masthead._meta.registry import registry
@@ -630,7 +630,7 @@ class ReconcileLoop:
             "reconcile of %s failed (attempt %d): %s",
             flight.request,
             flight.attempt + 1,
-            error if isinstance(error, MastheadError) else repr(error),
+            _summarize(error),
             exc_info=with_user_frames(error) if self._is_traced(flight, error) else None,
         )
 
@@ -653,3 +653,9 @@ class ReconcileLoop:
             return OwnerKind(group, found.kind, namespaced=found.namespaced)
         is_namespaced = kind.RESOURCE is None or bool(kind.RESOURCE.namespaced)
         return OwnerKind(group, kind.GVK.kind, namespaced=is_namespaced)
+
+
+def _summarize(error: BaseException) -> str:
+    if isinstance(error, MastheadError | BaseExceptionGroup):
+        return describe_error(error)
+    return f"{error!r}{describe_cause(error)}"

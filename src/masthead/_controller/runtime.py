@@ -17,7 +17,7 @@ from masthead._controller.inspection import describe_manager
 from masthead._controller.probe_server import ProbeServer
 from masthead._controller.reconcile_loop import ReconcileLoop
 from masthead._controller.services import ControllerServices, utc_now
-from masthead._controller.user_errors import FailureLog
+from masthead._controller.user_errors import FailureLog, describe_error, with_user_frames
 from masthead._controller.watchdog import Watchdog
 from masthead._leaderelection.leadership import WorkAbandonedError
 from masthead._module import set_module
@@ -378,8 +378,12 @@ class ManagerRuntime:
             except Exception as error:  # noqa: BLE001 - the others go on
                 self._failures.add(_start_label(controller.name), error)
                 delay = backoff.next(asyncio.get_running_loop().time(), services.random)
-                _log.exception(
-                    "controller %s could not be started; it is tried again in %.0f s", controller.name, delay
+                _log.error(
+                    "controller %s could not be started; it is tried again in %.0f s: %s",
+                    controller.name,
+                    delay,
+                    describe_error(error),
+                    exc_info=with_user_frames(error),
                 )
                 await asyncio.sleep(delay)
             finally:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sysconfig
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from masthead._errors.base import counted
-from masthead.errors import MastheadError, TemporaryError
+from masthead.errors import MastheadError, TemporaryError, TerminalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FailureLog",
     "RepeatedFailure",
+    "describe_cause",
     "describe_error",
     "ends_caller",
     "raise_in_future",
@@ -24,8 +26,12 @@ __all__ = [
     "with_user_frames",
 ]
 
-_LONGEST: Final = 1_000
-"""How many characters of a message are kept."""
+_MAX_MESSAGE: Final = 1_000
+"""Characters of a failure's message."""
+_MAX_NESTED_MESSAGE: Final = 200
+"""Characters of the message of a cause or of an error in a group."""
+_MAX_GROUP_ERRORS: Final = 3
+"""Errors of a group that a message names."""
 _PACKAGE: Final = str(Path(__file__).parents[1])
 _STANDARD_LIBRARY: Final = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 _INSTALLED: Final = ("site-packages", "dist-packages")
@@ -37,7 +43,7 @@ class RepeatedFailure(NamedTuple):
 
     Attributes:
         times: The number of failures in a row.
-        message: The last error.
+        message: The last error, and the line of the user's code that raised it.
         is_temporary: Whether the last error is a `TemporaryError`, which asks for a retry.
     """
 
@@ -48,7 +54,9 @@ class RepeatedFailure(NamedTuple):
     def followed_by(self, error: BaseException) -> RepeatedFailure:
         """Add a failure."""
         message = f"{type(error).__name__}: {describe_error(error)}"
-        return RepeatedFailure(self.times + 1, message[:_LONGEST], isinstance(error, TemporaryError))
+        line = _user_line(error)
+        located = f"{message[:_MAX_MESSAGE]}{line and f' at {line}'}"
+        return RepeatedFailure(self.times + 1, located, isinstance(error, TemporaryError))
 
     def __str__(self) -> str:
         return f"{self.message} ({counted(self.times, 'time')})"
@@ -103,53 +111,133 @@ def raise_in_future(error: BaseException, what: str) -> BaseException:
 
 
 def with_user_frames(error: BaseException) -> BaseException | None:
-    """Reduce the tracebacks of one of our own errors, and of its causes, to the lines of the user's code.
+    """Reduce the tracebacks of our own errors, and of their causes, to the lines of the user's code.
 
-    Our errors say what is wrong; what the user needs is the line that led to it, and not how a request is sent. Errors of
-    other types keep their tracebacks, since these may be the only explanation.
+    Our errors say what is wrong; what the user needs is the line that led to it, and not how a request is sent. The same
+    holds for a group of errors, which says nothing itself. Errors of other types lose only the lines that lead to the
+    user's code, since the others may be the only explanation.
 
     Returns:
         The error; None if no line is left.
     """
-    if not isinstance(error, MastheadError):
-        return error
     links = list(_chain(error))
+    is_ours = isinstance(error, MastheadError)
     for link in links:
-        link.__traceback__ = user_frames(link.__traceback__)
-    return error if any(link.__traceback__ is not None for link in links) else None
+        if is_ours or isinstance(link, MastheadError | BaseExceptionGroup):
+            link.__traceback__ = user_frames(link.__traceback__)
+        else:
+            link.__traceback__ = _from_user_code(link.__traceback__)
+    is_traced = not is_ours or any(link.__traceback__ is not None for link in links)
+    return error if is_traced else None
 
 
 def user_frames(traceback: TracebackType | None) -> TracebackType | None:
     """The lines of a traceback that are neither in this package nor in the standard library."""
-    frames: list[TracebackType] = []
-    while traceback is not None:
-        if _is_user_code(traceback.tb_frame.f_code.co_filename):
-            frames.append(traceback)
-        traceback = traceback.tb_next
+    frames = [frame for frame in _frames(traceback) if _is_user_code(frame.tb_frame.f_code.co_filename)]
     found: TracebackType | None = None
     for frame in reversed(frames):
         found = TracebackType(found, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return found
 
 
+def _from_user_code(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback from the first line of the user's code on; the whole one if there is none."""
+    first = traceback
+    while first is not None and not _is_user_code(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    return first or traceback
+
+
+def _user_line(error: BaseException) -> str:
+    """The line of the user's code that raised an error, of a group its first error, as ``file:line``."""
+    for raised in (*itertools.islice(_errors_in(error), 1), error):
+        frames = _frames(user_frames(raised.__traceback__))
+        own = [frame for frame in frames if not _is_installed(frame.tb_frame.f_code.co_filename)]
+        if found := own or frames:
+            return f"{_shorten_path(found[-1].tb_frame.f_code.co_filename)}:{found[-1].tb_lineno}"
+    return ""
+
+
+def _frames(traceback: TracebackType | None) -> list[TracebackType]:
+    found: list[TracebackType] = []
+    while traceback is not None:
+        found.append(traceback)
+        traceback = traceback.tb_next
+    return found
+
+
+def _shorten_path(path: str) -> str:
+    """A path relative to the current folder, if it is inside."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):  # outside, or the current folder is gone
+        return path
+
+
 def _is_user_code(path: str) -> bool:
     if path.startswith((_PACKAGE, "<frozen ")):
         return False
-    return any(folder in path for folder in _INSTALLED) or not path.startswith(_STANDARD_LIBRARY)
+    return _is_installed(path) or not path.startswith(_STANDARD_LIBRARY)
+
+
+def _is_installed(path: str) -> bool:
+    return any(folder in path for folder in _INSTALLED)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and the errors that led to it."""
+    """An error, the errors that led to it, and those of a group."""
     seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        link = waiting.pop()
+        if link is None or id(link) in seen:
+            continue
         seen.add(id(link))
         yield link
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        if isinstance(link, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", link).exceptions
+        waiting.append(link.__cause__ or (None if link.__suppress_context__ else link.__context__))
+
+
+def _errors_in(error: BaseException) -> Iterator[BaseException]:
+    """The errors of a group, and of the groups in it; an error by itself."""
+    if isinstance(error, BaseExceptionGroup):
+        for nested in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from _errors_in(nested)
+    else:
+        yield error
 
 
 def describe_error(error: BaseException) -> str:
-    """The message of an error; its type, if it cannot be shown."""
+    """The message of an error, the errors of a group, and in short the error that it was raised from."""
+    message = _message_of(error)
+    if isinstance(error, BaseExceptionGroup):
+        nested = list(_errors_in(cast("BaseException", error)))
+        named = [_describe_nested(item) for item in nested[:_MAX_GROUP_ERRORS]]
+        more = len(nested) - len(named)
+        message += f": {'; '.join(named)}{f'; and {more} more' if more else ''}"
+    return f"{message}{describe_cause(error)}"
+
+
+def describe_cause(error: BaseException) -> str:
+    """The error that the user raised another one from, in parentheses; empty if there is none.
+
+    The causes of our own errors are in their messages.
+    """
+    is_users = not isinstance(error, MastheadError) or isinstance(error, TerminalError | TemporaryError)
+    if error.__cause__ is None or not is_users:
+        return ""
+    return f" (caused by {_describe_nested(error.__cause__)})"
+
+
+def _describe_nested(error: BaseException) -> str:
+    message = _message_of(error)
+    if len(message) > _MAX_NESTED_MESSAGE:
+        message = f"{message[:_MAX_NESTED_MESSAGE]}…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - an exception that cannot be shown

@@ -7,13 +7,14 @@ import json
 import logging
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import masthead
 import masthead.aio
-from masthead._controller.user_errors import with_user_frames
+from masthead._controller.user_errors import describe_error, with_user_frames
 from masthead.api.core.v1 import ConfigMap, Secret
 from masthead.testing import Environment, in_virtual_time
 
@@ -46,6 +47,16 @@ async def exit_process(ctx: masthead.aio.Context[Secret]) -> None:
     sys.exit(3)
 
 
+async def read_missing_twice(ctx: masthead.aio.Context[Secret]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for _ in range(2):
+            group.create_task(read_missing(ctx))
+
+
+async def look_up(ctx: masthead.aio.Context[Secret]) -> None:
+    dict[str, int]()[str(ctx.request)]
+
+
 async def failure_of(reconcile: Callable[..., object], caplog: pytest.LogCaptureFixture) -> str:
     """The traceback of the first failure of a reconciler, as it is logged."""
     app = masthead.Manager("tracebacks")
@@ -71,6 +82,88 @@ def test_the_first_failure_shows_the_lines_of_the_users_code_alone(
         assert f"in {reconcile.__name__}" in text
 
     play()
+
+
+@pytest.mark.parametrize(
+    ("reconcile", "function_names"),
+    [(read_missing_twice, {"read_missing", "read_missing_twice"}), (look_up, {"look_up"})],
+)
+def test_errors_of_others_and_groups_show_no_lines_of_ours(
+    reconcile: Callable[..., object], function_names: set[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    @in_virtual_time
+    async def play() -> None:
+        text = await failure_of(reconcile, caplog)
+        lines = [line for line in text.splitlines() if "File " in line]
+        assert all(HERE in line for line in lines), text
+        assert {line.rpartition(" in ")[2] for line in lines} == function_names
+
+    play()
+
+
+async def failures_of(reconcile: Callable[..., object]) -> str:
+    """What a test reads about a reconciler that fails."""
+    app = masthead.Manager("failures")
+    app.controller(Secret)(reconcile)
+    async with Environment(app, objects=[S]) as env:
+        await env.advance(1)
+        (found,) = env.failures
+    return found
+
+
+def line_of(function: Callable[..., object], number: int) -> str:
+    return f"{Path(HERE).name}:{function.__code__.co_firstlineno + number}"
+
+
+@in_virtual_time
+async def test_a_failure_names_the_line_of_the_users_code() -> None:
+    found = await failures_of(look_up)
+    assert "KeyError: 'default/s' at " in found
+    assert line_of(look_up, 1) in found
+
+
+@in_virtual_time
+async def test_a_failure_of_a_group_names_its_errors() -> None:
+    found = await failures_of(read_missing_twice)
+    assert found.count('NotFoundError: get configmaps default/missing: configmaps "missing" not found') in {
+        1,
+        2,
+    }
+    assert line_of(read_missing, 1) in found
+
+
+def test_a_group_of_many_errors_is_named_in_short() -> None:
+    inner = ExceptionGroup("inner", [ValueError("x" * 10_000), KeyError("k")])
+    group = ExceptionGroup("outer", [inner, *(TypeError(str(number)) for number in range(1_000))])
+    text = describe_error(group)
+    assert "KeyError: 'k'; TypeError: 0; and 999 more" in text
+    assert len(text) < 500
+
+
+@in_virtual_time
+async def test_a_failure_names_the_error_that_it_was_raised_from(caplog: pytest.LogCaptureFixture) -> None:
+    async def give_up(ctx: masthead.aio.Context[Secret]) -> None:
+        try:
+            await look_up(ctx)
+        except KeyError as error:
+            raise masthead.TerminalError("bad settings") from error
+
+    found = await failures_of(give_up)
+    assert "TerminalError: bad settings (caused by KeyError: 'default/s') at " in found
+    assert "failed (attempt 1): bad settings (caused by KeyError: 'default/s')" in caplog.text
+
+
+def test_the_cause_of_an_error_of_ours_is_not_repeated() -> None:
+    error = masthead.errors.NotFoundError("gone")
+    error.__cause__ = KeyError("internal")
+    assert "internal" not in describe_error(error)
+
+
+def test_an_error_that_is_its_own_cause_can_be_described() -> None:
+    error = ValueError("round")
+    error.__cause__ = ExceptionGroup("group", [error])
+    assert "caused by ExceptionGroup: group" in describe_error(error)
+    assert with_user_frames(error) is error
 
 
 @in_virtual_time

@@ -200,9 +200,10 @@ async def test_failures_are_listed_until_the_reconcile_succeeds() -> None:
     async with Environment(app, objects=there) as env:
         await env.settle(within=0)
         bad, late = sorted(env.failures)
-        assert bad == "secrets default/bad: TerminalError: it has no data (1 time)"
+        assert bad.startswith("secrets default/bad: TerminalError: it has no data at ")
+        assert bad.endswith("(1 time)")
         assert late.startswith("secrets default/late: ValueError: not yet !!!")
-        assert 1_000 < len(late) < 1_050
+        assert 1_000 < len(late) < 1_500  # and the path of this file
         is_fixed = True
         await env.settle(within=60)
         assert env.failures == [bad]

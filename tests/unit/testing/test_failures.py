@@ -103,13 +103,13 @@ def failing_transform() -> masthead.Manager:
 
 
 FAILING = {
-    failing_reconcile: "secrets default/a: ValueError: no host (",
-    failing_mapper: "secrets mapper of configmaps default/m: ValueError: no owner (",
-    failing_source: "source failing_source.<locals>.feed: ValueError: no feed (",
-    failing_timer: "timer failing_timer.<locals>.sweep: ValueError: no broom (",
+    failing_reconcile: "secrets default/a: ValueError: no host at ",
+    failing_mapper: "secrets mapper of configmaps default/m: ValueError: no owner at ",
+    failing_source: "source failing_source.<locals>.feed: ValueError: no feed at ",
+    failing_timer: "timer failing_timer.<locals>.sweep: ValueError: no broom at ",
     failing_indexer: "indexer secrets/host of secrets default/a: KeyError: 'hots' (1 time)",
     failing_transform: "cache of secrets default/a: the transform raised ValueError: no scissors (1 time)",
-    failing_class: "start of controller secrets: ValueError: no database (",
+    failing_class: "start of controller secrets: ValueError: no database at ",
 }
 
 
