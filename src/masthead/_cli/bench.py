@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from masthead._cli.bench_report import Latency, Report, Synced
+from masthead._config.address import mask_token
 from masthead._meta.registry import registry
 from masthead.errors import DeadlineError, NotFoundError, UnknownKindError
 
@@ -114,7 +115,9 @@ def measure(client: masthead.Client, selected: Selected, plan: BenchPlan, meter:
     synced = _synced(resource, plan, meter)
     where = f" in namespace {selected.namespace}" if selected.namespace else ""
     version = client.discovery.server_version().git_version
-    return Report(f"{client.config.server}, {version}", f"{name}{where}", tuple(latencies), synced)
+    return Report(
+        f"{mask_token(client.config.server)}, {version}", f"{name}{where}", tuple(latencies), synced
+    )
 
 
 def _resource(client: masthead.Client, selected: Selected) -> masthead.ResourceClient[Any]:

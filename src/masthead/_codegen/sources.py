@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from masthead._codegen import crds, documents, homes
 from masthead._codegen.spec import Spec
+from masthead._config.address import mask_token
 from masthead._discovery.aggregated import ACCEPT
 from masthead._meta import yaml
 from masthead._rest.call import JSON
@@ -107,7 +108,7 @@ def from_server(config: Config, *, groups: Iterable[str] = ()) -> Spec:
             server.add_documents(spec, [path for served, path in index.items() if served.group not in wanted])
     if not spec.schemas:
         raise GenerateError(
-            f"{config.server} serves no OpenAPI v3 document for {', '.join(sorted(wanted)) or 'any group'}"
+            f"{mask_token(config.server)} serves no OpenAPI v3 document for {', '.join(sorted(wanted)) or 'any group'}"
         )
     return spec
 
@@ -127,7 +128,7 @@ class _Server:
     def get(self, path: str, accept: str = JSON) -> bytes:
         if not path.startswith("/"):
             raise GenerateError(
-                f'{self._client.config.server} has an OpenAPI document at "{path}", which is not a path'
+                f'{mask_token(self._client.config.server)} has an OpenAPI document at "{path}", which is not a path'
             )
         try:
             return self._client.rest.get(path, accept=accept).body
@@ -139,7 +140,7 @@ class _Server:
         return f"{self.describe(path)}: {_NO_OPENAPI if is_without else error}"
 
     def describe(self, path: str) -> str:
-        return f"GET {self._client.config.server}{path}"
+        return f"GET {mask_token(self._client.config.server)}{path}"
 
 
 def _read(path: Path) -> bytes:

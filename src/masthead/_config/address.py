@@ -13,6 +13,7 @@ __all__ = [
     "Address",
     "as_ip",
     "is_loopback",
+    "mask_token",
     "split_address",
     "with_scheme",
     "without_token",
@@ -22,6 +23,8 @@ __all__ = [
 _UNFIT: Final = re.compile(r"[\x00-\x20\x7f\\]")
 """Characters that are invalid in a URL. The standard library silently drops some of them."""
 _HOST_AND_PORT: Final = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?", re.ASCII)
+_TOKEN_SEGMENT: Final = re.compile(r"/~[^/?#]+")
+"""A path segment with a token, as in the addresses of the embedded server for Go's clients."""
 
 
 class Address(NamedTuple):
@@ -114,6 +117,11 @@ def without_token(url: str, token: str) -> str:
     They send no token without TLS. We do, to a server on this machine, and so need not write it where addresses are shown.
     """
     return url.removesuffix(f"/~{quote(token, safe='')}") if token else url
+
+
+def mask_token(url: str) -> str:
+    """Mask tokens in the path of a URL, for reprs and messages."""
+    return _TOKEN_SEGMENT.sub("/~***", url)
 
 
 def is_loopback(host: str) -> bool:

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from masthead._config.address import split_address, with_scheme, without_token, without_userinfo
+from masthead._config.address import mask_token, split_address, with_scheme, without_token, without_userinfo
 from masthead._config.descriptors import (
     PathField,
     RedactedField,
@@ -162,7 +162,8 @@ class Config:
         Config(server="https://10.0.0.1:6443", token="...", ca_file="ca.crt")
 
     Paths and secrets may be given as strings; secrets are never shown. User and password in the server's URL are moved
-    out of it, and used only if no other credential is given.
+    out of it, and used only if no other credential is given. A path segment that begins with ``~``, where the embedded server's
+    kubeconfig has a token, is masked in reprs and messages.
 
     Attributes:
         server: The API server's URL, optionally with a path. ``host:port`` is completed: ``https`` if anything about TLS
@@ -226,6 +227,11 @@ class Config:
             )
             raise ConfigError(f"{self.origin or 'this configuration'} is invalid:{listed}")
 
+    def __repr__(self) -> str:
+        shown = {declared.name: getattr(self, declared.name) for declared in fields(self) if declared.repr}
+        shown["server"] = mask_token(self.server)
+        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
     @property
     def sends_authorization(self) -> bool:
         """Whether requests carry a credential in a header."""
@@ -238,7 +244,7 @@ class Config:
 
     def describe(self) -> str:
         """Describe server, credentials and origin in one line for logs, without secrets."""
-        parts = [f"{self.server} with {self._shows()}", f"namespace {self.namespace}"]
+        parts = [f"{mask_token(self.server)} with {self._shows()}", f"namespace {self.namespace}"]
         if self.impersonate is not None:
             parts.append(f"acting as {self.impersonate.user}")
         if self.proxy_url:

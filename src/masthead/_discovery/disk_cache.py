@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from masthead._config.address import mask_token
 from masthead._meta import typeinfo
 from masthead._module import set_module
 from masthead.errors import ConfigError
@@ -87,7 +88,7 @@ class DiskCache:
 
         Args:
             directory: The parent directory; preferably not a world-writable one such as ``/tmp``.
-            server: The server's URL. User and password in it are removed.
+            server: The server's URL. User and password in it are removed, a token in its path is masked.
             now: The time of day.
 
         Raises:
@@ -174,7 +175,7 @@ def _without_credentials(server: str) -> str:
     if not host:
         # The address is not repeated: it may hold a password.
         raise ConfigError("a discovery cache needs the server's address, such as https://10.0.0.1:6443")
-    return parts._replace(netloc=host, query="", fragment="").geturl().rstrip("/")
+    return mask_token(parts._replace(netloc=host, query="", fragment="").geturl().rstrip("/"))
 
 
 def _folder_name(server: str) -> str:

@@ -57,6 +57,21 @@ def test_neither_a_config_nor_its_errors_show_what_was_given(fields: dict[str, s
     assert CORE not in shown_by(lambda: Config(**given_fields))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("path", ["/~core-of-it", "/~core-of-it/", "/behind/~core-of-it", "/~core-of-it/a?b"])
+def test_a_token_in_the_path_of_the_server_is_masked(path: str) -> None:
+    shown = shown_by(lambda: Config(server=f"http://127.0.0.1:1{path}"))
+
+    assert "core-of-it" not in shown
+    assert "~***" in shown or "invalid" in shown
+
+
+def test_the_path_itself_is_used() -> None:
+    config = Config(server="http://127.0.0.1:1/~secret")
+
+    assert config.server == "http://127.0.0.1:1/~secret"
+    assert repr(config).startswith("Config(server='http://127.0.0.1:1/~***', namespace='default'")
+
+
 @given(secrets)
 def test_the_parts_do_not_show_theirs_either(secret: str) -> None:
     plugin = ExecConfig(

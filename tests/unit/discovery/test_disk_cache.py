@@ -74,6 +74,16 @@ def test_each_server_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert {cache.directory.parent for cache in caches} == {tmp_path}
 
 
+def test_a_token_in_the_path_is_not_part_of_any_name(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, server="http://127.0.0.1:1/~secret")
+    cache.write("key", StoredDocument(b"{}", "application/json", "", ""))
+
+    assert cache.read("key") is not None
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert paths
+    assert not [path for path in paths if "secret" in str(path) or b"secret" in path.read_bytes()]
+
+
 def test_a_slash_at_the_end_and_a_password_make_no_difference(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, server="https://me:hunter2@10.0.0.1:6443/")
 
