@@ -157,6 +157,32 @@ def test_an_operator_runs_until_it_is_asked_to_stop(project: Path, kubeconfig: P
     assert all(each["level"] in {"info", "warning"} for each in records)
 
 
+STUBBORN = """
+import asyncio, masthead
+from masthead.api.core.v1 import ConfigMap
+
+app = masthead.Manager("stubborn", namespaces="default")
+
+@app.controller(ConfigMap)
+async def reconcile(ctx, settings):
+    ctx.log.info("busy")
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            continue
+"""
+
+
+def test_the_exit_code_tells_that_work_was_abandoned(kubeconfig: Path, tmp_path: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(STUBBORN, "utf-8")
+    arguments = ["stubborn.py", "--kubeconfig", str(kubeconfig), "--graceful-timeout", "0", *PORTS_OFF]
+    with running(tmp_path, *arguments) as process:
+        process.line("busy")
+        assert process.stop() == 124
+    assert "stopped, but not gracefully: abandoned configmaps default/web" in "\n".join(process.seen)
+
+
 def test_every_line_of_a_reconcile_names_it(project: Path, kubeconfig: Path) -> None:
     program = PROGRAM.replace(
         '    ctx.log.info("in a thread")',

@@ -20,6 +20,7 @@ from masthead._cli.targets import (
 )
 from masthead._config.loader import load
 from masthead._controller.logs import setup_logging
+from masthead._controller.main_loop import StopTimeoutError
 from masthead._controller.options import ENVIRONMENT, RunOptions, parse_namespaces
 from masthead.errors import ConfigError, InvalidValueError, ManagerStateError, MastheadError
 
@@ -78,6 +79,8 @@ def _run(manager: Manager, overrides: RunOverrides) -> int:
     except (ManagerStateError, ConfigError) as error:  # it has nothing to run, or a port is taken
         line, _, advice = str(error).partition("; ")
         raise CommandError(line, hint=advice, code=ExitCode.USAGE) from None
+    except StopTimeoutError as error:
+        raise CommandError(str(error), code=ExitCode.TIMEOUT) from None
     except MastheadError:
         raise
     except Exception:  # noqa: BLE001 - logged as everything else

@@ -7,18 +7,23 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from masthead._controller.stacks import describe_task
+from masthead.errors import DeadlineError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-__all__ = ["run_main"]
+__all__ = ["StopTimeoutError", "run_main"]
 
 _log: Final = logging.getLogger("masthead.controller")
 _left_behind: Final[list[asyncio.Task[Any]]] = []
 """Tasks that ignore their cancellation: collected, they would run on in a loop that is closed."""
 
 
-def run_main(main: Coroutine[object, None, None], *, patience: float = 1.0) -> None:
+class StopTimeoutError(DeadlineError):
+    """A manager stopped although something of it goes on."""
+
+
+def run_main(main: Coroutine[object, None, None], *, patience: float = 0.5) -> None:
     """Run a coroutine in an event loop of its own, as ``asyncio.run`` does, but do not wait forever for tasks that are left.
 
     Args:

@@ -18,7 +18,7 @@ from masthead._controller.background import SourceSpec, TimerSpec, check_interva
 from masthead._controller.controller import DEFAULT_TIMEOUT, Controller
 from masthead._controller.declarations import kind_of
 from masthead._controller.logs import setup_logging
-from masthead._controller.main_loop import run_main
+from masthead._controller.main_loop import StopTimeoutError, run_main
 from masthead._controller.options import RunOptions
 from masthead._controller.permissions import checked_permissions
 from masthead._controller.runtime import ManagerRuntime, default_metrics
@@ -383,6 +383,7 @@ class Manager:
         Raises:
             ManagerStateError: If there is no controller, source or timer, or an event loop is running already.
             ConfigError: If there is no configuration of a cluster, or an environment variable is invalid.
+            DeadlineError: If a reconcile, source or timer went on after the stop, and was abandoned.
             MastheadError: If the manager cannot be started.
         """
         try:
@@ -539,6 +540,8 @@ class Manager:
                         await runtime.wait_stopped()
             finally:
                 self._runtimes.remove(runtime)
+            if runtime.abandoned_work:
+                raise StopTimeoutError(f"stopped, but not gracefully: abandoned {runtime.abandoned_work}")
         finally:
             await client.close()
 

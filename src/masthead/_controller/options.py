@@ -74,8 +74,8 @@ class RunOptions:
         probe_bind: The address of ``/healthz``, ``/readyz`` and ``/livez``; ``0`` for off.
         debug_bind: The address of ``/debug``; ``0`` for off. It shows names of objects and stacks, and asks nobody for a
             password: bind it to ``127.0.0.1``, and use ``kubectl port-forward``.
-        graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop. The
-            default is less than the 30 seconds after which a kubelet kills a pod.
+        graceful_timeout: Seconds that running reconciles and timers have to finish when the process is asked to stop. With
+            the default, a process has ended before a kubelet kills its pod after 30 seconds.
         log_format: ``text`` or ``json``; empty to leave logging as the program has set it up.
         log_level: The level of logging, such as ``INFO``; empty as `log_format`.
 

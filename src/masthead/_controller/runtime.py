@@ -49,9 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["ManagerRuntime", "default_metrics"]
 
 _log: Final = logging.getLogger("masthead.controller")
-_CANCEL_TIMEOUT: Final = 5.0
-"""Seconds that cancelled reconciles have to end when the process is asked to stop."""
-_CALL_TIMEOUT: Final = 1.0
+_CANCEL_TIMEOUT: Final = 2.5
+"""Seconds that cancelled reconciles have to end when the process is asked to stop. With `_CALL_TIMEOUT` and the patience of
+`run_main` it is less than the five seconds after the graceful timeout that the documents promise."""
+_CALL_TIMEOUT: Final = 0.5
 """Seconds that the last calls of abandoned reconciles have to end."""
 
 
@@ -103,6 +104,7 @@ class ManagerRuntime:
         self._loops: dict[str, ReconcileLoop] = {}
         self._sources: set[asyncio.Task[None]] = set()
         self._failures = FailureLog()
+        self._abandoned = ""
         self._unseen: dict[str, Sequence[OwnWrite]] = {}
         self._stopping = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -153,6 +155,11 @@ class ManagerRuntime:
     def is_leading(self) -> bool:
         """Whether its controllers run: always, if there is no leader election."""
         return not self._is_following.is_set()
+
+    @property
+    def abandoned_work(self) -> str:
+        """The reconciles, sources and timers that went on after the stop although they were cancelled; empty if none did."""
+        return self._abandoned
 
     @property
     def is_idle(self) -> bool:
@@ -271,7 +278,7 @@ class ManagerRuntime:
 
     async def _lead_or_follow(self) -> None:
         """Run the controllers: at once, in each term as the leader, or with a share; until asked to stop."""
-        with contextlib.suppress(WorkAbandonedError):  # logged, and nobody else has to know
+        try:
             if self._elector is not None:
                 elector = self._elector
                 await self._campaign(elector.run(lambda _: self._lead()), self._stop_following)
@@ -279,6 +286,8 @@ class ManagerRuntime:
                 await self._campaign(self._shards.run(), self._stop_sharing)
             else:
                 await self._lead()
+        except WorkAbandonedError as error:  # logged
+            self._abandoned = str(error)
 
     async def _campaign(
         self,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import masthead
 import masthead.aio
+from masthead._controller.main_loop import run_main
 from masthead.api.core.v1 import ConfigMap
 from masthead.testing import Environment, in_virtual_time
+from masthead.testing.virtual_time import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -93,6 +96,28 @@ def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lea
     assert "create configmaps default/late: not sent, because the manager has stopped" in stubborn.refused[0]
     assert "are abandoned: configmaps default/one (" in caplog.text
     assert "test_stops_and_leases.py:" in caplog.text
+
+
+@REPLICAS
+def test_with_default_settings_a_manager_has_stopped_before_a_kubelet_kills_it(
+    replicas: dict[str, Any],
+) -> None:
+    app = masthead.Manager("stuck", **replicas)
+    stubborn = add_stubborn_controller(app)
+    patience = inspect.signature(run_main).parameters["patience"].default
+    grace_period = 30
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(objects=OBJECTS) as env:
+            replica = await env.start(app)
+            await env.advance(60)
+            asked = now()
+            await replica.stop()
+            assert app.options.graceful_timeout < now() - asked < grace_period - patience - 1
+            stubborn.end()
+
+    play()
 
 
 def test_calls_of_a_reconcile_that_goes_on_without_the_lease_are_refused() -> None:
