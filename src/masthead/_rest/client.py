@@ -30,6 +30,7 @@ from masthead._rest.warning_handler import WarningHandler
 from masthead._rest.write_observer import write_observer
 from masthead._sansio import retry
 from masthead._transport.contract import TransportRequest, UpgradedResponse
+from masthead._transport.failures import format_seconds
 from masthead.errors import (
     ClosedError,
     ConnectError,
@@ -588,7 +589,11 @@ class RestClient:
             # Our own DeadlineError is a TimeoutError, too, and says more.
             if isinstance(error, MastheadError):
                 raise
-        raise DeadlineError(f"no response began within {left:.1f} s", verb=call.method, url=call.path)
+        raise DeadlineError(
+            f"no response began within {format_seconds(left)} s; raise the timeout, or check the network path to the server",
+            verb=call.method,
+            url=call.path,
+        )
 
     def _request(
         self, call: Call, authorization: Secret, left: float, *, is_stream: bool, is_upgrade: bool

@@ -60,6 +60,7 @@ _MEANINGS: Final = {
 }
 """What SQLite's errors mean to whoever starts a server."""
 
+_MAGIC: Final = b"SQLite format 3\0"
 _RAW: Final = json_decoder(msgspec.Raw)
 """Checks the syntax without making values: six times as fast."""
 
@@ -189,7 +190,14 @@ class SqliteJournal:
         for sign, meaning in _MEANINGS.items():
             if sign in str(error):
                 return f"{self._path} {meaning}, or name another file."
+        if self._is_database():
+            return f"{self._path} is damaged ({error}). Restore the file from a copy, or name another one."
         return f"{self._path} is no data file of this server: {error}. Name another file."
+
+    def _is_database(self) -> bool:
+        """Whether the file begins as every SQLite database does."""
+        with self._path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
 
 
 def is_json_object(value: bytes) -> bool:

@@ -28,10 +28,19 @@ if TYPE_CHECKING:
     from masthead._transport.contract import TransportRequest
     from masthead._transport.proxy import Proxy
 
-__all__ = ["LONGEST_PAUSE", "DialError", "ErrorFactory", "TransportFault", "detail", "unreachable"]
+__all__ = [
+    "LONGEST_PAUSE",
+    "DialError",
+    "ErrorFactory",
+    "TransportFault",
+    "detail",
+    "format_seconds",
+    "unreachable",
+]
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
+_TENTH: Final = 0.1
 LONGEST_PAUSE: Final = 600.0
 """How many seconds a peer that is there may read nothing behind an upgrade."""
 _BROKE_OFF: Final = (
@@ -239,8 +248,9 @@ class ErrorFactory:
         )
 
     def _late(self, request: TransportRequest, cause: OSError | None) -> DeadlineError:
-        waited = f"no complete response from {self.server} within {request.timeout or 0:g} s"
-        return self._make(DeadlineError, f"{waited}; raise the timeout, or request less", request, cause)
+        waited = f"no complete response from {self.server} within {format_seconds(request.timeout or 0)} s"
+        advice = "raise the timeout, or request less; if nothing arrives at all, check the network path to the server"
+        return self._make(DeadlineError, f"{waited}; {advice}", request, cause)
 
     def _too_large(self, request: TransportRequest, cause: OSError | None) -> ResponseTooLargeError:
         problem = (
@@ -248,6 +258,11 @@ class ErrorFactory:
         )
         advice = "request less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
+
+
+def format_seconds(seconds: float) -> str:
+    """Round a time for a message: what is left of a timeout is never a round number."""
+    return f"{seconds:.2g}" if seconds < _TENTH else f"{round(seconds, 2):g}"
 
 
 def unreachable(place: str, error: OSError) -> str:

@@ -250,8 +250,23 @@ def test_a_damaged_file_is_refused_and_closed(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(content)
 
     for _ in range(2):  # the second time because the first must not have kept the file
-        with pytest.raises(DataFileError, match=r"is no data file of this server: .*malformed"):
+        with pytest.raises(DataFileError, match=r"is damaged \(.*malformed\)\. Restore the file from a copy"):
             opened(tmp_path / "data")
+
+
+@pytest.mark.parametrize("size", [50, 5_000, 20_000])
+def test_a_truncated_file_is_damaged(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "data"
+    storage = opened(path)
+    for number in range(200):
+        storage.write("x", str(number), b"x" * 1000)
+    storage.close()
+    path.write_bytes(path.read_bytes()[:size])
+
+    with pytest.raises(
+        DataFileError, match=r"is damaged \(.*\)\. Restore the file from a copy, or name another"
+    ):
+        opened(path)
 
 
 def full(storage: Storage, path: Path) -> None:

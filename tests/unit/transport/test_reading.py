@@ -12,6 +12,7 @@ import pytest
 from tests.unit.transport.servers import OK, always, chunk, http_response, once, receive, serving
 
 from masthead._transport.contract import TransportRequest
+from masthead._transport.failures import format_seconds
 from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, DeadlineError, ProtocolError
 
@@ -274,3 +275,19 @@ async def _outcome(work: object) -> object:
         return await work
     except Exception as error:  # noqa: BLE001
         return error
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.999981, "1"),
+        (0.396308, "0.4"),
+        (0.25, "0.25"),
+        (0.0301, "0.03"),
+        (29.99993, "30"),
+        (3600.0, "3600"),
+        (0.0, "0"),
+    ],
+)
+def test_times_in_messages_are_round(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
