@@ -198,7 +198,9 @@ def _no_connection(hint: str) -> Callable[[BaseException], ExplainedFailure]:
 def _explain_deadline(error: BaseException) -> ExplainedFailure:
     line = _text(error).partition("; ")[0]
     return ExplainedFailure(
-        line, "wait longer with --request-timeout, or request less", ExitCode.NO_CONNECTION
+        line,
+        "wait longer with --request-timeout, or request less; if nothing arrives at all, check the network path to the server",
+        ExitCode.NO_CONNECTION,
     )
 
 

@@ -11,6 +11,7 @@ import random
 from typing import TYPE_CHECKING, Final, Protocol
 
 from masthead._client.conditions import crd_established
+from masthead._errors.base import format_seconds
 from masthead._meta.gvk import GroupVersionResource
 from masthead._sansio.backoff import Backoff
 from masthead.errors import DeadlineError, MastheadError, NotFoundError, UnknownKindError
@@ -51,7 +52,8 @@ async def wait_until_served(client: _Client, gvk: GroupVersionKind, *, timeout: 
         if not limit.expired():
             raise
     raise DeadlineError(
-        f"waited {timeout:g} s until {gvk} is served; now: {await _state_of(client, gvk)}", verb="GET"
+        f"waited {format_seconds(timeout)} s until {gvk} is served; now: {await _state_of(client, gvk)}",
+        verb="GET",
     )
 
 

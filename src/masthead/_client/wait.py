@@ -24,6 +24,7 @@ import random
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from masthead._client.conditions import WaitCondition
+from masthead._errors.base import format_seconds
 from masthead._meta import names
 from masthead._meta.object import Object
 from masthead._sansio.backoff import Backoff
@@ -168,7 +169,7 @@ class Wait(Generic[T]):
     def timed_out(self, seconds: float) -> DeadlineError:
         """The error: what was waited for, and the current state."""
         return DeadlineError(
-            f"{self._subject}: waited {seconds:g} s until {self._condition.description}; now: {self.state}. "
+            f"{self._subject}: waited {format_seconds(seconds)} s until {self._condition.description}; now: {self.state}. "
             f"Wait longer, or {self._advice()}.",
             verb="GET",
         )

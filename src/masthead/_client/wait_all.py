@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from masthead._client.manifest_resources import resolve_manifests
 from masthead._client.readiness import ready
 from masthead._client.wait import Wait, check_wait
-from masthead._errors.base import counted
+from masthead._errors.base import counted, format_seconds
 from masthead.errors import DeadlineError, StatusError, TransportError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _timed_out(
     more = len(lines) - _SHOWN
     shown = [*lines[:_SHOWN], *([f"... and {more} more"] if more > 0 else [])]
     return DeadlineError(
-        f"waited {timeout:g} s until {description} for {counted(len(waits), 'object')}; still missing {len(lines)}:"
+        f"waited {format_seconds(timeout)} s until {description} for {counted(len(waits), 'object')}; still missing {len(lines)}:"
         + "".join(f"\n  {each}" for each in shown)
         + "\nWait longer, or look at their status and events.",
         verb="GET",

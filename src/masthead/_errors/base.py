@@ -27,6 +27,11 @@ def printable(text: str) -> str:
     return "\n  ".join("".join([each if each.isprintable() else " " for each in line]) for line in lines)
 
 
+def format_seconds(seconds: float) -> str:
+    """Round a time for a message: what is left of a timeout is never a round number."""
+    return f"{seconds:.2g}" if seconds < 0.1 else f"{round(seconds, 2):g}"
+
+
 def counted(count: int, noun: str) -> str:
     """A number of things in words: ``1 object``, ``2 objects``.
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from masthead._errors.base import format_seconds
 from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
 from masthead._module import set_module
@@ -30,7 +31,6 @@ from masthead._rest.warning_handler import WarningHandler
 from masthead._rest.write_observer import write_observer
 from masthead._sansio import retry
 from masthead._transport.contract import TransportRequest, UpgradedResponse
-from masthead._transport.failures import format_seconds
 from masthead.errors import (
     ClosedError,
     ConnectError,

@@ -13,6 +13,7 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from masthead._errors.base import format_seconds
 from masthead.errors import (
     CertificateError,
     ConnectError,
@@ -40,7 +41,6 @@ __all__ = [
 
 _ErrorT = TypeVar("_ErrorT", bound=TransportError)
 
-_TENTH: Final = 0.1
 LONGEST_PAUSE: Final = 600.0
 """How many seconds a peer that is there may read nothing behind an upgrade."""
 _BROKE_OFF: Final = (
@@ -258,11 +258,6 @@ class ErrorFactory:
         )
         advice = "request less at once (page_size, a selector), or raise max_response_bytes"
         return self._make(ResponseTooLargeError, f"{problem}; {advice}", request, cause)
-
-
-def format_seconds(seconds: float) -> str:
-    """Round a time for a message: what is left of a timeout is never a round number."""
-    return f"{seconds:.2g}" if seconds < _TENTH else f"{round(seconds, 2):g}"
 
 
 def unreachable(place: str, error: OSError) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.transport.servers import OK, always, chunk, http_response, once, receive, serving
 
+from masthead._errors.base import format_seconds
 from masthead._transport.contract import TransportRequest
-from masthead._transport.failures import format_seconds
 from masthead._transport.http import HttpTransport
 from masthead.errors import ClosedError, DeadlineError, ProtocolError
 
