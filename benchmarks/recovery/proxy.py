@@ -6,6 +6,7 @@
                                                outage: closes all connections, and refuses new ones
                                                cut: closes all connections, and accepts new ones
                                                silence: connections stay open, and nothing passes any more
+                                               blackout: silence, also of connections that are made meanwhile
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class FaultyProxy:
         self._target = target
         self._idle_timeout = idle_timeout
         self._has_server = True
+        self._is_blackout = False
         self._listener: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
         self._handlers: set[asyncio.Task[None]] = set()
@@ -87,6 +89,16 @@ class FaultyProxy:
         for connection in self._connections:
             connection.silence()
 
+    @contextlib.contextmanager
+    def blackout(self) -> Generator[None]:
+        """Swallow the bytes of all connections; those of now and of meanwhile stay dead, and later ones work."""
+        self._is_blackout = True
+        self.silence()
+        try:
+            yield
+        finally:
+            self._is_blackout = False
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self._has_server:
             writer.close()
@@ -101,6 +113,8 @@ class FaultyProxy:
             writer.close()
             return
         connection = _Connection((reader, writer), upstream, self._idle_timeout, self.coverage)
+        if self._is_blackout:
+            connection.silence()
         self._connections.add(connection)
         try:
             await connection.forward()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -175,3 +176,82 @@ async def test_an_outage_behind_a_proxy_that_accepts_and_closes_ends_within_two_
                 assert now() - began <= 2
             await turns_until(lambda: informer.health.is_connected)
             assert informer.health.relists == 0
+
+
+@pytest.mark.parametrize("blackout", [28.0, 29.0, 31.0, 34.0, 42.0, 55.0, 120.0])
+@in_virtual_time
+async def test_after_a_blackout_of_all_connections_an_informer_is_current_within_seven_seconds(
+    blackout: float,
+) -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            await asyncio.sleep(1)
+            await route.client.core_v1.config_maps("default").list()  # leaves an idle connection behind
+            with route.proxy.blackout():
+                await asyncio.sleep(blackout)
+            version, began = await route.write("map"), now()
+            await informer.wait_for(version, 60)
+            assert now() - began <= 7
+            assert informer.health.relists == 0
+
+
+@in_virtual_time
+async def test_a_blackout_that_ends_early_costs_no_more_than_a_silent_connection() -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            for number, blackout in enumerate([0.5, 5.0, 11.0, 17.0, 24.0, 27.0]):
+                await asyncio.sleep(31.3)
+                began = now()
+                with route.proxy.blackout():
+                    await asyncio.sleep(blackout)
+                version = await route.write(f"map-{number}")
+                await informer.wait_for(version, 60)
+                assert now() - began <= max(30, blackout + 7)
+
+
+@pytest.mark.parametrize("blackout", [3.0, 12.0, 40.0, 100.0])
+@in_virtual_time
+async def test_an_informer_that_starts_during_a_blackout_syncs_within_ten_seconds_of_its_end(
+    blackout: float,
+) -> None:
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with contextlib.AsyncExitStack() as stack:
+            with route.proxy.blackout():
+                await stack.enter_async_context(informer)
+                await asyncio.sleep(blackout)
+            began = now()
+            await informer.wait_synced(60)
+            assert now() - began <= 10
+
+
+@in_virtual_time
+async def test_health_and_log_report_a_server_that_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "masthead.cache")
+    async with open_route() as route:
+        await route.write("known")
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            await asyncio.sleep(1)
+            before = informer.health
+            with route.proxy.blackout():
+                await asyncio.sleep(34)
+                late, lines = informer.health, caplog.text
+                await asyncio.sleep(60)
+                later = informer.health
+            await asyncio.sleep(10)
+            after = informer.health
+
+    states = [(health.is_healthy, health.is_connected) for health in (before, late, later, after)]
+    assert states == [(True, True), (False, False), (False, False), (True, True)]
+    assert "has not answered for 5 s" in late.last_error
+    assert "no answer for 5 s; asking again on another connection" in lines
+    assert "all is well again" in caplog.text

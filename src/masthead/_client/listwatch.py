@@ -59,6 +59,8 @@ class ListWatchOptions:
         send_initial_events: Whether a watch is to start with the current objects, and a bookmark behind them.
         key: Only the object of this key, as far as the source can select; it may return more.
         read_timeout: Seconds without a byte after which a watch counts as dead; None for the client's default.
+        timeout: Seconds after which the response must have begun, credentials not counted; None for the client's default,
+            which is never exceeded.
     """
 
     resource_version: str = ""
@@ -69,6 +71,7 @@ class ListWatchOptions:
     send_initial_events: bool | None = None
     key: str = ""
     read_timeout: float | None = None
+    timeout: float | None = None
 
 
 @set_module("masthead")
@@ -311,7 +314,7 @@ class ListWatch(Generic[T]):
         )
         target = await self.target()
         params = _with_key(options.key, query.params())
-        async with await self._open("list", params, options.read_timeout, retries=0) as stream:
+        async with await self._open("list", params, options, retries=0) as stream:
             # As a stream, because a long list may take its time: only a silent one is given up.
             # Decoded as it arrives, so that a list of many objects does not hold the event loop.
             reader = ListReader(target.items, on_broken)
@@ -353,13 +356,15 @@ class ListWatch(Generic[T]):
         params = [*query.params(), ("watch", "true"), ("allowWatchBookmarks", "true")]
         if options.send_initial_events is not None:
             params.append(("sendInitialEvents", "true" if options.send_initial_events else "false"))
-        return WatchStream(await self._open("watch", params, options.read_timeout, retries), target)
+        return WatchStream(await self._open("watch", params, options, retries), target)
 
     async def _open(
-        self, verb: str, query: Query, read_timeout: float | None, retries: int | None
+        self, verb: str, query: Query, options: ListWatchOptions, retries: int | None
     ) -> ResponseStream:
-        call = await self._build_call(verb, query, read_timeout)
-        return await self._context.rest.open(msgspec.structs.replace(call, retries=retries))
+        call = await self._build_call(verb, query, options.read_timeout)
+        rest = self._context.rest
+        timeout = None if options.timeout is None else min(options.timeout, rest.settings.timeout)
+        return await rest.open(msgspec.structs.replace(call, retries=retries, timeout=timeout))
 
     def __repr__(self) -> str:
         where = "everywhere" if self._namespace is None else f"in {self._namespace!r}"

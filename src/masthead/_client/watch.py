@@ -225,6 +225,7 @@ class Watch(Generic[T]):
             send_initial_events=True if step.initial_events else self._send_initial_events,
             timeout_seconds=self._seconds_for(step),
             read_timeout=None if self._raw else self._source.silence_limit,
+            timeout=None if self._raw else self._source.silence_limit,
         )
         # Once the server has been reached, the machine alone decides about retries and their delays.
         retries = 0 if self._source.has_reached else None

@@ -23,6 +23,10 @@ All phases, as a reflector passes through them::
       └── with a version (from a snapshot) ────────> VERIFYING ─┘
                                                          └─ another server ──> STREAMING, any version
 
+A list follows a request that was not answered at all only after a small one is::
+
+    STREAMING, LISTING, FOLLOWING ──no response──> PROBING ──answered──> LISTING
+
 The other policies have no VERIFYING. They leave FOLLOWING only to resume at the last version, or for DONE::
 
     STREAMING ──refused (400, 422) or silent──> LISTING ──last page──> FOLLOWING ──drop──> FOLLOWING
@@ -35,6 +39,7 @@ The caller performs each step and reports its result; the machine returns the ne
         step = machine.page(...)                  # List: for each page
         machine.opened(); machine.event(...)      # Stream: for each event; then step = machine.closed(now)
         step = machine.verified(is_same=...)      # VerifyServer
+        step = machine.answered()                 # Probe
         step = machine.failed(now, failure)       # any of them
 
 The rules:
@@ -56,6 +61,10 @@ The rules:
   pause.
 * A server that cannot be reached is tried about every second, because the attempt costs it nothing. The delays for servers
   that answer and refuse are longer, and grow.
+* A request that is not answered may have gone into a hole: a network that swallows packets, or a connection whose other end
+  is gone. So a verification is repeated after five seconds, on another connection, while the first one still waits: a
+  server's priority and fairness may hold a request for a quarter of a minute. A list may take a minute before its
+  response begins, and is not sent where the last request had no answer: a small request goes first.
 * An ERROR event other than 410 and 429 means that the server has lost track of the objects: the state is requested again.
 * Two streams in a row that were fruitless (refused, or dropped within a second without an event) mean that lists may work
   where watches do not. Then the state is listed, or the copy would go stale behind verifications that succeed.
@@ -83,13 +92,16 @@ __all__ = [
     "INITIAL_EVENTS_TIMEOUT",
     "PAGE",
     "REOPEN_INTERVAL",
+    "REPEAT_INTERVAL",
     "SILENCE_LIMIT",
+    "SMALL_REQUEST_TIMEOUT",
     "Fail",
     "Failure",
     "List",
     "ListWatchMachine",
     "Phase",
     "Policy",
+    "Probe",
     "VerifyServer",
     "Role",
     "Step",
@@ -110,6 +122,12 @@ SILENCE_LIMIT: Final = 28.0
 INITIAL_EVENTS_TIMEOUT: Final = 10.0
 """After this many seconds without an event a server has not understood ``sendInitialEvents``: one that has sends the
 objects at once, and the bookmark right behind them."""
+
+REPEAT_INTERVAL: Final = 5.0
+"""Seconds after which a small request without an answer is repeated on another connection."""
+
+SMALL_REQUEST_TIMEOUT: Final = 20.0
+"""Seconds after which a small request has failed. API servers queue requests for up to 15 s (priority and fairness)."""
 
 _MIN_TIMEOUT_SECONDS: Final = 300
 _BOOKMARK_INTERVAL: Final = 75.0
@@ -151,6 +169,7 @@ class Phase(Enum):
     LISTING = "listing"
     FOLLOWING = "following"
     VERIFYING = "verifying"
+    PROBING = "probing"
     DONE = "done"
 
 
@@ -216,10 +235,29 @@ class VerifyServer:
     Attributes:
         version: A version that the server must have reached.
         after: Seconds to wait first.
+        repeat_after: Seconds without an answer after which the request is sent once more, and again.
+        timeout: Seconds after which a request without an answer has failed.
     """
 
     version: str
     after: float = 0.0
+    repeat_after: float = REPEAT_INTERVAL
+    timeout: float = SMALL_REQUEST_TIMEOUT
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Send a small request, to learn whether the server answers.
+
+    Attributes:
+        after: Seconds to wait first.
+        repeat_after: Seconds without an answer after which the request is sent once more, and again.
+        timeout: Seconds after which a request without an answer has failed.
+    """
+
+    after: float = 0.0
+    repeat_after: float = REPEAT_INTERVAL
+    timeout: float = SMALL_REQUEST_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +273,7 @@ class Fail:
     after: float = 0.0
 
 
-Step: TypeAlias = "List | Stream | VerifyServer | Fail"
+Step: TypeAlias = "List | Stream | VerifyServer | Probe | Fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +371,7 @@ class ListWatchMachine:
         self._backoff = backoff or Backoff()
         self._reconnect = reconnect_backoff()
         self._step: Step = VerifyServer(version)
+        self._probed_for = List("", 0)
         self._tokens: set[str] = set()
         self._started = 0.0
         self._is_open = False
@@ -451,6 +490,11 @@ class ListWatchMachine:
         self._any_will_do = True
         return self._become(self._anew())
 
+    def answered(self) -> Step:
+        """The server answered a probe: request the list that the probe preceded."""
+        self.phase = Phase.LISTING
+        return self._become(self._probed_for)
+
     def reselected(self, *, is_narrower: bool) -> Step:
         """What is selected has changed, and the step was given up: what is next?
 
@@ -531,12 +575,15 @@ class ListWatchMachine:
         if failure.is_refusal:
             # Forbidden, or not found. When that changes, more may have changed than versions show.
             return self._anew(after)
+        if isinstance(self._step, Probe):
+            return Probe(after)
         if self.phase is Phase.LISTING:
             request = self._list_step()
-            return self._listing(after) if request.token else replace(request, after=after)
+            retried = self._listing(after) if request.token else replace(request, after=after)
+            return self._probe(retried) if failure.silent else retried
         # A busy server is not asked for more.
         if self.phase is Phase.FOLLOWING and failure.code != _BUSY:
-            return self._after_following(after)
+            return self._after_following(after, is_unanswered=failure.silent)
         return self._verification(after)
 
     def _after_break(self, now: float, failure: Failure) -> Step:
@@ -556,7 +603,7 @@ class ListWatchMachine:
     def _after_streaming(self, now: float, failure: Failure) -> Step:
         """Some of the initial events are missing."""
         if failure.silent:
-            return self._listing()
+            return self._listing() if self._is_open else self._probe(self._listing())
         is_response = failure.code != 0 and not self._is_open
         if is_response and failure.is_unknown_option:
             self._initial_events = False
@@ -564,11 +611,13 @@ class ListWatchMachine:
         after = self._wait(now, failure)
         return self._listing(after) if is_response and failure.code != _BUSY else self._anew(after)
 
-    def _after_following(self, after: float) -> Step:
-        """A stream ended out of order, perhaps without an event."""
+    def _after_following(self, after: float, *, is_unanswered: bool = False) -> Step:
+        """A stream ended out of order, perhaps without an event, or its request was not answered."""
         if not self._is_well:
             self._fruitless += 1
-        return self._listing(after) if self._fruitless >= _MAX_FRUITLESS else self._verification(after)
+        if self._fruitless < _MAX_FRUITLESS:
+            return self._verification(after)
+        return self._probe(self._listing(after)) if is_unanswered else self._listing(after)
 
     def _after_loss(self, now: float, failure: Failure) -> Step:
         """The server cannot resume at the version, or provide it."""
@@ -624,6 +673,12 @@ class ListWatchMachine:
         version = "" if self._any_will_do else self._version or "0"
         return List(version, self._limit(version), after=after, restarts=True)
 
+    def _probe(self, request: List) -> Probe:
+        """Request a list only after the server has answered: until then, it would wait for nothing, and for long."""
+        self.phase = Phase.PROBING
+        self._probed_for = replace(request, after=0.0)
+        return Probe(request.after)
+
     def _verification(self, after: float = 0.0) -> Step:
         """Resume at the known version, if there is one and the server is the one that it came from."""
         if self._version in _ANY:
@@ -676,8 +731,10 @@ class ListWatchMachine:
     def _wait(self, now: float, failure: Failure) -> float:
         # The server's wish counts, but one odd header must not make a watch seem dead.
         requested = min(failure.retry_after or 0.0, LONGEST_WAIT)
-        # Verifying is the only request that is cheap enough to repeat where a connection was made, and lost.
-        is_unreachable = failure.unreachable or (self.phase is Phase.VERIFYING and failure.is_dropped)
+        # Only small requests are cheap enough to send soon where a connection was made, and lost. Silence has taken its time
+        # already, and is followed by one of them.
+        is_small = self.phase in {Phase.VERIFYING, Phase.PROBING}
+        is_unreachable = failure.unreachable or failure.silent or (is_small and failure.is_dropped)
         delays = self._reconnect if is_unreachable else self._backoff
         return max(requested, delays.next(now, self._random))
 

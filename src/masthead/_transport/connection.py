@@ -36,6 +36,11 @@ _MAX_UNSENT: Final = 2**18
 _JOIN_UP_TO: Final = 2**16
 """Up to this size a body is sent in one piece with the head; above, copying costs more than a system call."""
 
+_SUSPICIOUS_SILENCE: Final = 3.0
+"""Seconds without a byte of a response after which an abandoned request speaks against the network."""
+_RECENT: Final = 1.0
+"""Seconds since the last byte for which a connection counts as alive."""
+
 _CAN_COALESCE: Final = can_coalesce()
 
 
@@ -48,6 +53,10 @@ class ConnectionOwner(Protocol):
 
     def gone(self, connection: Connection) -> None:
         """The connection is closed, or is about to be. May be called more than once."""
+        ...
+
+    def suspect(self) -> None:
+        """A connection fell silent: the idle ones may be as dead."""
         ...
 
 
@@ -164,6 +173,10 @@ class Connection(asyncio.BufferedProtocol):
         transport = self._transport
         return self.is_open and transport is not None and not has_unread(transport.get_extra_info("socket"))
 
+    def was_read_recently(self) -> bool:
+        """Whether bytes have arrived within the last second."""
+        return self._loop.time() - self._last_read <= _RECENT
+
     def give_up(
         self, response: IncomingResponse, fault: TransportFault, cause: OSError | None = None
     ) -> None:
@@ -175,6 +188,10 @@ class Connection(asyncio.BufferedProtocol):
         self.abort()
         response.fail(fault, cause)
         self._owner.done(self)
+        # Also where the caller gave up: a short timeout or a cancellation says little, but seconds of silence do.
+        is_unanswered = not response.is_begun and self._loop.time() - self._last_read >= _SUSPICIOUS_SILENCE
+        if fault is TransportFault.READ_TIMEOUT or is_unanswered:
+            self._owner.suspect()
 
     def close(self) -> None:
         """Close it, even during an exchange."""

@@ -115,6 +115,12 @@ class ConnectionPool:
         if connection in self._idle:
             self._idle.remove(connection)
 
+    def suspect(self) -> None:
+        """Close idle connections, unless they have just been read from: whatever silenced another has hit them, too."""
+        for connection in tuple(self._idle):
+            if not connection.was_read_recently():
+                connection.abort()
+
     def _pick(self, context: ssl.SSLContext | None, *, counts: bool) -> Connection | None:
         if context is not self._context:
             self._context = context

@@ -13,6 +13,7 @@ from masthead._sansio.listwatch import (
     List,
     ListWatchMachine,
     Phase,
+    Probe,
     Role,
     Stream,
     VerifyServer,
@@ -74,6 +75,8 @@ class Driver:
             following, outcome = self._list(step)
         elif isinstance(step, Stream):
             following, outcome = self._stream(step)
+        elif isinstance(step, Probe):
+            following, outcome = self._probe(step)
         else:
             assert isinstance(step, VerifyServer)
             following, outcome = self._prove(step)
@@ -95,7 +98,7 @@ class Driver:
             self._collected = {}
             self.states += 1
 
-    # The three things to do; each returns the next step and what came of this one
+    # The things to do; each returns the next step and what came of this one
 
     def _list(self, step: List) -> tuple[Step, object]:
         page = self.server.list(step)
@@ -110,8 +113,17 @@ class Driver:
             self._compare(self.server.life)
         return following, page
 
+    def _small_request(self, step: VerifyServer | Probe) -> Failure | None:
+        """Return the failure of a small request, which is repeated as long as there is no answer."""
+        failure = self.server.failure()
+        if failure is not None and failure.silent:
+            began, self.now = self.now, self.now + step.timeout
+            repetitions = range(1, int(step.timeout / step.repeat_after))
+            self.requests.extend(began + number * step.repeat_after for number in repetitions)
+        return failure
+
     def _prove(self, step: VerifyServer) -> tuple[Step, object]:
-        if failure := self.server.failure():
+        if failure := self._small_request(step):
             return self.machine.failed(self.now, failure), failure
         is_same = False
         if self.copy:
@@ -124,6 +136,11 @@ class Driver:
                 and self.server.version >= int(step.version)
             )
         return self.machine.verified(is_same=is_same), "the same" if is_same else "another"
+
+    def _probe(self, step: Probe) -> tuple[Step, object]:
+        if failure := self._small_request(step):
+            return self.machine.failed(self.now, failure), failure
+        return self.machine.answered(), "answered"
 
     def _stream(self, step: Stream) -> tuple[Step, object]:
         watch = self.server.watch(step)
@@ -234,13 +251,16 @@ class Driver:
             assert not (step.after and not step.restarts), "a version is used behind a wait, without a proof"
         if isinstance(step, List):
             assert not (step.after and step.token), "a page's token is used behind a wait"
+            is_unanswered = isinstance(outcome, Failure) and outcome.silent and not self._is_open
+            assert not is_unanswered, "a list although the last request was not answered"
         if isinstance(step, List | Stream) and step.restarts and outcome is not None:
             self._check_that_a_new_state_is_due(step, outcome)
         self._check_delay(step, outcome)
         return step
 
     def _check_that_a_new_state_is_due(self, step: List | Stream, outcome: object) -> None:
-        if self._phase in {Phase.STREAMING, Phase.LISTING} and self.machine.phase is not Phase.FOLLOWING:
+        is_unfinished = self._phase in {Phase.STREAMING, Phase.PROBING, Phase.LISTING}
+        if is_unfinished and self.machine.phase is not Phase.FOLLOWING:
             return  # the requested state is not complete yet
         if isinstance(step, List) and self._fruitless >= 2:
             return  # watches send nothing
@@ -279,4 +299,5 @@ class Driver:
         return self._has_news or (isinstance(outcome, Failure) and outcome.silent)
 
     def _is_unreachable(self, outcome: Failure) -> bool:
-        return outcome.unreachable or (self._phase is Phase.VERIFYING and outcome.is_dropped)
+        is_small = self._phase in {Phase.VERIFYING, Phase.PROBING}
+        return outcome.unreachable or outcome.silent or (is_small and outcome.is_dropped)

@@ -29,6 +29,7 @@ from masthead._sansio.listwatch import (
     Failure,
     List,
     Phase,
+    Probe,
     Role,
     Step,
     Stream,
@@ -255,9 +256,7 @@ def test_lists_that_always_expire_are_retried_with_backoff() -> None:
         machine.begin(0)
 
 
-@pytest.mark.parametrize(
-    "failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429), FORBIDDEN, Failure(code=400)]
-)
+@pytest.mark.parametrize("failure", [DROP, UNAVAILABLE, Failure(code=429), FORBIDDEN, Failure(code=400)])
 def test_a_failed_page_restarts_the_list_because_its_token_may_have_become_invalid(
     failure: Failure,
 ) -> None:
@@ -268,13 +267,61 @@ def test_a_failed_page_restarts_the_list_because_its_token_may_have_become_inval
     assert machine.failed(0, failure) == list_at("0", after=0.8)
 
 
-@pytest.mark.parametrize("failure", [DROP, SILENCE, UNAVAILABLE, Failure(code=429)])
+@pytest.mark.parametrize("failure", [DROP, UNAVAILABLE, Failure(code=429)])
 def test_a_failed_list_is_retried(failure: Failure) -> None:
     machine = listing()
 
     assert machine.failed(0, failure) == list_at("0", after=0.8)
     machine.begin(0)
     assert machine.failed(0, failure) == list_at("0", after=1.6)
+
+
+def test_a_list_without_an_answer_is_sent_again_only_after_a_small_request_is_answered() -> None:
+    machine = listing()
+
+    assert machine.failed(60, SILENCE) == Probe(after=0.2)
+    for delay in (0.4, 0.8, 1.6, 1.6):  # as for a server that cannot be reached
+        machine.begin(60)
+        assert machine.failed(80, SILENCE) == Probe(after=delay)
+    machine.begin(80)
+    assert machine.answered() == list_at("0")
+    assert machine.phase is Phase.LISTING
+
+
+def test_a_list_in_one_piece_stays_so_behind_a_small_request() -> None:
+    machine = listing()
+    machine.page("7", "more")
+    machine.begin(0)
+    machine.failed(0, EXPIRED)
+    machine.begin(0)
+    machine.failed(60, SILENCE)
+    machine.begin(60)
+
+    assert machine.answered() == list_at("0", limit=0)
+
+
+def test_initial_events_without_an_answer_are_listed_only_after_a_small_request_is_answered() -> None:
+    machine = watching()
+    machine.start()
+    machine.begin(0)
+
+    assert machine.failed(10, SILENCE) == Probe()
+    machine.begin(10)
+    assert machine.answered() == list_at("0")
+
+
+def test_a_refused_small_request_leads_to_a_new_state_after_a_wait() -> None:
+    machine = listing()
+    machine.failed(60, SILENCE)
+    machine.begin(60)
+
+    assert machine.failed(60, FORBIDDEN) == list_at("0", after=0.8)
+
+
+def test_a_small_request_is_repeated_before_it_has_failed_and_may_be_queued_for_long() -> None:
+    for step in (VerifyServer("7"), Probe()):
+        assert step.repeat_after == 5.0
+        assert 15 < step.timeout <= 20  # priority and fairness
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 405])

@@ -37,6 +37,7 @@ from masthead._sansio.listwatch import (
     Failure,
     ListWatchMachine,
     Phase,
+    Probe,
     Role,
     Step,
     Stream,
@@ -263,7 +264,7 @@ def test_another_server_is_read_at_the_most_recent_version_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", [SILENCE, Failure(code=503, reason="ServiceUnavailable"), Failure(code=429), Failure(code=500)]
+    "failure", [Failure(code=503, reason="ServiceUnavailable"), Failure(code=429), Failure(code=500)]
 )
 def test_a_failed_identity_check_is_retried(failure: Failure) -> None:
     machine = proving("7")
@@ -273,7 +274,19 @@ def test_a_failed_identity_check_is_retried(failure: Failure) -> None:
     assert machine.failed(0, failure) == VerifyServer("7", after=1.6)
 
 
-@pytest.mark.parametrize("failure", [UNREACHABLE, DROP, Failure(code=502), Failure(code=503)])
+def test_watches_without_an_answer_are_followed_by_a_list_only_if_a_small_request_is_answered() -> None:
+    machine = waiting_to_follow("7")
+    assert machine.failed(28, SILENCE) == VerifyServer("7", after=0.2)
+    machine.begin(29)
+    machine.verified(is_same=True)
+    machine.begin(29)
+
+    assert machine.failed(57, SILENCE) == Probe(after=0.4)
+    machine.begin(60)
+    assert machine.answered() == list_at("7", limit=0)
+
+
+@pytest.mark.parametrize("failure", [UNREACHABLE, DROP, SILENCE, Failure(code=502), Failure(code=503)])
 @given(chance=st.floats(0, 1, exclude_max=True))
 def test_a_server_that_does_not_answer_is_tried_at_least_every_two_seconds(
     failure: Failure, chance: float

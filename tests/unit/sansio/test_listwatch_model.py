@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -158,12 +159,23 @@ def name_of(fault: Failure | None) -> str:
     return next((name for name in ("silent", "too_large") if getattr(fault, name)), str(fault.code))
 
 
-@pytest.mark.parametrize("answer", [answer for answer in ANSWERS if not answer.unreachable], ids=name_of)
+@pytest.mark.parametrize(
+    "answer", [answer for answer in ANSWERS if not (answer.unreachable or answer.silent)], ids=name_of
+)
 def test_a_server_that_always_fails_gets_a_few_requests_a_minute(answer: Failure) -> None:
     driver = an_hour_with(Hopeless(answers=(answer,)))
 
     assert busiest_minute(driver) <= 15
     assert busiest_minute(driver, since=120) <= 6
+
+
+def test_a_server_that_never_answers_gets_a_small_request_every_five_to_seven_seconds() -> None:
+    driver = an_hour_with(Hopeless(answers=(SILENCE,)))
+
+    small = [time for time in driver.requests if time >= 60]
+    intervals = [later - earlier for earlier, later in pairwise(small)]
+    assert min(intervals) >= 4.99
+    assert max(intervals) <= 6.61
 
 
 def test_a_server_that_cannot_be_reached_is_tried_less_than_once_a_second() -> None:

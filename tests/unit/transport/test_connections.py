@@ -22,6 +22,7 @@ from masthead._transport.http import HttpTransport
 from masthead._transport.pool import ConnectionPool
 from masthead._transport.sockets import SocketTracker
 from masthead.errors import ClosedError, ConnectError, DeadlineError, MastheadError, ProtocolError
+from masthead.testing.virtual_time import in_virtual_time
 
 if TYPE_CHECKING:
     import ssl
@@ -547,3 +548,80 @@ async def outcome(work: object) -> object:
         return await work
     except MastheadError as error:
         return error
+
+
+def keep_watches_silent() -> Handler:
+    """Answer every request but watches, of which one gets a head, and then nothing."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await receive(reader)
+            if "/lost" in request.line:
+                await never(reader, writer)
+            writer.write(CHUNKED if "/watch" in request.line else OK)
+
+    return handle
+
+
+async def leave_idle_connection(transport: HttpTransport) -> None:
+    """Send a request, and let its connection be idle for longer than a moment."""
+    assert await fetch(transport) == b"ok"
+    await asyncio.sleep(2)
+
+
+@in_virtual_time
+async def test_idle_connections_are_closed_when_a_stream_falls_silent() -> None:
+    async with serving(keep_watches_silent()) as server:
+        transport = HttpTransport(server.url, tls=None)
+        watch = await transport.send(TransportRequest("GET", "/watch", read_timeout=10))
+        await leave_idle_connection(transport)
+        with pytest.raises(DeadlineError):
+            await anext(watch.chunks())
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 3
+
+
+@in_virtual_time
+async def test_idle_connections_are_closed_when_an_unanswered_request_is_given_up() -> None:
+    async with serving(keep_watches_silent()) as server:
+        transport = HttpTransport(server.url, tls=None)
+        async with asyncio.TaskGroup() as group:
+            lost = group.create_task(transport.send(TransportRequest("GET", "/lost")))
+            await asyncio.sleep(3)
+            await leave_idle_connection(transport)
+            lost.cancel()
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 3
+
+
+@in_virtual_time
+async def test_a_connection_that_has_just_answered_survives_the_silence_of_another() -> None:
+    async with serving(keep_watches_silent()) as server:
+        transport = HttpTransport(server.url, tls=None)
+        async with asyncio.TaskGroup() as group:
+            lost = group.create_task(transport.send(TransportRequest("GET", "/lost")))
+            await asyncio.sleep(5)
+            assert await fetch(transport) == b"ok"
+            lost.cancel()
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 2
+
+
+@in_virtual_time
+async def test_closing_a_quiet_stream_closes_no_other_connection() -> None:
+    async with serving(keep_watches_silent()) as server:
+        transport = HttpTransport(server.url, tls=None)
+        watch = await transport.send(TransportRequest("GET", "/watch", read_timeout=100))
+        await leave_idle_connection(transport)
+        await asyncio.sleep(10)
+        watch.close()  # whoever closes a quiet stream says nothing about the network
+        assert await fetch(transport) == b"ok"
+        await transport.close()
+
+        assert server.connections == 2

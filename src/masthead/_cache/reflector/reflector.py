@@ -16,6 +16,7 @@ from masthead._cache.reflector.foreign import as_source
 from masthead._cache.reflector.ingest import Ingest, UndecodableError, key_in
 from masthead._cache.reflector.interrupt import WaitInterruptedError
 from masthead._cache.reflector.metrics import DISABLED
+from masthead._cache.reflector.repeated_request import first_answer
 from masthead._cache.reflector.server_identity import is_same_server
 from masthead._cache.reflector.shard_selection import ShardSelection
 from masthead._cache.reflector.snapshot_builder import SnapshotBuilder
@@ -28,11 +29,13 @@ from masthead._meta.object import Object
 from masthead._module import set_module
 from masthead._sansio.changes import Bookmark, Delta, DeltaType, ReplacedAll, Reselected
 from masthead._sansio.listwatch import (
+    INITIAL_EVENTS_TIMEOUT,
     REOPEN_INTERVAL,
     Fail,
     List,
     ListWatchMachine,
     Phase,
+    Probe,
     Role,
     Stream,
     VerifyServer,
@@ -52,7 +55,7 @@ from masthead.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 
     from masthead._cache.reflector.foreign import Source
     from masthead._cache.reflector.metrics import InformerMetrics
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
 __all__ = ["Reflector"]
 
 T = TypeVar("T", bound=Object)
+V = TypeVar("V")
 
 _log: Final = logging.getLogger("masthead.cache")
 
@@ -203,7 +207,8 @@ class Reflector(Generic[T]):
                 return await self._list(step)
             if isinstance(step, Stream):
                 return await self._watch(step)
-            assert isinstance(step, VerifyServer)
+            if isinstance(step, Probe):
+                return await self._probe(step)
             return await self._verify(step)
         except ClosedError:
             raise
@@ -407,6 +412,7 @@ class Reflector(Generic[T]):
             resource_version_match="NotOlderThan" if step.initial_events else None,
             send_initial_events=step.initial_events or None,
             read_timeout=self._silence_limit,
+            timeout=self._silence_limit,
         )
         began, self._events = self._clock(), 0
         if self._has_followed and not step.initial_events:
@@ -479,7 +485,11 @@ class Reflector(Generic[T]):
             patience.reschedule(due)
 
     def _endless(self, due: float | None) -> DeadlineError:
-        """The initial objects have no end."""
+        """The initial objects have no end, or the request for them has no answer."""
+        if not self._machine.is_open:
+            return DeadlineError(
+                f"the server has not answered a watch of {self._source.resource} within {INITIAL_EVENTS_TIMEOUT:g} s"
+            )
         # Objects without one prove that the server does not know of it. Without any, it may be the connection; and
         # where we are late ourselves, it may lie unread.
         is_late = due is not None and self._clock() - due > _PUNCTUAL
@@ -630,9 +640,12 @@ class Reflector(Generic[T]):
         self._bookmark(version)
 
     async def _verify(self, step: VerifyServer) -> Step:
-        async with self._interrupt:
-            is_same = self._known is None or await is_same_server(
-                self._source, self._known.samples(self._scope), step.version
+        known = self._known
+        is_same = known is None
+        if known is not None:
+            samples = known.samples(self._scope)
+            is_same = await self._answer(
+                lambda: is_same_server(self._source, samples, step.version, timeout=step.timeout), step
             )
         # That it is there says nothing about what has changed: neither is the store any fresher, nor all well again.
         if not is_same:
@@ -641,6 +654,33 @@ class Reflector(Generic[T]):
             await self._sink.emit((ReplacedAll(self._known.stored(self._scope), step.version, self._scope),))
         self._is_seeded = False
         return self._machine.verified(is_same=is_same)
+
+    async def _probe(self, step: Probe) -> Step:
+        options = ListWatchOptions(limit=1, timeout=step.timeout, read_timeout=step.timeout)
+
+        async def request_one() -> None:
+            await self._source.list_page(options, lambda _: None)
+
+        await self._answer(request_one, step)
+        return self._machine.answered()
+
+    async def _answer(
+        self, request: Callable[[], Coroutine[object, object, V]], step: VerifyServer | Probe
+    ) -> V:
+        """Return the first answer to a small request, which is repeated as the step says."""
+        async with self._interrupt:
+            return await first_answer(
+                request, repeat_after=step.repeat_after, timeout=step.timeout, on_late=self._note_late
+            )
+
+    def _note_late(self, seconds: float) -> None:
+        """Note that the server has not answered a small request, so that the copy may be out of date."""
+        status = self.status
+        if not status.failures:
+            status.failures = 1
+            _log.info("%s: no answer for %.0f s; asking again on another connection", self._label, seconds)
+        status.error = f"{self._source.resource}: the server has not answered for {seconds:.0f} s"
+        status.error_at = self._clock()
 
 
 def _is_cancelled() -> bool:

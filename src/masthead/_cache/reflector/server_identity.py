@@ -49,16 +49,25 @@ class KnownObjects(Protocol):
         ...
 
 
-async def is_same_server(source: Source[T], samples: Sequence[Sample], version: str) -> bool:
+async def is_same_server(
+    source: Source[T], samples: Sequence[Sample], version: str, *, timeout: float | None = None
+) -> bool:
     """Whether a server has one of the objects, no older than we have it, and has reached a version.
 
     If all of them are gone, that proves nothing; then it counts as another one, and costs a relist.
+
+    Args:
+        source: Where the server is asked.
+        samples: The objects.
+        version: The version.
+        timeout: Seconds for each object's response to begin, and without a byte of it; None for the client's defaults.
 
     Raises:
         MastheadError: If it cannot be asked.
     """
     for sample in samples:
-        found = await source.list_page(ListWatchOptions(key=sample.key), lambda _: None)
+        options = ListWatchOptions(key=sample.key, timeout=timeout, read_timeout=timeout)
+        found = await source.list_page(options, lambda _: None)
         if not is_at_least(found.metadata.resource_version, version):
             # A server that was restored from a backup is behind; a watch from our version would miss changes.
             return False

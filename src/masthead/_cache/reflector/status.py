@@ -49,4 +49,4 @@ class ReflectorStatus:
         """The phase, in a word for people."""
         if self.is_waiting and self.failures:
             return "waiting"
-        return "listing" if self.phase in {Phase.STREAMING, Phase.LISTING} else "watching"
+        return "listing" if self.phase in {Phase.STREAMING, Phase.PROBING, Phase.LISTING} else "watching"

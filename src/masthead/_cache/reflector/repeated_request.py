@@ -1,0 +1,59 @@
+"""A small request that is repeated while it has no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+__all__ = ["first_answer"]
+
+T = TypeVar("T")
+
+
+async def first_answer(
+    request: Callable[[], Coroutine[object, object, T]],
+    *,
+    repeat_after: float,
+    timeout: float,
+    on_late: Callable[[float], None],
+) -> T:
+    """Return the first answer to a request that is sent again and again, each time on another connection.
+
+    Earlier requests stay open. So an answer that takes long still counts, and a request that was lost on the way costs no more
+    than the interval. An error ends it, too, such as the timeout of the first request.
+
+    Args:
+        request: Sends the request, which must fail after `timeout` seconds without an answer.
+        repeat_after: Seconds until the request is repeated.
+        timeout: Seconds during which it is repeated.
+        on_late: Called with the seconds that have passed, before each repetition.
+
+    Raises:
+        MastheadError: If a request fails before any is answered.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    # Not in a TaskGroup, which would wrap the error of the first request that fails. All of them end here.
+    pending = {loop.create_task(request())}
+    repetitions = max(0, math.ceil(timeout / repeat_after) - 1)
+    try:
+        while True:
+            done, pending = await asyncio.wait(
+                pending,
+                timeout=repeat_after if repetitions else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if done:
+                # Of two at once, the answer: the other may have timed out.
+                return min(done, key=lambda task: task.exception() is not None).result()
+            repetitions -= 1
+            on_late(loop.time() - began)
+            pending.add(loop.create_task(request()))
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
