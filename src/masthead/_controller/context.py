@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast, overload
 
 from masthead._controller.deletion import delete_object
@@ -77,15 +78,23 @@ class Context(Generic[T]):
         self._reader = reader
         self._flight = flight
         self._object = obj
-        resource = open_resource(services.client, reader.primary_kind, flight.request.namespace)
-        self._primary = PrimaryWriter[T](resource, flight.request.name, obj, field_manager)
-        self._server_side_apply = ServerSideApply(
-            services.client, reader, flight, self._primary, services.applied
-        )
         self._log = log
         self._field_manager = field_manager
         self._finalizer = finalizer
         self._cleaned = cleaned
+
+    # Made when they are first needed: most reconciles find nothing to change.
+
+    @cached_property
+    def _primary(self) -> PrimaryWriter[T]:
+        request = self._flight.request
+        resource = open_resource(self._services.client, self._reader.primary_kind, request.namespace)
+        return PrimaryWriter(resource, request.name, self._object, self._field_manager)
+
+    @cached_property
+    def _server_side_apply(self) -> ServerSideApply:
+        services = self._services
+        return ServerSideApply(services.client, self._reader, self._flight, self._primary, services.applied)
 
     @property
     def request(self) -> Request:

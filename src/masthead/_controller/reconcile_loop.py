@@ -417,7 +417,7 @@ class ReconcileLoop:
             flight = self._begin(request)
             outcome = ReconcileOutcome(error=asyncio.CancelledError())
             try:
-                with self._workers.working_on(str(request)):
+                with self._workers.working_on(request):
                     outcome = await self._reconcile(flight)
             except Exception as error:  # noqa: BLE001 - see below
                 # A defect of the loop itself must not end the worker.

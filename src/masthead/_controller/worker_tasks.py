@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,9 @@ from masthead._controller.stacks import describe_task
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Coroutine, Generator
+    from collections.abc import Callable, Coroutine
+
+    from masthead._controller.requests import Request
 
 __all__ = ["WorkerTasks"]
 
@@ -23,17 +24,35 @@ STUCK_AFTER: Final = 60.0
 """Seconds after which a coroutine that ignores its cancellation makes the process unhealthy."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Job:
-    """A reconcile that a worker runs.
+    """A reconcile that a worker runs: while it is entered.
 
     Attributes:
+        workers: The workers.
         what: The object.
+        task: The worker.
+        began: When it began.
+        is_overdue: Whether it has taken longer than its limit.
         hangs_since: When a substitute was started; None if there is none.
     """
 
-    what: str
+    workers: WorkerTasks
+    what: Request | str
+    task: asyncio.Task[object]
+    began: float
+    is_overdue: bool = False
     hangs_since: float | None = None
+
+    def __enter__(self) -> None:
+        self.workers.begin(self)
+
+    def __exit__(self, *exc: object) -> None:
+        self.workers.end(self)
+
+    def describe(self) -> str:
+        """Name the object, with the line that its coroutine is at."""
+        return describe_task(str(self.what), self.task)
 
 
 class WorkerTasks:
@@ -68,7 +87,9 @@ class WorkerTasks:
         self._timeout = timeout
         self._in_threads = in_threads
         self._tasks: list[asyncio.Task[None]] = []
-        self._jobs: dict[asyncio.Task[None], _Job] = {}
+        self._limit = timeout if timeout is None or in_threads else timeout + CANCEL_GRACE
+        self._jobs: dict[_Job, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._substitutes = 0
         self._surplus = 0
 
@@ -86,8 +107,8 @@ class WorkerTasks:
             return ""
         now = asyncio.get_running_loop().time()
         stuck = [
-            describe_task(job.what, task)
-            for task, job in self._jobs.items()
+            job.describe()
+            for job in self._jobs
             if job.hangs_since is not None and now - job.hangs_since >= STUCK_AFTER
         ]
         return f"reconciles ignore their cancellation: {', '.join(stuck)}" if stuck else ""
@@ -106,39 +127,51 @@ class WorkerTasks:
 
     def running(self) -> list[str]:
         """The objects that are being reconciled, with the lines that their coroutines are at."""
-        return [describe_task(job.what, task) for task, job in self._jobs.items()]
+        return [job.describe() for job in self._jobs]
 
-    @contextlib.contextmanager
-    def working_on(self, what: str) -> Generator[None]:
-        """Note what the calling worker reconciles; while it hangs, another worker runs in its place."""
+    def working_on(self, what: Request | str) -> _Job:
+        """Note, while the result is entered, what the calling worker reconciles; if it hangs, another worker takes its place."""
         task = asyncio.current_task()
         assert task is not None
-        job = self._jobs[task] = _Job(what)
-        timer = None
-        if self._timeout is not None:
-            limit = self._timeout if self._in_threads else self._timeout + CANCEL_GRACE
-            timer = asyncio.get_running_loop().call_later(limit, self._substitute, task, job)
-        try:
-            yield
-        finally:
-            del self._jobs[task]
-            if timer is not None:
-                timer.cancel()
-            if job.hangs_since is not None:
-                self._substitutes -= 1
-                self._surplus += 1
+        return _Job(self, what, task, asyncio.get_running_loop().time())
 
-    def _substitute(self, task: asyncio.Task[None], job: _Job) -> None:
-        """Start a worker in place of one whose reconcile hangs."""
-        if self._is_ending():
+    def begin(self, job: _Job) -> None:
+        """Watch over a reconcile."""
+        self._jobs[job] = None
+        # One timer for all of them, because most end long before: a timer each would be a tenth of a reconcile's cost.
+        if self._limit is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._limit, self._look)
+
+    def end(self, job: _Job) -> None:
+        """Watch no longer over a reconcile; the substitute of its worker stays, and one worker leaves."""
+        del self._jobs[job]
+        if job.hangs_since is not None:
+            self._substitutes -= 1
+            self._surplus += 1
+
+    def _look(self) -> None:
+        """Substitute the workers of overdue reconciles, and look again when the next one may be overdue."""
+        self._timer = None
+        if self._limit is None or self._is_ending():
             return
+        loop = asyncio.get_running_loop()
+        for job in list(self._jobs):
+            if not job.is_overdue and loop.time() - job.began >= self._limit:
+                job.is_overdue = True
+                self._substitute(job)
+        waiting = [job.began for job in self._jobs if not job.is_overdue]
+        if waiting:
+            self._timer = loop.call_at(min(waiting) + self._limit, self._look)
+
+    def _substitute(self, job: _Job) -> None:
+        """Start a worker in place of one whose reconcile hangs."""
         # Threads that are overdue are logged where they are called.
         if not self._in_threads:
             self._log.error(
                 "controller %s: the reconcile of %s ignores the cancellation by its timeout of %g s; end it when it is "
                 "cancelled. The object stays in flight until then.",
                 self._name,
-                describe_task(job.what, task),
+                job.describe(),
                 self._timeout,
             )
         if self._substitutes >= MAX_SUBSTITUTES:
@@ -161,6 +194,8 @@ class WorkerTasks:
         """Replace a worker that a reconcile has ended, as by cancelling the task that it runs in."""
         error = None if task.cancelled() else task.exception()
         if self._is_ending():
+            if self._timer is not None:
+                self._timer.cancel()
             return
         self._tasks.remove(task)
         if error is None and not task.cancelled():
