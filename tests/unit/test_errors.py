@@ -170,3 +170,41 @@ def test_messages_do_not_show_values_of_secrets(value: str) -> None:
     assert str(error).startswith(
         'patch secrets default/web: Secret "web" is invalid: patch: Invalid value: <hidden>: cannot unmarshal (422 Invalid)'
     )
+
+
+def secret_is_invalid(problem: str) -> str:
+    return str(
+        StatusError(f'Secret "web" is invalid: {problem}', code=422, reason="Invalid", resource="secrets")
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["metadata.name", "[metadata.name", "metadata.labels", "metadata.finalizers[0]", "type", "immutable"],
+)
+def test_messages_show_values_of_fields_of_a_secret_that_hold_no_secrets(path: str) -> None:
+    problem = f'{path}: Invalid value: "X_bad": a name'
+    assert problem in secret_is_invalid(problem)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "data[a]",
+        "stringData[metadata.name]",
+        "metadata.annotations",
+        "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
+        "metadata.nameless",
+        "types",
+        "",
+        "x" * 400 + "metadata.name",
+    ],
+)
+def test_messages_hide_values_of_other_fields_of_a_secret(path: str) -> None:
+    text = secret_is_invalid(f'{path}: Invalid value: "hunter2": too short')
+    assert "hunter2" not in text
+    both = secret_is_invalid(
+        f'[metadata.name: Invalid value: "X": a name, {path}: Invalid value: "hunter2": too short]'
+    )
+    assert '"X"' in both
+    assert "hunter2" not in both

@@ -503,6 +503,11 @@ class Context(Generic[T]):
             raise InvalidValueError(
                 f"to apply a {given.kind or 'object'}, set metadata.name", value=given.key
             )
+        for key, value in (("apiVersion", given.api_version), ("kind", given.kind)):
+            if not value:
+                raise InvalidValueError(
+                    f"to apply {given.kind or 'the object'} {given.key}, set {key}", value=given.key
+                )
         if owned and self._object is not None and self._primary.latest is None:
             raise StaleObjectError(f"{self.request} is gone: {given.kind} {given.key} is not applied")
         if owned and self._primary.latest is None:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 _SHOWN = 10_000
 """The longest part of the server's message that ``str(error)`` repeats."""
-_INVALID_VALUE = re.compile(r'(Invalid value: )(?:"[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL)
+_INVALID_VALUE = re.compile(
+    r'(?:(?<!\S)(\S{1,300}): )?(Invalid value: )("[^"\\]*(?:\\.[^"\\]*)*"|\{.*\})', re.DOTALL
+)
+_PUBLIC_FIELD = re.compile(
+    r"\[?(metadata\.(name|generateName|namespace|labels|finalizers|ownerReferences)|type|immutable)\b"
+)
+"""Fields of a Secret whose values are no secrets. Annotations may repeat its data: kubectl keeps what was last applied there."""
 _LONGEST_WAIT = 2**31 - 1
 """The largest ``retryAfterSeconds``: the API declares it as int32."""
 _HIGHEST_CODE = 999
@@ -80,7 +86,7 @@ class StatusError(MastheadError):
         tried = " ".join(part for part in (self.verb, self.resource, subject) if part)
         message = self.message
         if self.resource.partition("/")[0] == "secrets":  # the server may repeat the rejected values
-            message = _INVALID_VALUE.sub(r"\1<hidden>", message)
+            message = _INVALID_VALUE.sub(_hide_value, message)
         message = message if len(message) <= _SHOWN else f"{message[:_SHOWN]}..."
         failure = (
             f"{message or 'the server gave no message'} ({self.code} {self.reason[:_SHOWN] or 'Unknown'})"
@@ -108,6 +114,13 @@ class StatusError(MastheadError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with every attribute, so that an error survives a process pool."""
         return _restore_status_error, (type(self), self.message, dict(self.__dict__))
+
+
+def _hide_value(invalid: re.Match[str]) -> str:
+    """Replace a rejected value of a Secret, unless its field has no secrets."""
+    path, words, value = invalid.groups(default="")
+    is_shown = _PUBLIC_FIELD.match(path) and not value.startswith("{")
+    return f"{path and f'{path}: '}{words}{value if is_shown else '<hidden>'}"
 
 
 def _restore_status_error(cls: type[StatusError], message: str, state: dict[str, object]) -> StatusError:

@@ -119,5 +119,6 @@ def _check_namespaces(dependent: Object, owner: Object) -> None:
         where = dependent.metadata.namespace or "no namespace"
         raise InvalidValueError(
             f"{owner.kind} {owner.key} cannot own {dependent.kind} {dependent.metadata.name} in {where}: "
-            f"an owner must be cluster-scoped or in the same namespace, which here is {owner.metadata.namespace!r}"
+            f"an owner must be cluster-scoped or in the same namespace, which here is {owner.metadata.namespace!r}; "
+            "give it no owner (ctx.apply(..., owned=False)), and delete it in a finalizer"
         )

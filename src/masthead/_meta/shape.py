@@ -68,6 +68,8 @@ WORDS: Final[Mapping[object, str]] = {
 }
 
 
+_MIN_BEGINNING: Final = 4
+"""Characters of an unknown name that are compared with the beginnings of fields."""
 _UNIONS: Final = (Union, types.UnionType)
 # msgspec encodes field names without escaping, so it rejects names that need it.
 _NO_NAME: Final = re.compile(r'["\\\x00-\x1f]')
@@ -302,7 +304,7 @@ def build_struct(cls: ApiType, data: Mapping[object, object], rules: Rules) -> o
     if not unknown:
         return construct(cls, known)
     if not rules.keep_unknown:
-        names = [*fields, *(fields_by_attribute(cls) if rules.attribute_names else ())]
+        names = fields_by_attribute(cls) if rules.attribute_names else fields
         raise ShapeError(unknown_field(cls, next(iter(unknown)), names))
     return construct_with_unknown(cls, known, unknown)
 
@@ -328,13 +330,24 @@ def construct_with_unknown(
 
 def unknown_field(cls: ApiType, key: str, names: Iterable[str]) -> str:
     """Format the message for an unknown field, with the most similar name."""
-    import difflib
-
     names = list(names)
     known = fields_of(cls).get(key)
-    close = [known.attribute] if known else difflib.get_close_matches(key, names, n=1)
-    hint = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(names) or 'no fields'}"
+    close = known.attribute if known else _similar_name(key, names)
+    hint = f'did you mean "{close}"?' if close else f"it has {', '.join(names) or 'no fields'}"
     return f'{cls.__name__} has no field "{key}"; {hint}'
+
+
+def _similar_name(key: str, names: Sequence[str]) -> str:
+    """Return the most similar name, or the one that begins most similarly; empty if none does."""
+    import difflib
+
+    if close := difflib.get_close_matches(key, names, n=1):
+        return close[0]
+    if len(key) < _MIN_BEGINNING:
+        return ""
+    beginnings = {name[: len(key)]: name for name in names}
+    close = difflib.get_close_matches(key, beginnings, n=1, cutoff=0.75)
+    return beginnings[close[0]] if close else ""
 
 
 def check_key(key: object) -> str:

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     from masthead._rest.call import Subject
 
-__all__ = ["CallGuard", "admit_call", "call_guard"]
+__all__ = ["CallGuard", "admit_call", "call_guard", "explain_closed"]
 
 _UNGUARDED: Final = nullcontext()
 _LOOK_EVERY: Final = 0.05
+_STOPPED: Final = (
+    "not sent, because the manager has stopped this work, or lost its lease; end when you are cancelled"
+)
 
 
 class CallGuard:
@@ -45,6 +48,11 @@ class CallGuard:
         """Refuse all further calls."""
         self._is_revoked = True
 
+    @property
+    def refuses(self) -> bool:
+        """Whether calls are refused now."""
+        return self._is_revoked or not self._may_call()
+
     async def wait_idle(self, within: float) -> bool:
         """Wait until no call is in flight, for so many seconds; returns whether there is none."""
         clock = asyncio.get_running_loop().time
@@ -61,10 +69,8 @@ class CallGuard:
         Raises:
             ClosedError: If it is refused.
         """
-        if self._is_revoked or not self._may_call():
-            raise ClosedError(
-                f"{subject}: not sent, because the manager has stopped this work, or lost its lease; end when you are cancelled"
-            )
+        if self.refuses:
+            raise ClosedError(f"{subject}: {_STOPPED}")
         self.in_flight += 1
         try:
             yield
@@ -83,3 +89,9 @@ def admit_call(subject: Subject) -> AbstractContextManager[None]:
     """
     guard = call_guard.get()
     return _UNGUARDED if guard is None else guard.admit(subject)
+
+
+def explain_closed() -> str:
+    """Say why a closed client cannot be used: a manager has closed it, if the guard of the current context refuses calls."""
+    guard = call_guard.get()
+    return "the client is closed; make a new one" if guard is None or not guard.refuses else _STOPPED

@@ -18,7 +18,7 @@ from masthead._meta.secret import Secret
 from masthead._meta.v1 import StatusDetails
 from masthead._module import set_module
 from masthead._rest.call import JSON, Call, Subject
-from masthead._rest.call_guard import admit_call
+from masthead._rest.call_guard import admit_call, explain_closed
 from masthead._rest.call_metrics import CallMetrics
 from masthead._rest.headers import has_header, merged
 from masthead._rest.paths import encoded, logged
@@ -402,7 +402,7 @@ class RestClient:
     ) -> T:
         """Send a call, retry it according to the policy, and hand a successful response to `use`."""
         if self._closed:
-            raise ClosedError(f"{call.subject}: the client is closed; make a new one")
+            raise ClosedError(f"{call.subject}: {explain_closed()}")
         deadline = Deadline(self.settings.timeout if call.timeout is None else call.timeout)
         retries = self.settings.retries if call.retries is None else call.retries
         # A 401 refreshes credentials once, outside the retry policy; never those that the caller sent.

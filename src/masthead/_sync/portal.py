@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from masthead._meta.green_threads import refuse_green_threads
 from masthead._meta.locks import fork_safe_lock
+from masthead._rest.call_guard import explain_closed
 from masthead._sync.loops import new_loop
 from masthead.errors import ClosedError
 
@@ -48,7 +49,6 @@ _AT_EXIT: Final = 2.0
 """Seconds that the interpreter waits at exit for a client that was not closed."""
 _LOOK_UP: Final = 1.0
 """Seconds between two checks of a waiting thread for signals."""
-_CLOSED: Final = "the client is closed; make a new one"
 _FORKED: Final = (
     "the client was used before the process was forked, and cannot be used after it; make a new one here"
 )
@@ -215,7 +215,7 @@ class _LoopThread:
         if self._thread is threading.current_thread():
             raise RuntimeError(_WITHIN)
         if self.is_closed:
-            raise ClosedError(_CLOSED)
+            raise ClosedError(explain_closed())
 
     def send(
         self,
@@ -230,7 +230,7 @@ class _LoopThread:
         self.check()
         with self._gate:
             if self.is_closed:
-                raise ClosedError(_CLOSED)
+                raise ClosedError(explain_closed())
             loop = self._loop or self._begin()
             sent()
             loop.call_soon_threadsafe(start, self, context=context)
@@ -423,7 +423,7 @@ class _Hop(Generic[R]):
             return self._value
         if error is None or isinstance(error, asyncio.CancelledError):
             error = (
-                ClosedError(f"the call was given up: {_CLOSED}")
+                ClosedError(f"the call was given up: {explain_closed()}")
                 if self._is_closing
                 else asyncio.CancelledError()
             )

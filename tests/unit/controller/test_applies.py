@@ -213,3 +213,31 @@ async def test_an_object_that_is_applied_twice_by_one_reconcile_is_sent_once() -
         await env.client.core_v1.secrets("default").create(Secret.new("owner"))
         await env.settle()
         assert [write.code for write in env.writes] == [201]
+
+
+@pytest.mark.parametrize(
+    ("child", "message"),
+    [
+        ({"kind": "Secret", "metadata": {"name": "x"}}, "to apply Secret x, set apiVersion"),
+        ({"apiVersion": "v1", "metadata": {"name": "x"}}, "to apply the object x, set kind"),
+        (
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}},
+            "which here is 'default'; give it no owner (ctx.apply(..., owned=False)), and delete it in a finalizer",
+        ),
+    ],
+)
+def test_what_cannot_be_applied_is_named_with_a_remedy(child: dict[str, object], message: str) -> None:
+    app = masthead.Manager("remedies")
+
+    @app.controller(ConfigMap)
+    async def reconcile(ctx: masthead.aio.Context[ConfigMap], _: ConfigMap) -> None:
+        await ctx.apply(child)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(app, objects=[ConfigMap.new("one", namespace="default")]) as env:
+            await env.advance(1)
+            (failure,) = env.failures
+            assert message in failure
+
+    play()

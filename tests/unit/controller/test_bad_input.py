@@ -139,6 +139,7 @@ def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
     failures = [each for each in caplog.messages if "reconcile of default/bad failed" in each]
     assert len(failures) == 3
     assert all(message in each for each in failures)
+    assert not any(each.endswith((":", ": ")) for each in failures)
 
 
 def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCaptureFixture) -> None:

@@ -91,6 +91,20 @@ def test_a_name_that_the_type_does_not_have_is_refused_whether_it_is_set_or_remo
         changes(GATEWAY, {name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("raedy", 'did you mean "ready"\\?'),
+        ("endpionts", 'did you mean "endpoints"\\?'),
+        ("endp", 'did you mean "endpoints"\\?'),
+        ("zzz", "it has ready, url, http_2xx, main, endpoints$"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_names_that_there_are(name: str, hint: str) -> None:
+    with pytest.raises(InvalidValueError, match=f'has no field "{name}"; {hint}'):
+        changes(GATEWAY, {name: 1})
+
+
 def test_an_unknown_name_inside_is_refused_as_well() -> None:
     with pytest.raises(InvalidValueError, match=r'status\.main: Endpoint has no field "uri"'):
         changes(GATEWAY, {"main": {"uri": None}})

@@ -99,6 +99,28 @@ def test_a_reconcile_that_goes_on_after_the_stop_writes_nothing_and_keeps_no_lea
 
 
 @REPLICAS
+def test_the_client_of_an_abandoned_reconcile_says_that_the_manager_has_stopped_it(
+    replicas: dict[str, Any],
+) -> None:
+    app = masthead.Manager("stuck", **replicas)
+    stubborn = add_stubborn_controller(app)
+
+    @in_virtual_time
+    async def play() -> None:
+        async with Environment(objects=OBJECTS) as env:
+            replica = await env.start(app)
+            await env.advance(60)
+            await replica.stop()
+            stubborn.end()
+            await env.advance(1)
+
+    play()
+
+    assert len(stubborn.refused) == 1
+    assert "not sent, because the manager has stopped this work" in stubborn.refused[0]
+
+
+@REPLICAS
 def test_with_default_settings_a_manager_has_stopped_before_a_kubelet_kills_it(
     replicas: dict[str, Any],
 ) -> None:
