@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import TYPE_CHECKING, cast
 
 from masthead._schema.extraction import builtin_class_of
@@ -75,8 +73,7 @@ class _SingleVersion:
 
 
 def _union_of(entries: Iterable[ManagedFieldsEntry]) -> FieldSet:
-    return functools.reduce(operator.or_, map(_fields_of, entries), FieldSet())
-
-
-def _fields_of(entry: ManagedFieldsEntry) -> FieldSet:
-    return FieldSet.from_fields_v1(entry.fields_v1 or {})
+    fields = FieldSet()
+    for entry in entries:
+        fields |= FieldSet.from_fields_v1(entry.fields_v1 or {})
+    return fields
