@@ -83,10 +83,18 @@ async def test_requests_without_any_answer_fail_with_the_first_one() -> None:
 
 
 @in_virtual_time
-async def test_an_answer_wins_over_a_timeout_at_the_same_moment() -> None:
-    requests = Requests(LOST, 15.0, 10.0, LOST)
+async def test_a_repetition_that_is_not_sent_in_time_leaves_the_first_request_alone() -> None:
+    sent: list[float] = []
 
-    assert await requests.first_answer() in {"answer to request 2", "answer to request 3"}
+    async def send() -> str:
+        sent.append(now())
+        if len(sent) > 1:
+            raise DeadlineError("not sent: the rate limit delays it beyond its deadline")
+        await asyncio.sleep(18)
+        return "answer"
+
+    assert await first_answer(send, repeat_after=5.0, timeout=20.0, on_late=lambda _: None) == "answer"
+    assert sent == [0.0, 5.0, 10.0, 15.0]
 
 
 @in_virtual_time

@@ -6,6 +6,8 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, TypeVar
 
+from masthead.errors import DeadlineError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -24,7 +26,7 @@ async def first_answer(
     """Return the first answer to a request that is sent again and again, each time on another connection.
 
     Earlier requests stay open. So an answer that takes long still counts, and a request that was lost on the way costs no more
-    than the interval. An error ends it, too, such as the timeout of the first request.
+    than the interval. An error ends it, too; a timeout only if it is that of the first request.
 
     Args:
         request: Sends the request, which must fail after `timeout` seconds without an answer.
@@ -38,7 +40,8 @@ async def first_answer(
     loop = asyncio.get_running_loop()
     began = loop.time()
     # Not in a TaskGroup, which would wrap the error of the first request that fails. All of them end here.
-    pending = {loop.create_task(request())}
+    tasks = [loop.create_task(request())]
+    pending = set(tasks)
     repetitions = max(0, math.ceil(timeout / repeat_after) - 1)
     try:
         while True:
@@ -47,13 +50,16 @@ async def first_answer(
                 timeout=repeat_after if repetitions else None,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            if done:
-                # Of two at once, the answer: the other may have timed out.
-                return min(done, key=lambda task: task.exception() is not None).result()
-            repetitions -= 1
-            on_late(loop.time() - began)
-            pending.add(loop.create_task(request()))
+            for task in done:
+                # A repetition may time out early, where a rate limit would delay it beyond its deadline.
+                if task is tasks[0] or not isinstance(task.exception(), DeadlineError):
+                    return task.result()
+            if not done:
+                repetitions -= 1
+                on_late(loop.time() - began)
+                tasks.append(loop.create_task(request()))
+                pending.add(tasks[-1])
     finally:
-        for task in pending:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
