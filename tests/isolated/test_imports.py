@@ -35,6 +35,15 @@ def test_importing_masthead_loads_no_http_yaml_ssl_or_model_module() -> None:
     assert heavy(modules_after("import masthead") - modules_after("pass")) == set()
 
 
+def test_a_client_that_reads_no_file_loads_no_yaml() -> None:
+    loaded = modules_after(
+        "import masthead\nmasthead.Client(masthead.Config(server='http://127.0.0.1:1')).core_v1.pods('default')"
+    )
+
+    assert {name for name in loaded if name.partition(".")[0] == "yaml"} == set()
+    assert "masthead._client.client" in loaded
+
+
 def test_importing_types_loads_no_http_yaml_or_ssl_module() -> None:
     found = heavy(modules_after("import masthead.api.core.v1") - modules_after("pass"))
 

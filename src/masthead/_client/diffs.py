@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 
 from masthead._client.last_applied import LAST_APPLIED
 from masthead._client.line_diffs import unified_diff
-from masthead._meta import yaml
 from masthead._module import set_module
 
 if TYPE_CHECKING:
@@ -219,6 +218,8 @@ def _unified(name: str, before: Plain | None, after: Plain | None, context: int)
 
 
 def _yaml_lines(plain: Plain | None) -> list[str]:
+    from masthead._meta import yaml  # most clients compare nothing: PyYAML takes 10 ms to import
+
     return [] if plain is None else yaml.dump(_sorted(plain)).splitlines(keepends=True)
 
 

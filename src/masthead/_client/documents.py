@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast, runtime_chec
 
 from masthead._client.install_order import is_definition
 from masthead._client.json_streams import separate_json
-from masthead._meta import names, yaml
+from masthead._meta import names
 from masthead._meta.gvk import GroupVersionKind
 from masthead._meta.model import Struct
 from masthead._meta.registry import registry
@@ -244,6 +244,8 @@ def _files(path: Path) -> Iterator[_Part]:
 
 
 def _text(text: str | bytes, origin: str) -> Iterator[_Part]:
+    from masthead._meta import yaml  # most clients read no manifests: PyYAML takes 10 ms to import
+
     try:
         documents = yaml.load_all(separate_json(text), keep_empty=True)
     except DecodeError as error:

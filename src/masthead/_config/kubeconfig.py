@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from masthead._config.model import ExecConfig, Impersonation
 from masthead._config.yaml_node import YamlNode, YamlSource
-from masthead._meta import yaml
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret, SecretValue
 from masthead.errors import ConfigError, DecodeError
@@ -168,6 +167,8 @@ def read_document(content: SecretValue[str] | SecretValue[bytes], source: YamlSo
     Raises:
         ConfigError: If it is not YAML, or has several documents.
     """
+    from masthead._meta import yaml  # a client in a pod reads none: PyYAML takes 10 ms to import
+
     try:
         documents = SecretValue(yaml.load_all(content.reveal()))
         count = len(documents.reveal())

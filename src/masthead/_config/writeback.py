@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from masthead._config.files import read_content
 from masthead._config.kubeconfig import parse, read_document
 from masthead._config.yaml_node import YamlSource
-from masthead._meta import yaml
 from masthead._meta.names import quote
 from masthead._meta.secret import Secret, SecretValue
 from masthead._module import set_module
@@ -54,6 +53,8 @@ def write_user_tokens(
     Raises:
         ConfigError: If the file stays locked, cannot be read or written, or has no such user; or if a token is invalid.
     """
+    from masthead._meta import yaml  # only tokens of OpenID Connect are written: PyYAML takes 10 ms to import
+
     id_token, refresh_token = _secret(id_token), _secret(refresh_token)
     if not (id_token.reveal().isascii() and refresh_token.reveal().isascii()):
         raise ConfigError(f"{kubeconfig}: the new tokens cannot be written: a token has non-ASCII characters")

@@ -17,9 +17,10 @@ def config_of(server: Server) -> Config:
     Over plain HTTP, unless the server speaks TLS only: certificates and handshakes take a tenth of a second, and a server
     that is started again has others.
     """
-    from masthead._config.loader import from_kubeconfig
     from masthead._config.model import Config
 
     if server.url.startswith("https:"):
+        from masthead._config.loader import from_kubeconfig
+
         return from_kubeconfig(server.kubeconfig())
     return Config(server=server.url, token=server.token or "")

@@ -279,6 +279,22 @@ async def test_settling_waits_for_requeues_at_once_as_for_retries() -> None:
 
 
 @in_virtual_time
+async def test_a_reconcile_that_writes_the_current_time_is_found_when_time_passes() -> None:
+    app = masthead.Manager("clock")
+
+    @app.controller(Secret, owns=[ConfigMap], resync=600)
+    async def reconcile(ctx: masthead.aio.Context[Secret], secret: Secret) -> None:
+        await ctx.apply(ConfigMap.new(secret.metadata.name, data={"seen": str(ctx.now)}))
+
+    async with Environment(app, objects=[Secret.new("a", namespace="default")]) as env:
+        await env.settle()
+        assert env.writes == ["apply configmaps default/a"]  # the rerun writes the same time
+        env.clear()
+        await env.advance(600)
+        assert env.writes == ["apply configmaps default/a"]
+
+
+@in_virtual_time
 async def test_a_reconcile_that_hangs_is_named() -> None:
     app = masthead.Manager("hung")
 
