@@ -198,6 +198,21 @@ async def test_after_a_blackout_of_all_connections_an_informer_is_current_within
             assert informer.health.relists == 0
 
 
+@pytest.mark.parametrize("blackout", [28.0, 37.0, 45.0, 120.0])
+@in_virtual_time
+async def test_after_a_blackout_an_empty_informer_is_current_within_ten_seconds(blackout: float) -> None:
+    async with open_route() as route:
+        informer = masthead.aio.SharedInformer(route.client.core_v1.config_maps("default"))
+        async with informer:
+            await informer.wait_synced(10)
+            await asyncio.sleep(1)
+            with route.proxy.blackout():
+                await asyncio.sleep(blackout)
+            version, began = await route.write("map"), now()
+            await informer.wait_for(version, 60)
+            assert now() - began <= 10
+
+
 @in_virtual_time
 async def test_a_blackout_that_ends_early_costs_no_more_than_a_silent_connection() -> None:
     async with open_route() as route:
