@@ -1,14 +1,13 @@
-"""The verbs of a client for manifests: many objects of any kinds in one call."""
+"""The verbs of a client for manifests: many objects of any kinds in one call.
+
+The functions behind them are imported when they are called: most clients have nothing to do with manifests.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
 from masthead._client.clientset import Clientset
-from masthead._client.diff_manifests import diff_manifests
-from masthead._client.manifest_calls import ManifestOptions
-from masthead._client.manifests import apply_manifests, delete_manifests, restart_manifests
-from masthead._client.wait_all import wait_for_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,6 +93,9 @@ class ManifestVerbs(Clientset):
                 tool.
             MastheadError: If the parent of the apply set cannot be read.
         """
+        from masthead._client.manifest_calls import ManifestOptions
+        from masthead._client.manifests import apply_manifests
+
         return await apply_manifests(
             self._self(),
             source,
@@ -189,6 +191,9 @@ class ManifestVerbs(Clientset):
             TransportError: If there is no connection.
             MastheadError: If the parent or the members of the apply set cannot be read.
         """
+        from masthead._client.diff_manifests import diff_manifests
+        from masthead._client.manifest_calls import ManifestOptions
+
         return await diff_manifests(
             self._self(),
             source,
@@ -235,6 +240,8 @@ class ManifestVerbs(Clientset):
         Raises:
             ManifestError: If a manifest cannot be read, or its object cannot be deleted.
         """
+        from masthead._client.manifests import delete_manifests
+
         return await delete_manifests(
             self._self(),
             source,
@@ -277,6 +284,8 @@ class ManifestVerbs(Clientset):
             ManifestError: If a manifest cannot be read, or its object cannot be restarted: it does not exist, or is a
                 paused deployment.
         """
+        from masthead._client.manifests import restart_manifests
+
         return await restart_manifests(
             self._self(),
             source,
@@ -320,6 +329,8 @@ class ManifestVerbs(Clientset):
             InvalidValueError: If the condition or the timeout is invalid.
             MastheadError: If a list or a watch fails, and the failure is not transient.
         """
+        from masthead._client.wait_all import wait_for_all
+
         return await wait_for_all(
             self._self(), source, condition, namespace=namespace, timeout=self._seconds(timeout)
         )
