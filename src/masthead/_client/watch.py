@@ -318,6 +318,7 @@ class Watch(Generic[T]):
         if isinstance(step, Fail):
             self._error = _expired(error) if step.is_expired and error is not None else error
             return
+        assert isinstance(step, List | Stream)  # only informers verify and probe
         self._step = step
         self._due = _now() + step.after
         if error is not None:

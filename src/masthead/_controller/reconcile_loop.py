@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from masthead._cache.informer.mutation_detector import changed_paths
 from masthead._controller.cache_reader import CacheReader, informer_of
@@ -656,6 +656,8 @@ class ReconcileLoop:
 
 
 def _summarize(error: BaseException) -> str:
-    if isinstance(error, MastheadError | BaseExceptionGroup):
+    if isinstance(error, MastheadError):
         return describe_error(error)
+    if isinstance(error, BaseExceptionGroup):
+        return describe_error(cast("BaseException", error))
     return f"{error!r}{describe_cause(error)}"

@@ -211,8 +211,8 @@ def _errors_in(error: BaseException) -> Iterator[BaseException]:
 def describe_error(error: BaseException) -> str:
     """The message of an error, the errors of a group, and in short the error that it was raised from."""
     message = _message_of(error)
-    if isinstance(error, BaseExceptionGroup):
-        nested = list(_errors_in(cast("BaseException", error)))
+    nested = list(_errors_in(error))
+    if nested != [error]:
         named = [_describe_nested(item) for item in nested[:_MAX_GROUP_ERRORS]]
         more = len(nested) - len(named)
         message += f": {'; '.join(named)}{f'; and {more} more' if more else ''}"

@@ -127,8 +127,8 @@ def test_a_plugin_is_read_with_what_the_cluster_has_for_it() -> None:
 def test_the_interactive_mode_defaults_to_if_available(version: str) -> None:
     config = read(plain(user={"exec": {"apiVersion": version, "command": "aws", "args": None, "env": None}}))
 
-    assert config.exec == ExecConfig(command="aws", api_version=version)
-    assert config.exec.interactive_mode == "IfAvailable"
+    expected = ExecConfig(command="aws", api_version=version)
+    assert (config.exec, expected.interactive_mode) == (expected, "IfAvailable")
 
 
 def test_a_plugin_without_version_or_command_is_refused() -> None:

@@ -238,7 +238,9 @@ async def test_a_streams_deadline_covers_the_response_head_only() -> None:
     )
     (await rest.open(watch())).close()
     assert (network.requests[0].timeout, network.requests[0].read_timeout) == (None, 30)
-    with pytest.raises(DeadlineError, match=r"watch pods: no response began within 10 s; raise the timeout, or check"):
+    with pytest.raises(
+        DeadlineError, match=r"watch pods: no response began within 10 s; raise the timeout, or check"
+    ):
         await rest.open(watch())
 
 
