@@ -19,7 +19,7 @@ UV := $(shell command -v uv 2>/dev/null)
 COMMA := ,
 define environment
 $(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
-$(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' $(LIMITS),$(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' $(LIMITS))
+$(if $(UV),VIRTUAL_ENV=$(1) uv pip install --quiet -e '.[$(2)]' -e server $(LIMITS),$(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(2)]' -e server $(LIMITS))
 @touch $@
 endef
 
@@ -31,7 +31,7 @@ help: ## Show this list
 
 install: $(READY) ## Create .venv with everything that development needs; CONSTRAINTS=file limits the versions
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml server/pyproject.toml
 	$(call environment,$(VENV),dev)
 
 demo: $(READY) ## See informers and controllers keep up with a cluster that misbehaves; takes half a minute
@@ -81,7 +81,7 @@ codegen: $(READY) ## Regenerate what is generated from ../shared/kubernetes-1.36
 	@test -d $(SPEC) || { echo "There is no $(SPEC); name the folder with make codegen SPEC=..." >&2; exit 1; }
 	@test -d $(LEGACY) || { echo "There is no $(LEGACY); name the folder with make codegen LEGACY=..." >&2; exit 1; }
 	$(BIN)/python -m tools.api --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead/api
-	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out src/masthead/_server/wire/protobuf_table.py
+	$(BIN)/python -m tools.protobuf --facts $(SPEC) --out server/src/masthead_server/wire/protobuf_table.py
 	$(BIN)/python -m tools.definitions --openapi $(SPEC) --out src/masthead/_schema/builtin/facts.py
 	$(BIN)/python -m tools.clientset --openapi $(SPEC) --legacy $(LEGACY) --out src/masthead
 	$(BIN)/python -m tools.facade --root src

@@ -1,7 +1,7 @@
 """``python -m tools.protobuf``: the fields of protobuf messages, for decoding requests of Go clients.
 
 Three sources make one table: the numbers and types of fields, as protobuf has them; their names in JSON and what is
-left out when it is zero, as OpenAPI has them; and which scalars are pointers, as `masthead._server.resources.go_types`
+left out when it is zero, as OpenAPI has them; and which scalars are pointers, as `masthead_server.resources.go_types`
 has them.
 
 A message is one text: ``number:name:type`` for each field. A type is one letter for a scalar (s: string, i: int32,
@@ -23,8 +23,8 @@ import msgspec
 
 from masthead._codegen import sources
 from masthead._meta import typeinfo
-from masthead._server.resources.go_types import GoField, fields_of
 from masthead.errors import GenerateError, MastheadError
+from masthead_server.resources.go_types import GoField, fields_of
 from tools.headers import first_line
 
 if TYPE_CHECKING:

@@ -23,15 +23,15 @@ from benchmarks.harness import pods
 from benchmarks.harness.measure import positive
 from benchmarks.requests.clients import DATA, NAMESPACE, SMALL, namespace_of
 from masthead._meta.gvk import GroupVersionResource
-from masthead._server.resources.catalog import Catalog
-from masthead._server.runner import run_alone, serving
-from masthead._server.settings import Settings
+from masthead_server.resources.catalog import Catalog
+from masthead_server.runner import run_alone, serving
+from masthead_server.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from masthead._server.sqlite import SqliteJournal
-    from masthead._server.storage import Record
+    from masthead_server.sqlite import SqliteJournal
+    from masthead_server.storage import Record
 
 _FIRST: Final = 2
 """The first revision: the one of an empty store is 1."""

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from benchmarks.decode.workloads import MEASURES
 from benchmarks.harness import pods
 from benchmarks.harness.measure import positive
-from masthead._server.clock import SystemClock
-from masthead._server.cluster import ClusterState
-from masthead._server.faults import Faults
-from masthead._server.resources.catalog import Catalog
-from masthead._server.storage import Storage
-from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watch import WatchLimits
-from masthead._server.wire.request import ApiRequest, ApiResponse
-from masthead._server.wire.request_info import RequestInfo
+from masthead_server.clock import SystemClock
+from masthead_server.cluster import ClusterState
+from masthead_server.faults import Faults
+from masthead_server.resources.catalog import Catalog
+from masthead_server.storage import Storage
+from masthead_server.verbs.rest import Rest
+from masthead_server.verbs.watch import WatchLimits
+from masthead_server.wire.request import ApiRequest, ApiResponse
+from masthead_server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

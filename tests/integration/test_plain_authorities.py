@@ -13,8 +13,8 @@ from tests.integration.scripts import json_response
 from tests.unit.transport.servers import receive, serving
 
 from masthead._cli.doctor_network import check_tls
-from masthead._server.webhooks import Webhook, call_webhook
 from masthead.config import Config
+from masthead_server.webhooks import Webhook, call_webhook
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -42,7 +42,7 @@ for _ in range(3):
         "import masthead.server; masthead.server.run",
         (
             "from masthead._meta.gvk import GroupVersionKind\n"
-            "from masthead._server.resources.catalog import Catalog\n"
+            "from masthead_server.resources.catalog import Catalog\n"
             "Catalog.builtin().by_kind(GroupVersionKind('', 'v1', 'Pod'))"
         ),
     ],

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from tests.conformance.cases.minimal import EVERYTHING, Minimal
 
 from masthead._meta.gvk import GroupVersion
-from masthead._server import scheme
-from masthead._server.resources.go_decoder import GoList, GoMap, GoStruct, decoder_of
-from masthead._server.resources.go_values import Scalar
+from masthead_server import scheme
+from masthead_server.resources.go_decoder import GoList, GoMap, GoStruct, decoder_of
+from masthead_server.resources.go_values import Scalar
 
 if TYPE_CHECKING:
     from random import Random
 
     from masthead._meta.apitype import ApiType
-    from masthead._server.resources.go_values import GoValue
+    from masthead_server.resources.go_values import GoValue
 
 Plain = dict[str, Any]
 

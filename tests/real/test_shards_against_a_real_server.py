@@ -13,11 +13,11 @@ from tests.conformance.target import real_target
 from tests.real_server import ASSETS, RestartableServer, missing_programs
 from tests.server.shards import FILE, GATE, ShardSession, selectors
 
-from masthead._server.resources.shard_selectors import ShardSelectorError, parse
 from masthead.aio import Client, ShardMember, ShardSet, SharedInformer
 from masthead.api.core.v1 import ConfigMap
 from masthead.config import Config
 from masthead.errors import ClosedError
+from masthead_server.resources.shard_selectors import ShardSelectorError, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._demo.comparison import differences
-from masthead._demo.event_log import EventLog
-from masthead._demo.show import is_drawable
-from masthead._demo.view import _as_kubectl
 from masthead.api.core.v1 import Pod
+from masthead_server.demo.comparison import differences
+from masthead_server.demo.event_log import EventLog
+from masthead_server.demo.show import is_drawable
+from masthead_server.demo.view import _as_kubectl
 
 ROOT = Path(__file__).parents[2]
 

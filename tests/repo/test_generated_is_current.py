@@ -14,7 +14,7 @@ from tools import api, definitions, files, protobuf
 ROOT = Path(__file__).parents[2]
 API = ROOT / "src" / "masthead" / "api"
 FACTS = ROOT / "src" / "masthead" / "_schema" / "builtin" / "facts.py"
-PROTOBUF = ROOT / "src" / "masthead" / "_server" / "wire" / "protobuf_table.py"
+PROTOBUF = ROOT / "server" / "src" / "masthead_server" / "wire" / "protobuf_table.py"
 DOCUMENTS = ROOT.parent / "shared" / "kubernetes-1.36"
 LEGACY = DOCUMENTS.with_name("kubernetes-legacy")
 

@@ -11,7 +11,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2] / "src" / "masthead"
+ROOT = Path(__file__).parents[2] / "server" / "src" / "masthead_server"
+# The demo runs clients against the server.
+MODULES = sorted(path for path in ROOT.rglob("*.py") if "demo" not in path.relative_to(ROOT).parts[:1])
 MAY_IMPORT = (
     "masthead.api",
     "masthead._arguments",
@@ -24,7 +26,7 @@ MAY_IMPORT = (
     "masthead._version",
     "masthead._printers",
     "masthead._schema",
-    "masthead._server",
+    "masthead_server",
     "masthead._spdy",
 )
 
@@ -42,18 +44,14 @@ def imported_by(module: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "module", sorted((ROOT / "_server").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_of_the_server_imports_meta_and_api_only(module: Path) -> None:
     ours = {name for name in imported_by(module) if name.partition(".")[0] == "masthead"}
 
     assert not {name for name in ours if not name.startswith(MAY_IMPORT)}
 
 
-@pytest.mark.parametrize(
-    "module", sorted((ROOT / "_server").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
-)
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_of_the_server_uses_the_registry_of_the_clients(module: Path) -> None:
     assert not {name for name in imported_by(module) if "registry" in name.split(".")}
 
@@ -74,7 +72,7 @@ def cached_functions(module: Path) -> Iterator[ast.FunctionDef]:
 def test_the_server_keeps_nothing_by_kind_for_the_whole_process() -> None:
     """Servers in one process may serve different resources, so what is known of one belongs to a catalog."""
     found: set[str] = set()
-    for module in (ROOT / "_server").rglob("*.py"):
+    for module in MODULES:
         for function in cached_functions(module):
             arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
             is_by_kind = NAMES_OF_KINDS & {each.arg for each in arguments}

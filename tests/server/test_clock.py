@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.server.calls import MAPS, PODS, Caller, config_map
 
 import masthead.server
-from masthead._server.clock import stamp
 from masthead.errors import ConfigError
 from masthead.server import VirtualClock
+from masthead_server.clock import stamp
 
 if TYPE_CHECKING:
     from masthead.server import Server

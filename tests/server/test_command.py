@@ -14,7 +14,7 @@ import pytest
 import yaml
 from tests.server.calls import MAPS, Caller, config_map
 
-from masthead._server.command import main
+from masthead_server.command import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,17 +9,17 @@ from tests.server.calls import MAPS, MERGE_PATCH, PODS, config_map
 from tests.server.quiet_cluster import QuietCluster, pod
 
 import masthead.server
-from masthead._server.controllers.garbage import GarbageCollector
-from masthead._server.controllers.namespaces import NamespaceController
-from masthead._server.controllers.objects import ObjectClient, ObjectRef
 from masthead.server import VirtualClock
+from masthead_server.controllers.garbage import GarbageCollector
+from masthead_server.controllers.namespaces import NamespaceController
+from masthead_server.controllers.objects import ObjectClient, ObjectRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from masthead._server.wire.plain import Plain
     from masthead.server import Server
+    from masthead_server.wire.plain import Plain
 
 NAMESPACES = "/api/v1/namespaces"
 MISSING = "00000000-0000-0000-0000-000000000000"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.controllers.event_correlation import EventBudget, ReportedEvent, ServerEventCorrelator
+from masthead_server.controllers.event_correlation import EventBudget, ReportedEvent, ServerEventCorrelator
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = ("Pod", "default", "web", "uid", "v1")

@@ -8,12 +8,12 @@ import pytest
 from tests.server.calls import PODS, config_map
 from tests.server.quiet_cluster import pod
 
-from masthead._server.storage import JournalError
+from masthead_server.storage import JournalError
 
 if TYPE_CHECKING:
     from tests.server.quiet_cluster import QuietCluster
 
-    from masthead._server.storage import Record
+    from masthead_server.storage import Record
 
 NAMESPACES = "/api/v1/namespaces"
 EVENTS = "/api/v1/namespaces/default/events"

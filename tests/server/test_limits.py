@@ -106,7 +106,7 @@ def test_a_path_that_is_too_long_is_rejected(caller: Caller) -> None:
 def test_the_total_size_of_heads_is_limited_and_small_ones_are_still_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("masthead._server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead_server.connection.HEADS_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as small:
         other = Caller(small.url, small.token)
         assert other.call("GET", MAPS).code == 200
@@ -196,7 +196,7 @@ def test_unauthenticated_endpoints_read_no_body(server: Server) -> None:
 
 
 def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("masthead._server.body.BODIES_LIMIT", 4 * MEBIBYTE)
+    monkeypatch.setattr("masthead_server.body.BODIES_LIMIT", 4 * MEBIBYTE)
     with masthead.server.run() as server:
         caller = Caller(server.url, server.token)
         begun = head(server, f"POST {MAPS}", f"Content-Type: {JSON}", "Content-Length: 3000000")

@@ -11,7 +11,7 @@ from tests.server.calls import MAPS, Caller, config_map
 
 import masthead.server
 from masthead._meta.gvk import GroupVersionResource
-from masthead._server.resources.catalog import Catalog
+from masthead_server.resources.catalog import Catalog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -532,8 +532,8 @@ def test_a_list_of_requests_does_not_change_under_its_reader(server: Server, cal
 
 
 def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
-    from masthead._server.wire.request_info import RequestInfo
+    from masthead_server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead_server.wire.request_info import RequestInfo
 
     requests = RequestRecorder()
     for index in range(100):
@@ -546,8 +546,8 @@ def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
 
 
 def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -> None:
-    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
-    from masthead._server.wire.request_info import RequestInfo
+    from masthead_server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead_server.wire.request_info import RequestInfo
 
     requests = RequestRecorder()
     for index in range(600):
@@ -559,8 +559,8 @@ def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -
 
 
 def test_requests_without_a_token_do_not_displace_the_others() -> None:
-    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
-    from masthead._server.wire.request_info import RequestInfo
+    from masthead_server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead_server.wire.request_info import RequestInfo
 
     requests = RequestRecorder()
     requests.add(RecordedRequest("GET", "first", "", RequestInfo("get"), {}, b""))
@@ -576,8 +576,8 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
 
 
 def test_a_request_that_is_dropped_frees_its_body() -> None:
-    from masthead._server.request_recorder import RecordedRequest, RequestRecorder
-    from masthead._server.wire.request_info import RequestInfo
+    from masthead_server.request_recorder import RecordedRequest, RequestRecorder
+    from masthead_server.wire.request_info import RequestInfo
 
     class Traceable(RecordedRequest):
         """A request that can be weakly referenced."""

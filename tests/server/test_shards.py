@@ -14,7 +14,7 @@ from tests.server.calls import MAPS, Caller, config_map
 from tests.server.shards import END, FILE, LOWER, MIDDLE, START, ShardSession, shard_range
 
 import masthead.server
-from masthead._server.resources.shard_selectors import hash_field
+from masthead_server.resources.shard_selectors import hash_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ import pytest
 from tests.server.calls import MAPS, WATCH_LIST
 
 import masthead.server
-from masthead._server.verbs.watch import Watcher
 from masthead.server import VirtualClock
+from masthead_server.verbs.watch import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -17,6 +17,6 @@ def main(arguments: Sequence[str], *, name: str = "masthead demo") -> int:  # no
         arguments: The arguments after ``demo``.
         name: The name of the command in messages.
     """
-    from masthead._demo.show import main as show
+    from masthead_server.demo.show import main as show
 
     return show(arguments)

@@ -17,30 +17,37 @@ has what runs in pods: their logs, commands and phases.
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING
 
 from masthead._lazy import exports
 
+if importlib.util.find_spec("masthead_server") is None:
+    raise ModuleNotFoundError(
+        "masthead.server needs the embedded server, which is not installed: pip install 'masthead-k8s[server]'",
+        name="masthead_server",
+    )
+
 if TYPE_CHECKING:
-    from masthead._server.clock import Clock, SystemClock, Timer, VirtualClock
-    from masthead._server.fault_filters import RequestFilter
-    from masthead._server.faults import Effect, Fault, Faults
-    from masthead._server.kubelet.container_files import ContainerFiles
-    from masthead._server.kubelet.container_log import ContainerLog
-    from masthead._server.kubelet.kubelet import Kubelet
-    from masthead._server.kubelet.ports import PortHandler, PortListener, PortTarget
-    from masthead._server.kubelet.process import (
+    from masthead_server.clock import Clock, SystemClock, Timer, VirtualClock
+    from masthead_server.fault_filters import RequestFilter
+    from masthead_server.faults import Effect, Fault, Faults
+    from masthead_server.kubelet.container_files import ContainerFiles
+    from masthead_server.kubelet.container_log import ContainerLog
+    from masthead_server.kubelet.kubelet import Kubelet
+    from masthead_server.kubelet.ports import PortHandler, PortListener, PortTarget
+    from masthead_server.kubelet.process import (
         BlockingExecProcess,
         BlockingOutput,
         BlockingStdin,
         ExecProcess,
     )
-    from masthead._server.kubelet.stdio import OutputStream, TerminalSize
-    from masthead._server.request_recorder import RecordedRequest
-    from masthead._server.runner import ServerRunner, run
-    from masthead._server.server import Change, Server
-    from masthead._server.settings import Token
-    from masthead._server.wire.request_info import RequestInfo
+    from masthead_server.kubelet.stdio import OutputStream, TerminalSize
+    from masthead_server.request_recorder import RecordedRequest
+    from masthead_server.runner import ServerRunner, run
+    from masthead_server.server import Change, Server
+    from masthead_server.settings import Token
+    from masthead_server.wire.request_info import RequestInfo
 
 __all__ = [
     "BlockingExecProcess",
@@ -73,33 +80,33 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Clock": "masthead._server.clock",
-    "SystemClock": "masthead._server.clock",
-    "Timer": "masthead._server.clock",
-    "VirtualClock": "masthead._server.clock",
-    "Effect": "masthead._server.faults",
-    "Fault": "masthead._server.faults",
-    "Faults": "masthead._server.faults",
-    "RequestFilter": "masthead._server.fault_filters",
-    "ContainerFiles": "masthead._server.kubelet.container_files",
-    "ContainerLog": "masthead._server.kubelet.container_log",
-    "Kubelet": "masthead._server.kubelet.kubelet",
-    "PortHandler": "masthead._server.kubelet.ports",
-    "PortListener": "masthead._server.kubelet.ports",
-    "PortTarget": "masthead._server.kubelet.ports",
-    "BlockingExecProcess": "masthead._server.kubelet.process",
-    "BlockingOutput": "masthead._server.kubelet.process",
-    "BlockingStdin": "masthead._server.kubelet.process",
-    "ExecProcess": "masthead._server.kubelet.process",
-    "OutputStream": "masthead._server.kubelet.stdio",
-    "TerminalSize": "masthead._server.kubelet.stdio",
-    "ServerRunner": "masthead._server.runner",
-    "run": "masthead._server.runner",
-    "RecordedRequest": "masthead._server.request_recorder",
-    "Change": "masthead._server.server",
-    "Server": "masthead._server.server",
-    "Token": "masthead._server.settings",
-    "RequestInfo": "masthead._server.wire.request_info",
+    "Clock": "masthead_server.clock",
+    "SystemClock": "masthead_server.clock",
+    "Timer": "masthead_server.clock",
+    "VirtualClock": "masthead_server.clock",
+    "Effect": "masthead_server.faults",
+    "Fault": "masthead_server.faults",
+    "Faults": "masthead_server.faults",
+    "RequestFilter": "masthead_server.fault_filters",
+    "ContainerFiles": "masthead_server.kubelet.container_files",
+    "ContainerLog": "masthead_server.kubelet.container_log",
+    "Kubelet": "masthead_server.kubelet.kubelet",
+    "PortHandler": "masthead_server.kubelet.ports",
+    "PortListener": "masthead_server.kubelet.ports",
+    "PortTarget": "masthead_server.kubelet.ports",
+    "BlockingExecProcess": "masthead_server.kubelet.process",
+    "BlockingOutput": "masthead_server.kubelet.process",
+    "BlockingStdin": "masthead_server.kubelet.process",
+    "ExecProcess": "masthead_server.kubelet.process",
+    "OutputStream": "masthead_server.kubelet.stdio",
+    "TerminalSize": "masthead_server.kubelet.stdio",
+    "ServerRunner": "masthead_server.runner",
+    "run": "masthead_server.runner",
+    "RecordedRequest": "masthead_server.request_recorder",
+    "Change": "masthead_server.server",
+    "Server": "masthead_server.server",
+    "Token": "masthead_server.settings",
+    "RequestInfo": "masthead_server.wire.request_info",
 }
 
 if not TYPE_CHECKING:  # or a misspelt name would pass for an object

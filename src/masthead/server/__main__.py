@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from masthead._server.command import main
+from masthead_server.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from masthead._controller.manager import Manager
     from masthead._controller.options import RunOverrides
     from masthead._meta.object import Object
-    from masthead._server.server import Server
     from masthead.testing._replica import Replica
     from masthead.testing._writes import Write
+    from masthead_server.server import Server
 
 __all__ = ["BlockingEnvironment", "BlockingReplica"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from masthead._cache.factory.selection import Wanted
     from masthead._cache.informer.informer import SharedInformer
     from masthead._client.client import Client
-    from masthead._server.server import Server
+    from masthead_server.server import Server
 
 __all__ = ["ClusterView", "EmbeddedCluster", "RemoteCluster", "difference"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from masthead._config.model import Config
-    from masthead._server.server import Server
+    from masthead_server.server import Server
 
 __all__ = ["config_of"]
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from masthead._config.model import Config
     from masthead._controller.options import RunOverrides
-    from masthead._server.runner import ServerRunner
-    from masthead._server.server import Server
     from masthead.testing._clusters import ClusterView
     from masthead.testing._writes import Write
+    from masthead_server.runner import ServerRunner
+    from masthead_server.server import Server
 
 __all__ = ["Environment", "NotSettledError"]
 

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from masthead import Client, aio
     from masthead._config.model import Config
     from masthead._meta.object import Object
-    from masthead._server.server import Server
     from masthead.testing import BlockingEnvironment
+    from masthead_server.server import Server
 
 __all__ = [
     "kube_aio_client",

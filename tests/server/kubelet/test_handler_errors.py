@@ -12,7 +12,7 @@ import pytest
 from tests.server.kubelet.remote import connected, pod
 
 import masthead.server
-from masthead._server.kubelet.handlers import HandlerError, ordinary_errors
+from masthead_server.kubelet.handlers import HandlerError, ordinary_errors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -18,7 +18,7 @@ from benchmarks.requests import tables as requests_tables
 from benchmarks.requests import worker as requests_work
 from benchmarks.requests.clients import CLIENTS, LIGHTKUBE, OFFICIAL, OURS, OURS_BLOCKING
 
-from masthead._server.storage import Storage
+from masthead_server.storage import Storage
 
 
 def taken(wall: float, cpu: float) -> Figures:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from masthead._server.faults import Faults
     from masthead.server import Server
+    from masthead_server.faults import Faults
 
 MAPS: Any = {"resource": "configmaps"}
 READS: Any = {**MAPS, "verb": ("list", "watch")}

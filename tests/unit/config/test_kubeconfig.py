@@ -14,9 +14,9 @@ from tests.unit.meta.data import json_values
 
 from masthead._meta import yaml
 from masthead._meta.secret import Secret
-from masthead._server.kubeconfig import kubeconfig as server_kubeconfig
 from masthead.config import Config, ExecConfig, Impersonation, OidcConfig, from_kubeconfig, load
 from masthead.errors import ConfigError
+from masthead_server.kubeconfig import kubeconfig as server_kubeconfig
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from masthead._printers import kinds
 from masthead._printers.kinds import NAME_AND_AGE, printer_for
 from masthead._printers.printer import NAME
-from masthead._server import scheme
+from masthead_server import scheme
 
 if TYPE_CHECKING:
     from masthead._printers.printer import Printer

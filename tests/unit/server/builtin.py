@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from tests.unit.server.definitions import definition_of
 
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead._server import scheme
-from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom.resource import served_versions
+from masthead_server import scheme
+from masthead_server.resources.catalog import Catalog
+from masthead_server.resources.custom.resource import served_versions
 
 if TYPE_CHECKING:
-    from masthead._server.resources.behavior import StrategyHooks
-    from masthead._server.resources.resource import ServedResource
-    from masthead._server.resources.strategy import Strategy
+    from masthead_server.resources.behavior import StrategyHooks
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.resources.strategy import Strategy
 
 Plain = dict[str, Any]
 

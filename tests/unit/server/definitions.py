@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead._server.resources.custom.definition import Definition
+from masthead_server.resources.custom.definition import Definition
 
 Plain = dict[str, Any]
 

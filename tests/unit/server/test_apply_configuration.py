@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._server.wire.apply_configuration import decode_configuration, read_configuration
-from masthead._server.wire.failures import StatusFailure
+from masthead_server.wire.apply_configuration import decode_configuration, read_configuration
+from masthead_server.wire.failures import StatusFailure
 
 
 def read(body: bytes) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead._schema.structured_merge.managers import Conflict, ManagerKey
-from masthead._server.field_managers.conflicts import refused_conflicts
+from masthead_server.field_managers.conflicts import refused_conflicts
 
 REPLICAS = ("f:spec", "f:replicas")
 IMAGE = ("f:spec", "f:containers", 'k:{"name":"web"}', "f:image")

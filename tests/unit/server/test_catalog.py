@@ -10,21 +10,21 @@ from tests.unit.server.definitions import definition_of
 
 from masthead._meta.api_versions import precedence
 from masthead._meta.gvk import GroupVersionKind, GroupVersionResource
-from masthead._server import scheme
-from masthead._server.clock import VirtualClock
-from masthead._server.cluster import ClusterState
-from masthead._server.faults import Faults
-from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom.resource import served_versions
-from masthead._server.storage import Storage
-from masthead._server.verbs.rest import Rest
-from masthead._server.verbs.watch import WatchLimits
-from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.request import ApiRequest
-from masthead._server.wire.request_info import RequestInfo
+from masthead_server import scheme
+from masthead_server.clock import VirtualClock
+from masthead_server.cluster import ClusterState
+from masthead_server.faults import Faults
+from masthead_server.resources.catalog import Catalog
+from masthead_server.resources.custom.resource import served_versions
+from masthead_server.storage import Storage
+from masthead_server.verbs.rest import Rest
+from masthead_server.verbs.watch import WatchLimits
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.request import ApiRequest
+from masthead_server.wire.request_info import RequestInfo
 
 if TYPE_CHECKING:
-    from masthead._server.resources.resource import ServedResource
+    from masthead_server.resources.resource import ServedResource
 
 WIDGETS = GroupVersionResource("example.com", "v1", "widgets")
 

@@ -21,8 +21,8 @@ from tests.unit.server.builtin import CATALOG, custom, from_storage, of_kind, se
 from masthead._meta.apitype import ApiType
 from masthead._meta.gvk import GroupVersionResource
 from masthead._meta.shape import annotations_of
-from masthead._server.resources.versions import storage_version_hash
 from masthead.api.index import KINDS
+from masthead_server.resources.versions import storage_version_hash
 
 CASES: list[dict[str, Any]] = json.loads(
     Path(__file__).with_name("conversion_vectors.json").read_text("utf-8")

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.definitions import definition_of, version_of
 
-from masthead._server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
-from masthead._server.resources.go_decoder import Mismatch
-from masthead._server.resources.go_values import NumberLiteral
-from masthead._server.wire.failures import StatusFailure
+from masthead_server.resources.custom.codec import NopConverter, SchemaCodec, StoredCodec
+from masthead_server.resources.go_decoder import Mismatch
+from masthead_server.resources.go_values import NumberLiteral
+from masthead_server.wire.failures import StatusFailure
 
 if TYPE_CHECKING:
-    from masthead._server.resources.custom.definition import Definition
+    from masthead_server.resources.custom.definition import Definition
 
 Plain = dict[str, Any]
 

@@ -8,13 +8,13 @@ import pytest
 from tests.unit.server.definitions import definition_of, version_of
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._server.clock import VirtualClock
-from masthead._server.cluster import ClusterState, Replay
-from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.custom.deferred_validation import is_large
-from masthead._server.resources.custom.installer import DEFINITIONS, DefinitionInstaller
-from masthead._server.resources.custom.selectable_fields import selectable_fields
-from masthead._server.storage import Storage
+from masthead_server.clock import VirtualClock
+from masthead_server.cluster import ClusterState, Replay
+from masthead_server.resources.catalog import Catalog
+from masthead_server.resources.custom.deferred_validation import is_large
+from masthead_server.resources.custom.installer import DEFINITIONS, DefinitionInstaller
+from masthead_server.resources.custom.selectable_fields import selectable_fields
+from masthead_server.storage import Storage
 
 Plain = dict[str, Any]
 

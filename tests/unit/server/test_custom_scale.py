@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from masthead._server.resources.custom.definition import ScalePaths
-from masthead._server.resources.custom.scale import PathScale
-from masthead._server.wire.failures import StatusFailure
+from masthead_server.resources.custom.definition import ScalePaths
+from masthead_server.resources.custom.scale import PathScale
+from masthead_server.wire.failures import StatusFailure
 
 Plain = dict[str, Any]
 

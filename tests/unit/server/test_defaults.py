@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests.unit.server.builtin import apply_defaults
 
-from masthead._server.resources.defaulting.pod_template import pull_policy
+from masthead_server.resources.defaulting.pod_template import pull_policy
 
 Plain = dict[str, Any]
 

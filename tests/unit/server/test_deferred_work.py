@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from masthead._server.resources.deferred_work import WorkNeeded, WorkResults, in_thread
-from masthead._server.wire.failures import StatusFailure, bad_request
+from masthead_server.resources.deferred_work import WorkNeeded, WorkResults, in_thread
+from masthead_server.wire.failures import StatusFailure, bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.accepted_names import (
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.accepted_names import (
     AcceptedNames,
     GroupNames,
     names_status,
 )
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.conditions import (
     API_APPROVED,
     ESTABLISHED,
     NAMES_ACCEPTED,

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.schema_reports import (
     DEEPEST,
     report_on,
 )
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.validation import (
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.validation import (
     definition_changes,
     definition_errors,
 )
-from masthead._server.resources.builtin.apiextensions.customresourcedefinition.version_schemas import (
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.version_schemas import (
     reports_on,
 )
 

@@ -8,11 +8,11 @@ import pytest
 from tests.unit.server.builtin import CATALOG
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._server.field_managers.entries import is_reset, read_entries, read_stored, write_entries
-from masthead._server.field_managers.field_manager import field_manager_of
-from masthead._server.field_managers.scale import ScaleEntries
-from masthead._server.wire.options import manager_of_user_agent
 from masthead.errors import DecodeError
+from masthead_server.field_managers.entries import is_reset, read_entries, read_stored, write_entries
+from masthead_server.field_managers.field_manager import field_manager_of
+from masthead_server.field_managers.scale import ScaleEntries
+from masthead_server.wire.options import manager_of_user_agent
 
 Plain = dict[str, Any]
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:09Z"

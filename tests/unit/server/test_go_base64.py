@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.go_base64 import decode_base64
+from masthead_server.wire.go_base64 import decode_base64
 
 
 @given(st.binary(max_size=60))

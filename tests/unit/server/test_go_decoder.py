@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from masthead._meta.gvk import GroupVersionResource
-from masthead._server.resources.catalog import Catalog
-from masthead._server.resources.codec import GoCodec
-from masthead._server.resources.go_decoder import Mismatch
+from masthead_server.resources.catalog import Catalog
+from masthead_server.resources.codec import GoCodec
+from masthead_server.resources.go_decoder import Mismatch
 
 if TYPE_CHECKING:
-    from masthead._server.resources.go_decoder import GoDecoder
+    from masthead_server.resources.go_decoder import GoDecoder
 
 Plain = dict[str, Any]
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.go_duplicates import duplicate_keys
-from masthead._server.wire.go_json import (
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.go_duplicates import duplicate_keys
+from masthead_server.wire.go_json import (
     JsonError,
     check_delete_options,
     decode,
@@ -21,7 +21,7 @@ from masthead._server.wire.go_json import (
     problem_with,
     refused_kind,
 )
-from masthead._server.wire.go_yaml import decode_yaml
+from masthead_server.wire.go_yaml import decode_yaml
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
 values = st.recursive(

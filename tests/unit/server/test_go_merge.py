@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from masthead._meta.gvk import GroupVersionKind
-from masthead._server import scheme
-from masthead._server.resources.go_decoder import decoder_of
-from masthead._server.resources.go_merge import merge_duplicates
-from masthead._server.wire.go_duplicates import pairs_of
+from masthead_server import scheme
+from masthead_server.resources.go_decoder import decoder_of
+from masthead_server.resources.go_merge import merge_duplicates
+from masthead_server.wire.go_duplicates import pairs_of
 
 
 def merge(document: str, kind: str = "Pod") -> tuple[dict[str, Any], list[str]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.go_time import MICRO_TIME, TIME
+from masthead_server.wire.go_time import MICRO_TIME, TIME
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 

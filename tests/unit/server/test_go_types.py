@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from masthead._meta import shape
-from masthead._server.resources import go_types
+from masthead_server.resources import go_types
 
 PACKAGES = sorted(
     f"{module.name}.{version}"

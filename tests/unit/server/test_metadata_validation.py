@@ -12,11 +12,11 @@ from tests.unit.server.builtin import RESOURCES, strategy_of
 
 from masthead._meta.quoting import quoted
 from masthead._schema.errors import shown
-from masthead._server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
+from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
 
 if TYPE_CHECKING:
-    from masthead._server.resources.strategy import Strategy
-    from masthead._server.wire.plain import Plain
+    from masthead_server.resources.strategy import Strategy
+    from masthead_server.wire.plain import Plain
 
 CONFIG_MAPS = strategy_of("", "configmaps")
 DEPLOYMENTS = strategy_of("apps", "deployments")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.negotiation import MediaTypeOptions, negotiate
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.negotiation import MediaTypeOptions, negotiate
 
 
 def test_media_type_parameters_beyond_the_limit_are_ignored() -> None:

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from masthead._meta.gvk import GroupVersion
-from masthead._server.openapi.operations import identifier
-from masthead._server.openapi.service import OpenApiService
-from masthead._server.resources.catalog import Catalog
+from masthead_server.openapi.operations import identifier
+from masthead_server.openapi.service import OpenApiService
+from masthead_server.resources.catalog import Catalog
 
 DOCUMENTS = Path(__file__).parents[4] / "shared" / "kubernetes-1.36" / "openapi-v3"
 FILES = sorted(DOCUMENTS.glob("*.json"))

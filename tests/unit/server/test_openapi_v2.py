@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from masthead._schema.schema import Schema
-from masthead._server.openapi.gnostic import PROTOBUF_SWAGGER
-from masthead._server.openapi.service import OpenApiService
-from masthead._server.resources.catalog import Catalog
+from masthead_server.openapi.gnostic import PROTOBUF_SWAGGER
+from masthead_server.openapi.service import OpenApiService
+from masthead_server.resources.catalog import Catalog
 
 Fields = list[tuple[int, Any]]
 DEPLOYMENT = "io.k8s.api.apps.v1.Deployment"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from masthead._server.bootstrap.network import ApiServerAddress
-from masthead._server.bootstrap.objects import bootstrap_objects
-from masthead._server.field_managers.field_manager import field_manager_of
-from masthead._server.resources.catalog import Catalog
+from masthead_server.bootstrap.network import ApiServerAddress
+from masthead_server.bootstrap.objects import bootstrap_objects
+from masthead_server.field_managers.field_manager import field_manager_of
+from masthead_server.resources.catalog import Catalog
 
 if TYPE_CHECKING:
-    from masthead._server.bootstrap.objects import BootstrapObject
+    from masthead_server.bootstrap.objects import BootstrapObject
 
 NOW = "2026-01-01T00:00:00Z"
 OBJECTS = list(bootstrap_objects(ApiServerAddress("192.0.2.1", 6443, "10.0.0.1", "10.0.0.0/24"), NOW))

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from masthead._meta import patch as meta
-from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.json_patch import apply_json_patch, json_patch_errors
-from masthead._server.wire.patches import apply_merge_patch, merge_patch_errors, refused_patch
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.json_patch import apply_json_patch, json_patch_errors
+from masthead_server.wire.patches import apply_merge_patch, merge_patch_errors, refused_patch
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))["patches"]
 APPLIES = {"application/json-patch+json": apply_json_patch, "application/merge-patch+json": apply_merge_patch}

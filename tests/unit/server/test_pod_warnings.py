@@ -8,7 +8,7 @@ import pytest
 from tests.unit.server.builtin import on_create, on_update
 
 if TYPE_CHECKING:
-    from masthead._server.wire.plain import Plain
+    from masthead_server.wire.plain import Plain
 
 OLD_OS: dict[str, Any] = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
 OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.protobuf import ProtobufError, decode
+from masthead_server.wire.protobuf import ProtobufError, decode
 
 VECTORS: dict[str, list[dict[str, Any]]] = json.loads(
     Path(__file__).with_name("protobuf_vectors.json").read_text("utf-8")
@@ -329,10 +329,10 @@ def test_a_damaged_body_decodes_or_raises(whole: bytes, data: st.DataObject) -> 
 
 def test_the_table_is_loaded_with_the_first_body() -> None:
     code = (
-        "import sys, masthead._server.wire.protobuf as p\n"
-        "assert 'masthead._server.wire.protobuf_table' not in sys.modules\n"
+        "import sys, masthead_server.wire.protobuf as p\n"
+        "assert 'masthead_server.wire.protobuf_table' not in sys.modules\n"
         "p.decode(bytes.fromhex(sys.argv[1]))\n"
-        "assert 'masthead._server.wire.protobuf_table' in sys.modules\n"
+        "assert 'masthead_server.wire.protobuf_table' in sys.modules\n"
     )
 
     subprocess.run([sys.executable, "-c", code, body("v1", "ConfigMap").hex()], check=True)

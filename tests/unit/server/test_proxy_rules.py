@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from masthead._server.kubelet.proxy_rules import (
+from masthead_server.kubelet.proxy_rules import (
     ProxyName,
     ProxyPath,
     forwarded_headers,
     returned_headers,
     rewritten_location,
 )
-from masthead._server.wire.failures import StatusFailure
+from masthead_server.wire.failures import StatusFailure
 
 PREFIX = "/api/v1/namespaces/default/pods/web/proxy"
 PATH = ProxyPath(PREFIX, "/a")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.wire.failures import StatusFailure
-from masthead._server.wire.options import read_version
-from masthead._server.wire.request import ApiRequest, parse_query
-from masthead._server.wire.request_info import RequestInfo
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.options import read_version
+from masthead_server.wire.request import ApiRequest, parse_query
+from masthead_server.wire.request_info import RequestInfo
 
 pieces = st.sampled_from(
     ["%3d", "%3D", "=", "a", "%20", "%0a", "%0D", "+", "é", "%C3%A9", "%ff", "%00", "%25", ".", "~"]

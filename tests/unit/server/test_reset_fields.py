@@ -6,8 +6,8 @@ import pytest
 
 from masthead._meta.gvk import GroupVersionResource
 from masthead._schema.field_sets import FieldSet
-from masthead._server.field_managers.reset_fields import reset_filters
-from masthead._server.resources.catalog import Catalog
+from masthead_server.field_managers.reset_fields import reset_filters
+from masthead_server.resources.catalog import Catalog
 
 _WRITTEN = {
     "f:metadata": {"f:labels": {"f:app": {}}, "f:ownerReferences": {'k:{"uid":"1"}': {}}},

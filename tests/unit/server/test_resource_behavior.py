@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.builtin import apply_defaults, from_storage, hooks_of, of_kind, to_storage
 
-from masthead._server.resources.allocator import Allocator, Spent, Taken
-from masthead._server.resources.behavior import NO_HOOKS
-from masthead._server.wire.failures import StatusFailure, refused_fields
-from masthead._server.wire.user_info import ADMIN
+from masthead_server.resources.allocator import Allocator, Spent, Taken
+from masthead_server.resources.behavior import NO_HOOKS
+from masthead_server.wire.failures import StatusFailure, refused_fields
+from masthead_server.wire.user_info import ADMIN
 
 if TYPE_CHECKING:
-    from masthead._server.resources.behavior import StrategyHooks
+    from masthead_server.resources.behavior import StrategyHooks
 
 Plain = dict[str, Any]
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.unit.server.builtin import RESOURCES, served, strategy_of
 
 from masthead._meta.names import problem_with_dns1123_subdomain, problem_with_qualified_name
-from masthead._server.resources import names
-from masthead._server.resources.strategy import ALL_METADATA
+from masthead_server.resources import names
+from masthead_server.resources.strategy import ALL_METADATA
 
 if TYPE_CHECKING:
-    from masthead._server.wire.plain import Plain
+    from masthead_server.wire.plain import Plain
 
 SUBDOMAIN_TEXT = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start"

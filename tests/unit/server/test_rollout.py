@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.controllers.workloads.rollout import (
+from masthead_server.controllers.workloads.rollout import (
     DESIRED,
     MAX,
     ReplicaSetView,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead._meta import fields, labels
-from masthead._server.resources.selector_errors import field_problem, label_problem
 from masthead.errors import SelectorError
+from masthead_server.resources.selector_errors import field_problem, label_problem
 
 RECORDED = json.loads((Path(__file__).parent / "go_vectors.json").read_text("utf-8"))
 selectors = st.text(st.sampled_from("ab-/.5=!<>(), \\\n'\"é"), max_size=12)

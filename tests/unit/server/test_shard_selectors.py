@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.resources.shard_selectors import (
+from masthead_server.resources.shard_selectors import (
     NAMESPACE,
     UID,
     HashRange,

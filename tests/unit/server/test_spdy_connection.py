@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from masthead._server.kubelet.byte_queue import QUEUE_LIMIT, ByteQueue
-from masthead._server.kubelet.spdy import SpdyConnection
 from masthead._spdy.events import GoneAway, StreamData
 from masthead._spdy.session import SpdySession
+from masthead_server.kubelet.byte_queue import QUEUE_LIMIT, ByteQueue
+from masthead_server.kubelet.spdy import SpdyConnection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from masthead._server.kubelet.spdy import SpdyStream
     from masthead._spdy.events import SpdyEvent
+    from masthead_server.kubelet.spdy import SpdyStream
 
 PIECE = b"x" * 65536
 

@@ -17,9 +17,9 @@ from hypothesis.stateful import rule
 from tests.unit.server.test_storage import StorageMachine
 
 import masthead.server
-from masthead._server.sqlite import DataFileError, SqliteJournal
-from masthead._server.storage import JournalError, Storage
 from masthead.errors import ConfigError
+from masthead_server.sqlite import DataFileError, SqliteJournal
+from masthead_server.storage import JournalError, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from masthead._server.storage import CompactedError, Journal, JournalError, Record, Storage
+from masthead_server.storage import CompactedError, Journal, JournalError, Record, Storage
 
 TABLES = ("apps/things", "things")
 # Keys that are prefixes of one another, and the last character that there is.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aiohttp.web_response import StreamResponse
 from aiohttp.web_server import Server
 
-from masthead._server.stream import LARGE, send_body
+from masthead_server.stream import LARGE, send_body
 
 if TYPE_CHECKING:
     from aiohttp.web_request import BaseRequest

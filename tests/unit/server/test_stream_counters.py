@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
-from masthead._server.stream_faults import websocket_frame
+from masthead_server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
+from masthead_server.stream_faults import websocket_frame
 
 if TYPE_CHECKING:
-    from masthead._server.stream_counters import StreamCounter
+    from masthead_server.stream_counters import StreamCounter
 
 PIECES = st.lists(st.binary(min_size=1, max_size=300), max_size=6)
 CUTS = st.lists(st.integers(0, 2000), max_size=8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.stream import StreamTruncator
+from masthead_server.stream import StreamTruncator
 
 PIECES = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=4), max_size=6)
 

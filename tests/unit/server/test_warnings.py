@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.server.builtin import RESOURCES, of_kind, on_create, on_update, served
 
-from masthead._server.resources.warnings.headers import fit
-from masthead._server.resources.warnings.owner_references import dedup_owner_references
+from masthead_server.resources.warnings.headers import fit
+from masthead_server.resources.warnings.owner_references import dedup_owner_references
 
 if TYPE_CHECKING:
-    from masthead._server.wire.plain import Plain
+    from masthead_server.wire.plain import Plain
 
 OLD_OS: dict[str, Any] = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}
 OS = 'deprecated since v1.14; use "kubernetes.io/os" instead'

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.filesystem import Directory, FileSystem, RegularFile, normalize
+from masthead_server.kubelet.filesystem import Directory, FileSystem, RegularFile, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

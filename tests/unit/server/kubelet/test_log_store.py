@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.logs import LogStore
-from masthead._server.kubelet.records import LogFormatter
+from masthead_server.kubelet.logs import LogStore
+from masthead_server.kubelet.records import LogFormatter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PRINTED = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.shell.printf import format_pieces, unescape
+from masthead_server.kubelet.shell.printf import format_pieces, unescape
 
 
 def printf(form: str, *values: str) -> bytes:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.records import (
+from masthead_server.kubelet.records import (
     LONGEST_RECORD,
     STDERR,
     STDOUT,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.shell.builtin import is_runnable
-from masthead._server.kubelet.shell.syntax import (
+from masthead_server.kubelet.shell.builtin import is_runnable
+from masthead_server.kubelet.shell.syntax import (
     AndOr,
     CommandGroup,
     ForLoop,

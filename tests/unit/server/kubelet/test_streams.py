@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.handlers import PodPattern
-from masthead._server.kubelet.process import CommandLine
-from masthead._server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
-from masthead._server.kubelet.streams import exit_status, internal_error, parse_terminal_size
-from masthead._server.kubelet.websocket import V4, V5, choose_protocol
+from masthead_server.kubelet.handlers import PodPattern
+from masthead_server.kubelet.process import CommandLine
+from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
+from masthead_server.kubelet.streams import exit_status, internal_error, parse_terminal_size
+from masthead_server.kubelet.websocket import V4, V5, choose_protocol
 
 
 @pytest.mark.parametrize(

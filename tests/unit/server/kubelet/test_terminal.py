@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead._server.kubelet.shell.terminal import LineDiscipline
+from masthead_server.kubelet.shell.terminal import LineDiscipline
 
 
 def test_keys_become_lines_and_are_echoed() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from aiohttp import WSMessage, WSMsgType
 
-from masthead._server.kubelet.streams import RemoteCommandOptions
-from masthead._server.kubelet.websocket import V5, WebSocketStreams
+from masthead_server.kubelet.streams import RemoteCommandOptions
+from masthead_server.kubelet.websocket import V5, WebSocketStreams
 
 if TYPE_CHECKING:
     from aiohttp.web_ws import WebSocketResponse

@@ -1,0 +1,106 @@
+"""Request bodies: read within a time limit and a shared budget of memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+from aiohttp.web_exceptions import HTTPException
+from aiohttp.web_protocol import RequestPayloadError
+
+from masthead_server.limits import BODIES_LIMIT, BODY_SECONDS, Budget
+from masthead_server.verbs.bodies import BODY_LIMIT
+from masthead_server.wire.failures import StatusFailure
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from aiohttp.web_request import BaseRequest
+
+    from masthead_server.clock import Clock
+
+__all__ = ["BodyLimiter", "BodyReader"]
+
+_RETRY_AFTER: Final = 1
+
+
+class BodyLimiter:
+    """Limits the memory that the bodies of all requests in flight take.
+
+    Args:
+        clock: Times bodies out.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.held = Budget(BODIES_LIMIT)
+
+    def reader(self, incoming: BaseRequest) -> BodyReader:
+        """Make the reader of a request's body, to be used as a context manager."""
+        return BodyReader(incoming, self)
+
+
+class BodyReader:
+    """Reads the body of one request; leaving the context gives its bytes back to the budget."""
+
+    def __init__(self, incoming: BaseRequest, owner: BodyLimiter) -> None:
+        self._incoming = incoming
+        self._owner = owner
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._owner.held.take(-self._size)
+
+    async def read(self) -> bytes:
+        """Read all of it.
+
+        Raises:
+            StatusFailure: If it is too long, if all bodies together are, if it takes too long, or if the
+                client went away.
+        """
+        incoming = self._incoming
+        # Refused before "100 Continue" is sent, so that the client need not send it.
+        if (incoming.content_length or 0) > BODY_LIMIT:
+            raise _too_large()
+        if incoming.headers.get("Expect", "").lower() == "100-continue":
+            await incoming.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            incoming.writer.output_size = 0
+        # A body that has arrived with its head needs no timer.
+        timer = (
+            None if incoming.content.is_eof() else self._owner.clock.call_later(BODY_SECONDS, self._expire)
+        )
+        try:
+            return await self._read_all()
+        except TimeoutError:
+            message = "Timeout: request did not complete within the allotted timeout"
+            raise StatusFailure(504, "Timeout", message, details={}) from None
+        except (ConnectionError, HTTPException, RequestPayloadError):
+            raise StatusFailure(400, "BadRequest", "the body of the request could not be read") from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def _read_all(self) -> bytes:
+        pieces: list[bytes] = []
+        held = self._owner.held
+        async for piece in self._incoming.content.iter_any():
+            self._size += len(piece)
+            held.take(len(piece))
+            if self._size > BODY_LIMIT:
+                raise _too_large()
+            if held.is_exceeded:
+                message = "the server has received too many requests and has asked us to try again later"
+                raise StatusFailure(429, "TooManyRequests", message, details={}, retry_after=_RETRY_AFTER)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _expire(self) -> None:
+        self._incoming.content.set_exception(TimeoutError())
+
+
+def _too_large() -> StatusFailure:
+    return StatusFailure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_LIMIT}")

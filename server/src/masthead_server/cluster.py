@@ -1,0 +1,236 @@
+"""The cluster state: storage, clock, catalog and allocator, which all verbs and controllers share."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from contextlib import contextmanager
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead._meta.quoting import quoted
+from masthead_server.clock import stamp
+from masthead_server.field_managers.own_entries import CLUSTER_MANAGER, own_entry
+from masthead_server.resources.allocator import Allocator
+from masthead_server.wire.failures import StatusFailure, details_of, not_found, qualified
+from masthead_server.wire.limits import too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from masthead_server.clock import Clock
+    from masthead_server.resources.catalog import Catalog
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record, Storage
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["FIRST_NAMESPACES", "SAFE_ALPHABET", "ClusterState", "Replay"]
+
+FIRST_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""The namespaces that every cluster has."""
+SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names consist of: neither vowels nor digits that look like letters, and so no words."""
+_SUFFIX_LENGTH: Final = 5
+_LONGEST_PREFIX: Final = 58
+
+
+class Replay:
+    """What was generated for a request that may be handled again: uids, names and times, in order."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, list[str]] = {}
+        self._taken: Counter[str] = Counter()
+
+    def rewind(self) -> None:
+        """Begin again."""
+        self._taken.clear()
+
+    def take(self, kind: str, make: Callable[[], str]) -> str:
+        """Return the next value of a kind; only what was not generated before is made."""
+        made = self._made.setdefault(kind, [])
+        index = self._taken[kind]
+        self._taken[kind] += 1
+        if index == len(made):
+            made.append(make())
+        return made[index]
+
+
+class ClusterState:
+    """The state that requests and controllers read and change, all in one thread.
+
+    Args:
+        storage: The stored objects.
+        clock: The server's clock.
+        catalog: The resources that are served.
+        seed: Makes generated names and uids reproducible; None for random ones.
+        token: The bearer token of clients; None if none is needed.
+        authority: The certificate of the authority that signed the server's, in PEM; empty without TLS.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        catalog: Catalog,
+        *,
+        seed: int | None = None,
+        token: str | None = None,
+        authority: str = "",
+    ) -> None:
+        self.storage = storage
+        self.catalog = catalog
+        self.clock = clock
+        self.token = token
+        self.authority = authority
+        self._replay: Replay | None = None
+        self.on_write: list[Callable[[ServedResource, Record], object]] = []
+        """Called after every write, with the resource and the record."""
+        # A store that is opened again continues with other numbers, so that no uid is used twice.
+        self._random = random.Random(seed if seed is None else f"{seed} from {storage.revision}")
+        self.allocator = Allocator(self._listed, now=self.now)
+        for service in self._listed("", "services"):
+            self.allocator.reserve(service)
+
+    def find(self, served: ServedResource, namespace: str, name: str) -> Record:
+        """Return the stored object of a name.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        record = self.storage.table(served.table).get(served.place(namespace, name))
+        if record is None:
+            raise served.missing(name)
+        return record
+
+    def write(self, served: ServedResource, key: str, found: Plain, *, most: float = inf) -> Record:
+        """Store an object, which gets the next version.
+
+        Args:
+            served: Its resource.
+            key: Its key in the table.
+            found: The object.
+            most: The most bytes that it may have.
+
+        Raises:
+            StatusFailure: If it is larger.
+        """
+        found["metadata"]["resourceVersion"] = str(self.storage.next_revision)
+        value = served.dump(found)
+        if len(value) > most:
+            raise too_large(f"limit is {most} for an object that is stored")
+        # Before it is stored, because a request that has to wait is handled again.
+        served.codec.require((value,))
+        record = self.storage.write(served.table, key, value)
+        self._notify(served, record)
+        return record
+
+    def remove(self, served: ServedResource, key: str, found: Plain) -> Record:
+        """Remove an object; watches get its last state, with the version of the deletion."""
+        last = {
+            **found,
+            "metadata": {**found["metadata"], "resourceVersion": str(self.storage.next_revision)},
+        }
+        record = self.storage.write(served.table, key, served.dump(last), is_deleted=True)
+        if served.table == "services":
+            self.allocator.release(found)
+        self._notify(served, record)
+        return record
+
+    @contextmanager
+    def replaying(self, replay: Replay) -> Generator[None]:
+        """Generate during the block what was generated the last time; the block must not await anything."""
+        replay.rewind()
+        self._replay = replay
+        try:
+            yield
+        finally:
+            self._replay = None
+
+    def now(self) -> str:
+        """Return the time in the format of metadata."""
+        return self._generate("time", lambda: stamp(self.clock.now()))
+
+    def new_uid(self) -> str:
+        """Return a uid for a new object."""
+        return self._generate("uid", self._random_uid)
+
+    def new_name(self, prefix: str) -> str:
+        """Return a generated name with this prefix."""
+        return self._generate(f"name {prefix}", lambda: self._random_name(prefix))
+
+    def _generate(self, kind: str, make: Callable[[], str]) -> str:
+        return make() if self._replay is None else self._replay.take(kind, make)
+
+    def _random_uid(self) -> str:
+        # RFC 9562's version 4, written by hand: uuid.UUID takes longer than storing the object.
+        digits = f"{self._random.getrandbits(128):032x}"
+        variant = "89ab"[int(digits[16], 16) & 3]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+    def _random_name(self, prefix: str) -> str:
+        suffix = "".join(self._random.choices(SAFE_ALPHABET, k=_SUFFIX_LENGTH))
+        return f"{prefix[:_LONGEST_PREFIX]}{suffix}"
+
+    def check_namespace(self, served: ServedResource, namespace: str, name: str) -> None:
+        """Make sure that objects may be created in a namespace.
+
+        Raises:
+            StatusFailure: If there is no such namespace, or if it is terminating.
+        """
+        record = self.storage.table("namespaces").get(namespace)
+        if record is None:
+            raise not_found("", "namespaces", namespace)
+        # Search the text first: hardly any namespace is terminating, and a parse is expensive.
+        if b'"deletionTimestamp"' not in record.value:
+            return
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise StatusFailure(
+            403,
+            "Forbidden",
+            f"{qualified(served.group, served.name)} {quoted(name)} is forbidden: unable to create new content in "
+            f"namespace {namespace} because it is being terminated",
+            details={**details_of(name, served.group, served.name), "causes": [cause]},
+        )
+
+    def objects(self, served: ServedResource) -> Iterator[tuple[Record, Plain]]:
+        """Iterate over the objects of a resource, in the stored shape."""
+        for record in list(self.storage.table(served.table).scan("", self.storage.revision)):
+            yield record, served.load(record)
+
+    def add_first_namespaces(self) -> None:
+        """Create the namespaces that every cluster has, where they are missing."""
+        served = self.catalog.require(GroupVersionResource("", "v1", "namespaces"))
+        for name in FIRST_NAMESPACES:
+            if self.storage.table(served.table).get(name) is None:
+                self.write(served, name, self._namespace(name))
+
+    def _namespace(self, name: str) -> Plain:
+        now, labels = self.now(), {"kubernetes.io/metadata.name": name}
+        return {
+            "metadata": {
+                "name": name,
+                "uid": self.new_uid(),
+                "creationTimestamp": now,
+                "labels": labels,
+                "managedFields": [own_entry({"metadata": {"labels": labels}}, CLUSTER_MANAGER, "v1", now)],
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+
+    def _notify(self, served: ServedResource, record: Record) -> None:
+        for notify in self.on_write:
+            notify(served, record)
+
+    def _listed(self, group: str, resource: str) -> Iterator[Plain]:
+        for version in self.catalog.versions(group):
+            served = self.catalog.find(GroupVersionResource(group, version, resource))
+            if served is not None:
+                for _, found in self.objects(served):
+                    yield found
+                return

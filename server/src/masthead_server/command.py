@@ -1,0 +1,217 @@
+"""``python -m masthead.server``: a server from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shlex
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masthead._arguments import ArgumentParser
+from masthead.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from masthead_server.server import Server
+    from masthead_server.settings import Token
+
+__all__ = ["main"]
+
+_BAD_ARGUMENTS = 2
+
+
+def main(arguments: Sequence[str] | None = None, *, name: str = "python -m masthead.server") -> int:
+    """Run a server until SIGINT or SIGTERM; returns the process' exit code.
+
+    A signal shuts it down gracefully, with code 0. An invalid setting is reported in one line, with code 2.
+
+    Args:
+        arguments: The command line without the command; the process' own by default.
+        name: The name of the command in messages.
+    """
+    chosen = _parser(name).parse_args(arguments)
+    _log_requests(chosen.verbose)
+    try:
+        from masthead_server.runner import run_alone
+
+        run_alone(_serve(chosen))
+    except ConfigError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return _BAD_ARGUMENTS
+    except KeyboardInterrupt:  # before the server started
+        pass
+    return 0
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    parser = ArgumentParser(
+        prog=name,
+        description="Run a Kubernetes API server for tests, demos and work without a cluster.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (any that is free)")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="keep objects in this file (in memory), and token and certificate authority beside it: with the same "
+        "--port, kubeconfigs stay valid after a restart",
+    )
+    parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig to this file")
+    access = parser.add_mutually_exclusive_group()
+    access.add_argument(
+        "--token", metavar="TOKEN", help="what clients must show (a random one, which --data keeps)"
+    )
+    access.add_argument("--no-auth", action="store_true", help="let everybody in, without a token")
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        help="refuse plain HTTP (with --allow-remote, if the extra tls is installed)",
+    )
+    parser.add_argument("--no-controllers", action="store_true", help="behave like kube-apiserver alone")
+    parser.add_argument(
+        "--no-workloads", action="store_true", help="leave Deployments and the like without pods"
+    )
+    parser.add_argument(
+        "--no-kubelet", action="store_true", help="leave pods pending, and run nothing in them"
+    )
+    parser.add_argument(
+        "--no-bootstrap",
+        action="store_true",
+        help="start with namespaces only: no roles, no Service kubernetes",
+    )
+    parser.add_argument(
+        "--sharded-list-and-watch",
+        action="store_true",
+        help="let lists and watches be limited to a shard, as the feature gate ShardedListAndWatch does",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="make uids and names the same in every run")
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="allow a host that other machines can reach"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further name that clients without the bearer token may use; * for any (can be repeated)",
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="log a line for each request, on the error output"
+    )
+    _add_limits(parser)
+    return parser
+
+
+def _add_limits(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--history", type=int, default=10_000, metavar="N", help="revisions to keep (%(default)s)"
+    )
+    parser.add_argument(
+        "--history-bytes",
+        type=int,
+        default=64 * 1024 * 1024,
+        metavar="N",
+        help="bytes of history to keep at most (%(default)s)",
+    )
+    parser.add_argument(
+        "--bookmark-every",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="the time between a watch's bookmarks (%(default)g)",
+    )
+
+
+def _log_requests(is_verbose: bool) -> None:
+    if not is_verbose:
+        return
+    import logging
+
+    from masthead_server.requestlog import REQUESTS
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    REQUESTS.addHandler(handler)
+    REQUESTS.setLevel(logging.INFO)
+    REQUESTS.propagate = False
+
+
+async def _serve(chosen: argparse.Namespace) -> None:
+    from masthead_server.runner import run
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C ends the loop there
+            loop.add_signal_handler(number, stop.set)
+    running = run(
+        host=chosen.host,
+        port=chosen.port,
+        data=chosen.data,
+        tls=_requires_tls(chosen),
+        controllers=not chosen.no_controllers,
+        bootstrap=not chosen.no_bootstrap,
+        workloads=not (chosen.no_workloads or chosen.no_controllers),
+        kubelet=not (chosen.no_kubelet or chosen.no_controllers),
+        allow_remote=chosen.allow_remote,
+        token=_token(chosen),
+        seed=chosen.seed,
+        sharded_list_and_watch=chosen.sharded_list_and_watch,
+        history=chosen.history,
+        history_bytes=chosen.history_bytes,
+        allowed_hosts=chosen.allow_host,
+        bookmark_every=chosen.bookmark_every,
+    )
+    async with running as server:
+        if chosen.kubeconfig_out is not None:
+            server.write_kubeconfig(chosen.kubeconfig_out)
+        for line in _greeting(server, chosen.data, chosen.kubeconfig_out):
+            print(line, flush=True)
+        await stop.wait()
+    _print_stopped()
+
+
+def _print_stopped() -> None:
+    try:
+        print("Stopped", flush=True)
+    except BrokenPipeError:
+        # The reader is gone; keep Python from flushing again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _greeting(server: Server, data: Path | None, kubeconfig: Path | None) -> Iterator[str]:
+    """The lines that are printed when the server listens: its address, and how to connect to it."""
+    yield f"Serving on {server.url}"
+    if data is not None:
+        yield f"Objects are kept in {data}"
+    if kubeconfig is not None:
+        yield f"kubectl --kubeconfig {shlex.quote(str(kubeconfig))} get namespaces"
+        yield f"masthead.Client(kubeconfig={str(kubeconfig)!r})"
+        return
+    if server.token:
+        yield f"Token: {server.token}"
+    yield "For a kubeconfig, for kubectl and for masthead.Client(kubeconfig=...), add --kubeconfig-out FILE"
+
+
+def _requires_tls(chosen: argparse.Namespace) -> bool:
+    """Whether plain HTTP is refused: on a network, by default, where others could read the token."""
+    from masthead_server.tls import can_issue
+
+    if chosen.tls is not None:
+        return bool(chosen.tls)
+    return chosen.allow_remote and not chosen.no_auth and can_issue()
+
+
+def _token(chosen: argparse.Namespace) -> str | Token | None:
+    from masthead_server.settings import Token
+
+    if chosen.no_auth:
+        return None
+    return Token.RANDOM if chosen.token is None else str(chosen.token)

@@ -1,0 +1,50 @@
+"""What a controller is: it observes writes, and reconciles the objects that they concern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.objects import ObjectRef
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+
+__all__ = ["ServerController", "ObservedWrite"]
+
+
+class ObservedWrite(NamedTuple):
+    """A write to an object, which may be its deletion."""
+
+    served: ServedResource
+    ref: ObjectRef
+    record: Record
+
+
+class ServerController(Protocol):
+    """Brings objects to the state that their spec and metadata call for.
+
+    Everything runs in the server's own thread. The `ControllerManager` calls `observe` for each write, and
+    `reconcile` for each object that `observe` returned: once, however often it was returned in the meantime.
+    """
+
+    @property
+    def observes(self) -> frozenset[str] | None:
+        """The tables whose writes it observes; None for all of them."""
+        ...
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Take note of a write; returns the objects to reconcile because of it."""
+        ...
+
+    def reconcile(self, ref: ObjectRef) -> float | None:
+        """Do what an object needs next.
+
+        Returns:
+            The seconds after which to reconcile the object again; None for not before the next write.
+
+        Raises:
+            JournalError: A change could not be stored. The object is reconciled again later.
+        """
+        ...

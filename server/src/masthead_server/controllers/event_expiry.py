@@ -1,0 +1,73 @@
+"""The expiry of Events: some time after their last write, as kube-apiserver's ``--event-ttl`` says."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.objects import ObjectRef
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime, timedelta
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+
+__all__ = ["EventExpiryController"]
+
+_EVENTS: Final = "events"
+_OLDEST: Final = ObjectRef(_EVENTS, "")
+"""What is reconciled: the Events that expire next."""
+_BATCH: Final = 200
+"""How many are removed before requests have their turn again."""
+
+
+class EventExpiryController:
+    """Removes expired Events, finalizers or not, as etcd does with what has a lease.
+
+    All live equally long, so that they expire in the order of their last writes, and one timer is enough. Those that
+    are stored when the server starts live as long from then.
+
+    Args:
+        client: The cluster state, and its clock.
+        ttl: How long an Event lives after its last write.
+    """
+
+    observes = frozenset({_EVENTS})
+
+    def __init__(self, client: ObjectClient, ttl: timedelta) -> None:
+        self._client = client
+        self._ttl = ttl
+        self._expiries: dict[ObjectRef, datetime] = {}
+        """When each Event expires, in order."""
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Take note of an Event; a timer runs if there was one before."""
+        is_first = not self._expiries
+        self._expiries.pop(write.ref, None)
+        if write.record.is_deleted:
+            return ()
+        self._expiries[write.ref] = self._client.cluster.clock.now() + self._ttl
+        return (_OLDEST,) if is_first else ()
+
+    def reconcile(self, ref: ObjectRef) -> float | None:
+        """Remove the Events that have expired; returns the seconds until the next one does.
+
+        Raises:
+            JournalError: A removal could not be stored.
+        """
+        del ref
+        now = self._client.cluster.clock.now()
+        for each, expiry in list(islice(self._expiries.items(), _BATCH)):
+            if expiry > now:
+                return (expiry - now).total_seconds()
+            self._remove(each)
+        return 0.0 if self._expiries else None
+
+    def _remove(self, ref: ObjectRef) -> None:
+        cluster = self._client.cluster
+        record, served = cluster.storage.table(_EVENTS).get(ref.key), self._client.served(_EVENTS)
+        if record is not None and served is not None:
+            cluster.remove(served, ref.key, served.load(record))
+        self._expiries.pop(ref, None)

@@ -1,0 +1,277 @@
+"""Event recorders: what controllers, kubelet and scheduler report about objects, as Events.
+
+An Event that cannot be stored is dropped, as in a real cluster: the work that it is about goes on.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead_server.clock import stamp
+from masthead_server.controllers.event_correlation import (
+    ReportedEvent,
+    ServerEventCorrelator,
+    component_bucket,
+)
+from masthead_server.controllers.objects import uid_of
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.plain import Plain, items, metadata, text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from masthead_server.controllers.event_correlation import CorrelatedEvent
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.resources.resource import ServedResource
+
+__all__ = ["NORMAL", "WARNING", "ServerEventRecorder", "SchedulerRecorder", "reference_to"]
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+_RESOURCE: Final = GroupVersionResource("", "v1", "events")
+_CORE: Final = "v1"
+_EVENTS_V1: Final = "events.k8s.io/v1"
+_NEW_NAMES: Final = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+}
+"""The fields of the core group that ``events.k8s.io`` calls otherwise."""
+_IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
+_LONGEST_NAME: Final = 253
+
+
+def reference_to(found: Plain, api_version: str, kind: str, *, field_path: str = "") -> Plain:
+    """Return the reference to the object of an Event.
+
+    Args:
+        found: The object.
+        api_version: Its apiVersion.
+        kind: Its kind.
+        field_path: The part of it that the Event is about; empty for all of it.
+    """
+    meta = metadata(found)
+    reference = {
+        "kind": kind,
+        "namespace": text(meta, "namespace"),
+        "name": text(meta, "name"),
+        "uid": uid_of(found),
+        "apiVersion": api_version,
+        "resourceVersion": text(meta, "resourceVersion"),
+        "fieldPath": field_path,
+    }
+    return {name: value for name, value in reference.items() if value}
+
+
+class ServerEventRecorder:
+    """Records what a component reports; repeats raise the count of an Event that is there.
+
+    Args:
+        client: Names the field manager, and the cluster state.
+        component: The component that reports.
+        host: The node that it runs on; empty for none.
+    """
+
+    def __init__(self, client: ObjectClient, component: str, host: str = "") -> None:
+        self._writer = _EventWriter(client, _CORE)
+        self._clock = client.cluster.clock
+        self._component = component
+        self._host = host
+        self._correlator = ServerEventCorrelator()
+        self._bucket = component_bucket(self._clock.now())
+
+    def record(self, involved: Plain, reason: str, message: str, *, event_type: str = NORMAL) -> None:
+        """Record an event, unless the namespace is terminating, or there were too many of the object or in all.
+
+        Args:
+            involved: The reference to the object.
+            reason: The reason.
+            message: The message.
+            event_type: `NORMAL` or `WARNING`.
+        """
+        now = self._clock.now()
+        if not self._bucket.take(now):
+            return
+        occurrence = ReportedEvent(event_type, reason, message, involved.get("fieldPath", ""))
+        identity = tuple([involved.get(name, "") for name in _IDENTITY])
+        with suppress(StatusFailure):
+            namespace = self._writer.namespace_for(involved)
+            seen = self._correlator.observe(identity, occurrence, now)
+            if seen is not None:
+                self._write(namespace, involved, occurrence, seen, now)
+
+    def _write(
+        self, namespace: str, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: datetime
+    ) -> None:
+        """Create an Event, or raise its count.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        time = stamp(now)
+        changes: Plain = {"count": seen.count, "lastTimestamp": time, "message": seen.message}
+        if not seen.name or not self._writer.update(namespace, seen.name, changes, time):
+            name = seen.name or self._writer.free_name(namespace, involved["name"], now)
+            self._writer.create(namespace, name, self._content(involved, occurrence, seen, time), time)
+            seen.name = name
+
+    def _content(self, involved: Plain, occurrence: ReportedEvent, seen: CorrelatedEvent, now: str) -> Plain:
+        # An Event that stands for several names its reporter only as its source.
+        component, host = ("", "") if seen.is_combined else (self._component, self._host)
+        return {
+            "involvedObject": involved,
+            "reason": occurrence.reason,
+            "message": seen.message,
+            "source": {"component": self._component, **({"host": self._host} if self._host else {})},
+            "firstTimestamp": stamp(seen.first) if seen.count > 1 else now,
+            "lastTimestamp": now,
+            "count": seen.count,
+            "type": occurrence.type,
+            "eventTime": None,
+            "reportingComponent": component,
+            "reportingInstance": host,
+        }
+
+
+class SchedulerRecorder:
+    """Records what the scheduler does, in the form of ``events.k8s.io``: with an action, and an exact time.
+
+    Args:
+        client: Names the field manager, and the cluster state.
+        component: The scheduler's name.
+        host: Where it runs.
+    """
+
+    def __init__(self, client: ObjectClient, component: str, host: str) -> None:
+        self._writer = _EventWriter(client, _EVENTS_V1)
+        self._clock = client.cluster.clock
+        self._component = component
+        self._host = host
+        self._bucket = component_bucket(self._clock.now())
+
+    def record(self, involved: Plain, reason: str, action: str, message: str) -> None:
+        """Record an event, unless the namespace is terminating, or there were too many.
+
+        Args:
+            involved: The reference to the object.
+            reason: The reason.
+            action: What was done.
+            message: The message.
+        """
+        now = self._clock.now()
+        if not self._bucket.take(now):
+            return
+        content: Plain = {
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "source": {},
+            "firstTimestamp": None,
+            "lastTimestamp": None,
+            "type": NORMAL,
+            "eventTime": now.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+            "action": action,
+            "reportingComponent": self._component,
+            "reportingInstance": f"{self._component}-{self._host}",
+        }
+        with suppress(StatusFailure):
+            namespace = self._writer.namespace_for(involved)
+            name = self._writer.free_name(namespace, involved["name"], now)
+            self._writer.create(namespace, name, content, stamp(now))
+
+
+class _EventWriter:
+    """Stores Events, of which each recorder has one valid form.
+
+    So they need none of the steps of a request, which would take longer than most of what they are about.
+
+    Args:
+        client: Names the field manager, and the cluster state.
+        api_version: The version that the field manager writes: `_CORE` or `_EVENTS_V1`.
+    """
+
+    def __init__(self, client: ObjectClient, api_version: str) -> None:
+        self._cluster = client.cluster
+        self._manager = client.manager
+        self._api_version = api_version
+        self._owned: dict[tuple[str, ...], Plain] = {}
+        """The managed fields of Events, by the fields that are set; there are two such sets at most."""
+
+    @cached_property
+    def _served(self) -> ServedResource:
+        return self._cluster.catalog.require(_RESOURCE)
+
+    def namespace_for(self, involved: Plain) -> str:
+        """Return the namespace of the Events of an object; those of a cluster-scoped one are in ``default``.
+
+        Raises:
+            StatusFailure: If it is terminating, or gone.
+        """
+        namespace = text(involved, "namespace") or "default"
+        self._cluster.check_namespace(self._served, namespace, "")
+        return namespace
+
+    def free_name(self, namespace: str, about: str, now: datetime) -> str:
+        """Return a name for an Event: that of its object, and the time in nanoseconds."""
+        table = self._cluster.storage.table(self._served.table)
+        moment = int(now.timestamp() * 1_000_000) * 1000
+        # The clock may stand still between two Events.
+        while table.get(f"{namespace}/{about}.{moment:x}") is not None:
+            moment += 1
+        name = f"{about}.{moment:x}"
+        return name if len(name) <= _LONGEST_NAME else self._cluster.new_uid()
+
+    def create(self, namespace: str, name: str, content: Plain, now: str) -> None:
+        """Store a new Event.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        entry: Plain = {
+            "manager": self._manager,
+            "operation": "Update",
+            "apiVersion": self._api_version,
+            "time": now,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": self._fields_of(content),
+        }
+        meta: Plain = {
+            "name": name,
+            "namespace": namespace,
+            "managedFields": [entry],
+            "uid": self._cluster.new_uid(),
+            "creationTimestamp": now,
+        }
+        self._cluster.write(self._served, f"{namespace}/{name}", {"metadata": meta, **content})
+
+    def update(self, namespace: str, name: str, changes: Plain, now: str) -> bool:
+        """Change fields of an Event that its recorder owns; returns False if it is gone.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        key = f"{namespace}/{name}"
+        record = self._cluster.storage.table(self._served.table).get(key)
+        if record is None:
+            return False
+        event = self._served.load(record)
+        for entry in items(metadata(event), "managedFields"):
+            if entry.get("manager") == self._manager:
+                entry["time"] = now
+        self._cluster.write(self._served, key, event | changes)
+        return True
+
+    def _fields_of(self, content: Plain) -> Plain:
+        """The fields that the recorder owns: those that are not empty."""
+        names = tuple([name for name, value in content.items() if value])
+        owned = self._owned.get(names)
+        if owned is None:
+            renamed = _NEW_NAMES if self._api_version == _EVENTS_V1 else {}
+            nested: Plain = {"source": {f"f:{each}": {} for each in sorted(content["source"])}}
+            fields = {f"f:{renamed.get(name, name)}": nested.get(name, {}) for name in names}
+            owned = self._owned[names] = dict(sorted(fields.items()))
+        return owned

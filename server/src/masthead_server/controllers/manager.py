@@ -1,0 +1,173 @@
+"""The controller manager: runs the controllers that a server is to have, as kube-controller-manager does.
+
+What a write calls for happens right after it, in the server's own thread, and counts as work until it is
+done. What has to wait, waits for another write or for the clock: nothing is polled. What could not be stored,
+because the disk is full, is tried again after a backoff, and is no work until then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from masthead.errors import ConfigError
+from masthead_server.controllers.aggregation import ClusterRoleAggregationController
+from masthead_server.controllers.base import ObservedWrite
+from masthead_server.controllers.definitions import DefinitionController
+from masthead_server.controllers.deletions import DeletionController
+from masthead_server.controllers.garbage import GarbageCollector
+from masthead_server.controllers.namespace_contents import RootCAController, ServiceAccountController
+from masthead_server.controllers.namespaces import NamespaceController
+from masthead_server.controllers.objects import ObjectClient, ObjectRef
+from masthead_server.controllers.pods import PodController
+from masthead_server.controllers.queue import ReconcileQueue
+from masthead_server.controllers.volumes import VolumeProtectionController
+from masthead_server.field_managers.own_entries import CLUSTER_MANAGER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.controllers.base import ServerController
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+
+    Key: TypeAlias = tuple[ServerController, ObjectRef]
+
+__all__ = ["BOOTSTRAP_CONTROLLERS", "CONTROLLERS", "WORKLOAD_CONTROLLERS", "ControllerManager"]
+
+
+# Imported when they are to run, because few servers have workloads.
+def _replica_sets(client: ObjectClient) -> ServerController:
+    from masthead_server.controllers.workloads.replicas import replica_set_controller
+
+    return replica_set_controller(client)
+
+
+def _replication_controllers(client: ObjectClient) -> ServerController:
+    from masthead_server.controllers.workloads.replicas import replication_controller
+
+    return replication_controller(client)
+
+
+def _deployments(client: ObjectClient) -> ServerController:
+    from masthead_server.controllers.workloads.deployments import DeploymentController
+
+    return DeploymentController(client)
+
+
+def _stateful_sets(client: ObjectClient) -> ServerController:
+    from masthead_server.controllers.workloads.statefulsets import StatefulSetController
+
+    return StatefulSetController(client)
+
+
+CONTROLLERS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
+    "namespaces": NamespaceController,
+    "garbage": GarbageCollector,
+    "pods": PodController,
+    "volumes": VolumeProtectionController,
+    "deletions": DeletionController,
+    "serviceaccounts": ServiceAccountController,
+    "root-ca": RootCAController,
+    "aggregation": ClusterRoleAggregationController,
+    "replicasets": _replica_sets,
+    "replicationcontrollers": _replication_controllers,
+    "deployments": _deployments,
+    "statefulsets": _stateful_sets,
+}
+"""Every controller by its name, in the order in which they observe a write."""
+ALWAYS: Final[Mapping[str, Callable[[ObjectClient], ServerController]]] = {
+    "definitions": DefinitionController,
+}
+"""What kube-apiserver does itself, and what cannot be switched off."""
+WORKLOAD_CONTROLLERS: Final = frozenset(
+    {"replicasets", "replicationcontrollers", "deployments", "statefulsets"}
+)
+"""Those that run only if a server is to have workloads: they write what tests often write themselves."""
+BOOTSTRAP_CONTROLLERS: Final = frozenset({"serviceaccounts", "root-ca"})
+"""Those that create what every namespace has."""
+
+
+class ControllerManager:
+    """Dispatches writes to controllers, and has them reconcile what those writes concern.
+
+    Args:
+        cluster: The cluster state that they observe and change.
+        enabled: The names of the controllers to run; True for all but those of workloads, False for none.
+        on_idle: Called when there is nothing left to reconcile.
+
+    Raises:
+        ConfigError: If there is no controller of a name.
+    """
+
+    def __init__(
+        self, cluster: ClusterState, enabled: bool | Collection[str], on_idle: Callable[[], object]
+    ) -> None:
+        self._cluster = cluster
+        self._client = ObjectClient(cluster)
+        of_server = ObjectClient(cluster, CLUSTER_MANAGER)
+        chosen = {name: CONTROLLERS[name] for name in CONTROLLERS if name in _names(enabled)}
+        self.controllers: dict[str, ServerController] = {
+            **{name: make(of_server) for name, make in ALWAYS.items()},
+            **{name: make(self._client) for name, make in chosen.items()},
+        }
+        """Those that run, by name."""
+        self._observers: dict[str, list[ServerController]] = {}
+        """The controllers that observe each table; filled as tables are written."""
+        self._queue: ReconcileQueue[Key] = ReconcileQueue(cluster.clock, _reconcile, on_idle)
+
+    def add(self, name: str, controller: ServerController) -> None:
+        """Run one more controller, which is not one of `CONTROLLERS`; before `start`."""
+        self.controllers[name] = controller
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to reconcile."""
+        return self._queue.is_idle
+
+    def start(self) -> None:
+        """Observe everything that is stored, and from then on every write."""
+        for served, ref in self._client.everywhere():
+            record = self._cluster.storage.table(ref.table).get(ref.key)
+            if record is not None:
+                self._observe(served, record)
+        self._cluster.on_write.append(self._observe)
+
+    def stop(self) -> None:
+        """Stop observing and reconciling; the next server that starts finds again what is left to do."""
+        if self._observe in self._cluster.on_write:
+            self._cluster.on_write.remove(self._observe)
+        self._queue.close()
+
+    def drain(self) -> None:
+        """Reconcile at once everything that is due."""
+        self._queue.drain()
+
+    def _observe(self, served: ServedResource, record: Record) -> None:
+        ref = ObjectRef(served.table, record.key)
+        observers = self._observers.get(ref.table)
+        # Which controllers observe a table does not change, so that it is looked up once.
+        if observers is None:
+            observers = self._observers[ref.table] = [
+                each
+                for each in self.controllers.values()
+                if each.observes is None or ref.table in each.observes
+            ]
+        # Controllers read objects as they are stored, whatever the version of the request.
+        write = ObservedWrite(self._client.served(ref.table) or served, ref, record)
+        for controller in observers:
+            for due in controller.observe(write):
+                self._queue.add((controller, due))
+
+
+def _reconcile(key: Key) -> float | None:
+    controller, ref = key
+    return controller.reconcile(ref)
+
+
+def _names(enabled: bool | Collection[str]) -> Collection[str]:
+    if isinstance(enabled, bool):
+        return CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if enabled else ()
+    if unknown := sorted(set(enabled) - CONTROLLERS.keys()):
+        raise ConfigError(f"there is no controller {unknown[0]!r}; there are {', '.join(CONTROLLERS)}")
+    return enabled

@@ -1,0 +1,224 @@
+"""The controllers' client: reads, updates and deletes stored objects, without HTTP between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from masthead_server import scheme
+from masthead_server.field_managers.own_entries import CONTROLLER_MANAGER
+from masthead_server.storage import JournalError
+from masthead_server.verbs import delete, write
+from masthead_server.verbs.write import WriteContext
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.options import DeletionOptions, WriteOptions
+from masthead_server.wire.plain import Plain, metadata, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+
+__all__ = ["ObjectClient", "ObjectRef", "is_marked", "set_or_drop", "uid_of"]
+
+
+class ObjectRef(NamedTuple):
+    """Names a stored object: its table, and its key there."""
+
+    table: str
+    key: str
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; empty for a cluster-scoped object."""
+        return self.key.rpartition("/")[0]
+
+
+class ObjectClient:
+    """Reads and changes objects by reference, as the verbs do it for requests.
+
+    Args:
+        cluster: The cluster state.
+        manager: The field manager of what is written.
+    """
+
+    def __init__(self, cluster: ClusterState, manager: str = CONTROLLER_MANAGER) -> None:
+        self.cluster = cluster
+        self.manager = manager
+
+    def served(self, table: str) -> ServedResource | None:
+        """Return the resource of a table, in a version that has the stored shape; None if it is not served."""
+        return self.cluster.catalog.stored_in(table)
+
+    def load(self, ref: ObjectRef) -> Plain | None:
+        """Read an object; None if it is gone."""
+        record = self.cluster.storage.table(ref.table).get(ref.key)
+        served = self.served(ref.table)
+        return None if record is None or served is None else served.load(record)
+
+    def everywhere(self) -> Iterator[tuple[ServedResource, ObjectRef]]:
+        """Every stored object, with its resource."""
+        for name, _ in self.cluster.storage.tables():
+            served = self.served(name)
+            if served is not None:
+                for key in self._keys(name, ""):
+                    yield served, ObjectRef(name, key)
+
+    def listed(self, table: str, *, containing: Sequence[bytes] = ()) -> Iterator[tuple[ObjectRef, Plain]]:
+        """Every object of a table, in the order of their keys.
+
+        Args:
+            table: The table.
+            containing: What the text of an object must contain; the others are not decoded.
+        """
+        served = self.served(table)
+        storage = self.cluster.storage
+        for record in list(storage.table(table).scan("", storage.revision)):
+            if served is not None and all(each in record.value for each in containing):
+                yield ObjectRef(table, record.key), served.load(record)
+
+    def within(self, namespace: str, *, only: str = "") -> Iterator[ObjectRef]:
+        """The objects of a namespace; of one table only, if that is named."""
+        for name, _ in self.cluster.storage.tables():
+            served = self.served(name)
+            if served is not None and served.is_namespaced and (not only or name == only):
+                for key in self._keys(name, f"{namespace}/"):
+                    yield ObjectRef(name, key)
+
+    def _keys(self, table: str, prefix: str) -> list[str]:
+        storage = self.cluster.storage
+        return [record.key for record in storage.table(table).scan(prefix, storage.revision)]
+
+    def create(self, table: str, namespace: str, content: Plain, *, is_tracked: bool = True) -> Plain | None:
+        """Create an object in a namespace; returns it, or None if that is refused, because it exists or its namespace is gone.
+
+        Args:
+            table: Its table.
+            namespace: The namespace.
+            content: The object.
+            is_tracked: Whether the manager's fields are tracked; otherwise the object has its managedFields already.
+
+        Raises:
+            JournalError: The object could not be stored.
+        """
+        served = self.served(table)
+        if served is None:
+            return None
+        manager = self.manager if is_tracked else None
+        if is_tracked:
+            # Field managers see the structs that Go writes even if they are empty.
+            content, _ = served.codec.decode(content)
+        context = WriteContext(self.cluster, served, namespace, "", WriteOptions(), manager=manager)
+        try:
+            written = write.create(context, content)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return None
+        return served.codec.load(written.value)
+
+    def update(
+        self,
+        ref: ObjectRef,
+        change: Callable[[Plain], object],
+        *,
+        subresource: str = "",
+        is_tracked: bool = True,
+    ) -> bool:
+        """Update an object with `change`; returns False if it is gone, or if the update is refused.
+
+        Args:
+            ref: The object.
+            change: Changes it in place.
+            subresource: The subresource to write; empty for the object itself.
+            is_tracked: Whether the manager's fields are tracked; otherwise `change` sets the managedFields.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+
+        def changed(found: Plain) -> Plain:
+            change(found)
+            return found
+
+        served = self.served(ref.table)
+        if served is None:
+            return False
+        namespace, name = _split(served, ref)
+        context = WriteContext(
+            self.cluster,
+            served,
+            namespace,
+            name,
+            WriteOptions(),
+            subresource=subresource,
+            # Controllers write only the metadata of custom resources, in whatever version it is stored.
+            manager=self.manager if is_tracked and served.group in scheme.VERSIONS else None,
+        )
+        try:
+            write.update(context, changed)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return False  # removed or changed meanwhile; that write is observed as well
+        return True
+
+    def delete(
+        self, ref: ObjectRef, uid: str, *, policy: str = "Background", grace: int | None = None
+    ) -> bool:
+        """Delete the object of this uid, or mark it for deletion; returns False if it is gone.
+
+        Raises:
+            JournalError: The deletion could not be stored, or only its mark.
+        """
+        served = self.served(ref.table)
+        if served is None:
+            return False
+        namespace, name = _split(served, ref)
+        options = DeletionOptions(policy=policy, grace=grace, uid=uid)
+        try:
+            delete.delete(self.cluster, served, namespace, name, options)
+        except JournalError:
+            raise
+        except StatusFailure:
+            return False  # gone already, and perhaps replaced by another of its name
+        return True
+
+    def remove_finalizer(self, ref: ObjectRef, finalizer: str) -> None:
+        """Remove a finalizer from an object, which may complete its deletion.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+
+        def without(found: Plain) -> None:
+            meta = metadata(found)
+            set_or_drop(
+                meta, "finalizers", [each for each in meta.get("finalizers") or () if each != finalizer]
+            )
+
+        self.update(ref, without)
+
+
+def set_or_drop(owner: Plain, name: str, value: Sequence[object]) -> None:
+    """Set a list, or remove the field if the list is empty."""
+    if value:
+        owner[name] = list(value)
+    else:
+        owner.pop(name, None)
+
+
+def is_marked(record: Record) -> bool:
+    """Whether an object may be marked for deletion, as far as the text shows without a parse."""
+    return b'"deletionTimestamp"' in record.value
+
+
+def uid_of(found: Plain) -> str:
+    """An object's uid."""
+    return text(metadata(found), "uid")
+
+
+def _split(served: ServedResource, ref: ObjectRef) -> tuple[str, str]:
+    namespace, _, name = ref.key.rpartition("/") if served.is_namespaced else ("", "", ref.key)
+    return namespace, name

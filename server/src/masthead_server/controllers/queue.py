@@ -1,0 +1,123 @@
+"""The controllers' work queue: each key once, in order, with delays on the server's clock."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from masthead_server.storage import JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from masthead_server.clock import Clock, Timer
+
+__all__ = ["ReconcileQueue"]
+
+KeyT = TypeVar("KeyT", bound="Hashable")
+_BATCH: Final = 64
+"""How many keys are reconciled before requests have their turn again."""
+_FIRST_BACKOFF: Final = 1.0
+_MAX_BACKOFF: Final = 60.0
+"""Seconds until keys whose changes could not be stored are reconciled again; the delay doubles each time."""
+
+
+class ReconcileQueue(Generic[KeyT]):
+    """Reconciles keys in the running event loop, a batch at a time.
+
+    A key that is added several times before its turn is reconciled once. Only keys that are ready count as
+    work: one that waits for a delay, or for the journal to recover, does not keep the server from being idle.
+
+    Args:
+        clock: The server's.
+        reconcile: Handles a key; returns the seconds after which to handle it again, or None. It may raise
+            JournalError: then the key is handled again after a backoff.
+        on_idle: Called when no key is ready any more.
+    """
+
+    def __init__(
+        self, clock: Clock, reconcile: Callable[[KeyT], float | None], on_idle: Callable[[], object]
+    ) -> None:
+        self._clock = clock
+        self._reconcile = reconcile
+        self._on_idle = on_idle
+        self._ready: dict[KeyT, None] = {}
+        self._scheduled: asyncio.Handle | None = None
+        self._delayed: dict[KeyT, Timer] = {}
+        self._failed: dict[KeyT, None] = {}
+        self._retry: Timer | None = None
+        self._backoff = _FIRST_BACKOFF
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no key is ready."""
+        return not self._ready
+
+    def add(self, key: KeyT) -> None:
+        """Reconcile a key as soon as those before it are done."""
+        self._ready[key] = None
+        if self._scheduled is None:
+            self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
+
+    def drain(self) -> None:
+        """Reconcile at once all that is ready, and all that becomes ready by that."""
+        while self._ready:
+            self._reconcile_batch()
+
+    def close(self) -> None:
+        """Drop every key and cancel every timer."""
+        self._ready.clear()
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+        if self._retry is not None:
+            self._retry.cancel()
+        for timer in self._delayed.values():
+            timer.cancel()
+
+    def _run_batch(self) -> None:
+        self._scheduled = None
+        try:
+            self._reconcile_batch()
+        finally:
+            # After an error, too: the other keys must not wait for ever.
+            if self._ready and self._scheduled is None:
+                self._scheduled = asyncio.get_running_loop().call_soon(self._run_batch)
+        if not self._ready:
+            self._on_idle()
+
+    def _reconcile_batch(self) -> None:
+        for key in list(islice(self._ready, _BATCH)):
+            self._ready.pop(key, None)
+            # What comes of it replaces a delay that is still running.
+            if key in self._delayed:
+                self._delayed.pop(key).cancel()
+            try:
+                delay = self._reconcile(key)
+            except JournalError:
+                self._add_after_backoff(key)
+            else:
+                if delay is not None:
+                    self._add_after(key, delay)
+        if not self._ready and not self._failed:
+            self._backoff = _FIRST_BACKOFF
+
+    def _add_after(self, key: KeyT, seconds: float) -> None:
+        def add() -> None:
+            self._delayed.pop(key, None)
+            self.add(key)
+
+        self._delayed[key] = self._clock.call_later(seconds, add)
+
+    def _add_after_backoff(self, key: KeyT) -> None:
+        """Reconcile a key later. All such keys wait for the same journal, and so for the same timer."""
+        self._failed[key] = None
+        if self._retry is None:
+            self._retry = self._clock.call_later(self._backoff, self._add_failed)
+            self._backoff = min(2 * self._backoff, _MAX_BACKOFF)
+
+    def _add_failed(self) -> None:
+        self._retry = None
+        failed, self._failed = self._failed, {}
+        for key in failed:
+            self.add(key)

@@ -1,0 +1,102 @@
+"""The volume protection controller: claims and volumes stay until nothing uses them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.objects import ObjectRef, is_marked, uid_of
+from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+
+__all__ = ["VolumeProtectionController"]
+
+_PODS: Final = "pods"
+_CLAIMS: Final = "persistentvolumeclaims"
+_VOLUMES: Final = "persistentvolumes"
+_FINALIZERS: Final = {
+    _CLAIMS: "kubernetes.io/pvc-protection",
+    _VOLUMES: "kubernetes.io/pv-protection",
+}
+"""The finalizers that come off once nothing uses the object."""
+_NAMES_CLAIMS: Final = (b'"persistentVolumeClaim"', b'"ephemeral"')
+"""What is in the text of a pod that uses claims; an ephemeral volume has a claim of its own."""
+
+
+class VolumeProtectionController:
+    """Removes the protection finalizers of claims that no pod uses, and of volumes that are not bound."""
+
+    observes = frozenset({_PODS, _CLAIMS, _VOLUMES})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Reconcile what is being deleted, and the claims of each pod that is written or gone."""
+        served, ref, record = write
+        if ref.table != _PODS:
+            return (ref,) if not record.is_deleted and is_marked(record) else ()
+        # Search the text first: most pods do not have it, and a parse is expensive.
+        if not any(each in record.value for each in _NAMES_CLAIMS):
+            return ()
+        claims = _claims_of(served.load(record))
+        return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
+
+    def reconcile(self, ref: ObjectRef) -> None:
+        """Remove the finalizer of a claim or volume that is being deleted, if nothing uses it.
+
+        Raises:
+            JournalError: The change could not be stored.
+        """
+        found = self._client.load(ref)
+        if found is None or not is_being_deleted(found):
+            return
+        finalizer = _FINALIZERS[ref.table]
+        if finalizer in (metadata(found).get("finalizers") or ()) and not self._is_used(ref, found):
+            self._client.remove_finalizer(ref, finalizer)
+
+    def _is_used(self, ref: ObjectRef, found: Plain) -> bool:
+        if ref.table == _VOLUMES:
+            return text(part(found, "status"), "phase") == "Bound"
+        pods = (self._client.load(each) for each in self._client.within(ref.namespace, only=_PODS))
+        return any(pod is not None and _uses(pod, found) for pod in pods)
+
+
+def _claims_of(pod: Plain) -> set[str]:
+    """The claims of a pod's volumes, those of its ephemeral volumes among them."""
+    return _named_by(pod) | _made_for(pod)
+
+
+def _named_by(pod: Plain) -> set[str]:
+    volumes = items(part(pod, "spec"), "volumes")
+    return {text(part(each, "persistentVolumeClaim"), "claimName") for each in volumes} - {""}
+
+
+def _made_for(pod: Plain) -> set[str]:
+    pod_name = text(metadata(pod), "name")
+    volumes = items(part(pod, "spec"), "volumes")
+    return {f"{pod_name}-{text(each, 'name')}" for each in volumes if "ephemeral" in each}
+
+
+def _uses(pod: Plain, claim: Plain) -> bool:
+    """Whether a claim must wait for a pod.
+
+    A pod without a node is not waited for: it will not start any more. The claim of an ephemeral volume need
+    not wait once all that is left of its pod are finalizers.
+    """
+    if not part(pod, "spec").get("nodeName"):
+        return False
+    name = text(metadata(claim), "name")
+    if name in _named_by(pod):
+        return True
+    is_shut_down = is_being_deleted(pod) and metadata(pod).get("deletionGracePeriodSeconds") == 0
+    return name in _made_for(pod) and not is_shut_down and _is_controlled_by(claim, uid_of(pod))
+
+
+def _is_controlled_by(found: Plain, uid: str) -> bool:
+    owners = items(metadata(found), "ownerReferences")
+    return any(each.get("controller") is True and each.get("uid") == uid for each in owners)

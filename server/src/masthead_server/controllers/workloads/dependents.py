@@ -1,0 +1,127 @@
+"""What a workload owns: its pods or ReplicaSets, found by the owner's uid without a search."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._meta import typeinfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectRef
+
+__all__ = ["Dependent", "DependentIndex"]
+
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+
+
+class _OwnerReference(msgspec.Struct, rename="camel"):
+    uid: str = ""
+    controller: bool = False
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    labels: dict[str, str] = {}
+    owner_references: list[_OwnerReference] = []
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+
+
+class _Condition(msgspec.Struct, rename="camel"):
+    type: str = ""
+    status: str = ""
+    last_transition_time: str | None = None
+
+
+class _Status(msgspec.Struct):
+    phase: str = ""
+    conditions: list[_Condition] | None = None
+
+
+class Dependent(msgspec.Struct):
+    """A stored object as its owner sees it: little of it is decoded.
+
+    Attributes:
+        metadata: Its name, labels and owners.
+        spec: Where a pod runs.
+        status: Its phase and conditions.
+    """
+
+    metadata: _Metadata
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+    @property
+    def owner(self) -> str:
+        """The uid of its controller; empty if it has none."""
+        return next((each.uid for each in self.metadata.owner_references if each.controller), "")
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the containers of a pod have ended for good."""
+        return self.status.phase in _FINISHED
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it counts as a replica: neither finished nor being deleted."""
+        return not self.is_terminating and not self.is_finished
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """Since when a pod is ready; None if it is not."""
+        for each in self.status.conditions or ():
+            if each.type == "Ready" and each.status == "True":
+                since = each.last_transition_time or self.metadata.creation_timestamp
+                return datetime.fromisoformat(since)
+        return None
+
+
+_decode = typeinfo.json_decoder(Dependent).decode
+
+
+class DependentIndex:
+    """The objects of a table by their controller, and those without one by their namespace."""
+
+    def __init__(self) -> None:
+        self._objects: dict[ObjectRef, Dependent] = {}
+        self._owned: defaultdict[str, dict[ObjectRef, Dependent]] = defaultdict(dict)
+        self._orphans: defaultdict[str, dict[ObjectRef, Dependent]] = defaultdict(dict)
+
+    def update(self, write: ObservedWrite) -> tuple[Dependent | None, Dependent | None]:
+        """Take note of a write; returns the object before and after it."""
+        ref, record = write.ref, write.record
+        before = self._objects.pop(ref, None)
+        if before is not None:
+            self._group(before, ref).pop(ref, None)
+        if record.is_deleted:
+            return before, None
+        after = self._objects[ref] = _decode(b"{" + record.value)
+        self._group(after, ref)[ref] = after
+        return before, after
+
+    def owned_by(self, uid: str) -> dict[ObjectRef, Dependent]:
+        """Return what the object of a uid controls."""
+        return dict(self._owned[uid]) if uid in self._owned else {}
+
+    def orphans_in(self, namespace: str) -> Iterable[tuple[ObjectRef, Dependent]]:
+        """Return what has no controller in a namespace."""
+        return list(self._orphans[namespace].items()) if namespace in self._orphans else ()
+
+    def _group(self, found: Dependent, ref: ObjectRef) -> dict[ObjectRef, Dependent]:
+        return self._owned[found.owner] if found.owner else self._orphans[ref.namespace]

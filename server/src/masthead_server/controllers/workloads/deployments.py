@@ -1,0 +1,296 @@
+"""The Deployment controller: a ReplicaSet for each revision of the template, and rollouts from one to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead_server.controllers.events import ServerEventRecorder, reference_to
+from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads import rollout as decisions
+from masthead_server.controllers.workloads.dependents import DependentIndex
+from masthead_server.controllers.workloads.deployment_status import (
+    begin_progress,
+    is_complete,
+    seconds_to_deadline,
+    status_of,
+)
+from masthead_server.controllers.workloads.ownership import adopt, controller_reference, release, selector_of
+from masthead_server.controllers.workloads.revisions import safe_hash
+from masthead_server.controllers.workloads.rollout import DESIRED, MAX, REVISION, ReplicaSetView, Rollout
+from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+
+__all__ = ["DeploymentController"]
+
+_DEPLOYMENTS: Final = "apps/deployments"
+_REPLICA_SETS: Final = "apps/replicasets"
+_KIND: Final = ("apps/v1", "Deployment")
+_HASH: Final = "pod-template-hash"
+_HISTORY: Final = "deployment.kubernetes.io/revision-history"
+_NOT_COPIED: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", REVISION, _HISTORY, DESIRED, MAX}
+)
+"""Annotations of a Deployment that its ReplicaSets do not get."""
+
+
+class DeploymentController:
+    """Creates, scales and cleans up the ReplicaSets of Deployments, and writes their status."""
+
+    observes = frozenset({_DEPLOYMENTS, _REPLICA_SETS})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
+        self._events = ServerEventRecorder(client, "deployment-controller")
+        self._replica_sets = DependentIndex()
+        self._by_uid: dict[str, ObjectRef] = {}
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Reconcile a Deployment that changed, or whose ReplicaSets did."""
+        if write.ref.table == _DEPLOYMENTS:
+            return (write.ref,)
+        before, after = self._replica_sets.update(write)
+        owners = {each.owner for each in (before, after) if each is not None}
+        found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+        if after is not None and not after.owner:
+            found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
+        return found
+
+    def reconcile(self, ref: ObjectRef) -> float | None:
+        """Take the next step of a rollout; returns when it would count as failed.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        deployment = self._client.load(ref)
+        if deployment is None:
+            self._by_uid = {uid: each for uid, each in self._by_uid.items() if each != ref}
+            return None
+        self._by_uid[uid_of(deployment)] = ref
+        if not is_being_deleted(deployment):
+            self._claim(deployment, ref.namespace)
+            self._roll_out(deployment, ref)
+        return self._write_status(ref)
+
+    def _claim(self, deployment: Plain, namespace: str) -> None:
+        """Adopt ReplicaSets that match the selector and have no controller; release those that no longer match."""
+        matches = selector_of(deployment)
+        for ref, found in self._replica_sets.orphans_in(namespace):
+            if not found.is_terminating and matches(found.metadata.labels):
+                adopt(self._client, ref, controller_reference(deployment, *_KIND))
+        for ref, found in self._replica_sets.owned_by(uid_of(deployment)).items():
+            if not found.is_terminating and not matches(found.metadata.labels):
+                release(self._client, ref, uid_of(deployment))
+
+    def _roll_out(self, deployment: Plain, ref: ObjectRef) -> None:
+        rollout = Rollout.of(deployment)
+        new, old = self._views(deployment)
+        if part(deployment, "spec").get("paused") or _was_scaled(rollout, new, old):
+            present = part(deployment, "status").get("replicas", 0)
+            sizes = decisions.scaled_sizes(rollout, new, old, before=present)
+            self._resize(deployment, [*old, new] if new else old, sizes, ref.namespace)
+            return
+        if not rollout.is_rolling and self._await_old_pods(deployment, old, ref.namespace):
+            return
+        new = self._update_new(deployment, new, old, ref) if new else self._create_new(deployment, old, ref)
+        if new is None:
+            return
+        wanted = decisions.next_new_size(rollout, new, old)
+        if wanted != new.replicas:
+            self._resize(deployment, [new], {new.name: wanted}, ref.namespace)
+            return
+        self._resize(deployment, old, decisions.next_old_sizes(rollout, new, old), ref.namespace)
+
+    def _views(self, deployment: Plain) -> tuple[ReplicaSetView | None, list[ReplicaSetView]]:
+        """The ReplicaSet of the present template, and the others, oldest first."""
+        loaded = (self._client.load(ref) for ref in self._replica_sets.owned_by(uid_of(deployment)))
+        found = sorted((ReplicaSetView(each) for each in loaded if each), key=lambda each: each.age)
+        template = part(part(deployment, "spec"), "template")
+        # If there are several, as after a collision, the oldest counts.
+        new = next((each for each in found if _template(each.content) == template), None)
+        return new, [each for each in found if each is not new]
+
+    def _await_old_pods(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> bool:
+        """Scale the old ReplicaSets down; returns whether their pods are still there."""
+        self._resize(deployment, old, {each.name: 0 for each in old}, namespace)
+        return any(each.replicas or each.count("replicas") for each in old)
+
+    def _create_new(
+        self, deployment: Plain, old: Sequence[ReplicaSetView], ref: ObjectRef
+    ) -> ReplicaSetView | None:
+        """Create the ReplicaSet of the template; None if its name is taken, after which another is tried."""
+        rollout = Rollout.of(deployment)
+        content = _replica_set(
+            deployment, rollout, decisions.next_new_size(rollout, None, old), _revision(old) + 1
+        )
+        name = text(metadata(content), "name")
+        created = self._client.create(_REPLICA_SETS, ref.namespace, content)
+        if created is not None:
+            self._record_scaling(deployment, name, 0, ReplicaSetView(created).replicas)
+        stored = created or self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{name}"))
+        if stored is None:
+            return None
+        if _template(stored) != part(part(deployment, "spec"), "template"):
+            count = part(deployment, "status").get("collisionCount", 0) + 1
+            self._client.update(
+                ref, lambda found: part(found, "status").update(collisionCount=count), subresource="status"
+            )
+            return None
+        self._begin(deployment, ref, ReplicaSetView(stored), is_new=True)
+        return ReplicaSetView(stored)
+
+    def _update_new(
+        self, deployment: Plain, new: ReplicaSetView, old: Sequence[ReplicaSetView], ref: ObjectRef
+    ) -> ReplicaSetView:
+        """Give the new ReplicaSet the newest revision, and what the Deployment says of annotations and readiness."""
+        annotations = dict(part(metadata(new.content), "annotations"))
+        wanted = {**annotations, **_copied_annotations(deployment)}
+        present, revision = new.annotated(REVISION), _revision(old) + 1
+        if present < revision:
+            wanted[REVISION] = str(revision)
+            if present:
+                wanted[_HISTORY] = ",".join(filter(None, (annotations.get(_HISTORY, ""), str(present))))
+        ready = part(deployment, "spec").get("minReadySeconds")
+
+        def change(found: Plain) -> None:
+            metadata(found)["annotations"] = wanted
+            part(found, "spec").pop("minReadySeconds", None)
+            if ready:
+                part(found, "spec")["minReadySeconds"] = ready
+
+        if wanted != annotations or ready != part(new.content, "spec").get("minReadySeconds"):
+            self._client.update(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{new.name}"), change)
+            stored = self._client.load(ObjectRef(_REPLICA_SETS, f"{ref.namespace}/{new.name}"))
+            new = ReplicaSetView(stored) if stored else new
+        self._begin(deployment, ref, new, is_new=False)
+        return new
+
+    def _begin(self, deployment: Plain, ref: ObjectRef, new: ReplicaSetView, *, is_new: bool) -> None:
+        """Write the revision of a Deployment, and the condition with which its rollout begins."""
+        revision = str(new.annotated(REVISION))
+        if text(part(metadata(deployment), "annotations"), REVISION) != revision:
+            # Through the status, as kube-controller-manager does: a write of the object would raise the generation.
+            self._client.update(
+                ref,
+                lambda found: metadata(found).setdefault("annotations", {}).update({REVISION: revision}),
+                subresource="status",
+            )
+        has_condition = b'"Progressing"' in msgspec.json.encode(part(deployment, "status"))
+        if part(deployment, "spec").get("progressDeadlineSeconds") and (is_new or not has_condition):
+            now = self._client.cluster.now()
+            conditions = begin_progress(deployment, new.name, now, is_new=is_new)
+            self._client.update(
+                ref,
+                lambda found: found.setdefault("status", {}).update(conditions=conditions),
+                subresource="status",
+            )
+
+    def _resize(
+        self,
+        deployment: Plain,
+        found: Iterable[ReplicaSetView],
+        sizes: Mapping[str, int],
+        namespace: str,
+    ) -> None:
+        rollout = Rollout.of(deployment)
+        limits = {DESIRED: str(rollout.replicas), MAX: str(rollout.most)}
+        for each in found:
+            size = sizes.get(each.name, each.replicas)
+            annotations = part(metadata(each.content), "annotations")
+            is_noted = all(annotations.get(key) == value for key, value in limits.items())
+            # Those without pods are left alone, as long as they stay so.
+            if size == each.replicas and (is_noted or not each.replicas):
+                continue
+
+            def change(stored: Plain, size: int = size) -> None:
+                part(stored, "spec")["replicas"] = size
+                metadata(stored).setdefault("annotations", {}).update(limits)
+
+            if self._client.update(ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), change):
+                self._record_scaling(deployment, each.name, each.replicas, size)
+
+    def _record_scaling(self, deployment: Plain, name: str, before: int, after: int) -> None:
+        if before != after:
+            direction = "up" if before < after else "down"
+            message = f"Scaled {direction} replica set {name} from {before} to {after}"
+            self._events.record(reference_to(deployment, *_KIND), "ScalingReplicaSet", message)
+
+    def _write_status(self, ref: ObjectRef) -> float | None:
+        deployment = self._client.load(ref)
+        if deployment is None:
+            return None
+        cluster = self._client.cluster
+        rollout = Rollout.of(deployment)
+        new, old = self._views(deployment)
+        status = status_of(deployment, rollout, new, old, cluster.now())
+        if status != part(deployment, "status"):
+            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+        if is_complete(deployment, status, rollout.replicas):
+            self._clean_up(deployment, old, ref.namespace)
+        return seconds_to_deadline(deployment, status, cluster.clock.now())
+
+    def _clean_up(self, deployment: Plain, old: Sequence[ReplicaSetView], namespace: str) -> None:
+        """Delete the oldest revisions above the limit of the history."""
+        limit = part(deployment, "spec").get("revisionHistoryLimit", 10)
+        surplus = len(old) - limit
+        for each in sorted(old, key=lambda each: each.annotated(REVISION))[: max(0, surplus)]:
+            if not each.replicas and not each.count("replicas"):
+                self._client.delete(
+                    ObjectRef(_REPLICA_SETS, f"{namespace}/{each.name}"), uid_of(each.content)
+                )
+
+
+def _was_scaled(rollout: Rollout, new: ReplicaSetView | None, old: Sequence[ReplicaSetView]) -> bool:
+    """Whether the Deployment calls for another number of pods than when its ReplicaSets were last resized."""
+    active = [each for each in ([*old, new] if new else old) if each.replicas]
+    return any(each.annotated(DESIRED) != rollout.replicas for each in active if each.annotated(MAX))
+
+
+def _revision(found: Iterable[ReplicaSetView]) -> int:
+    return max((each.annotated(REVISION) for each in found), default=0)
+
+
+def _template(replica_set: Plain) -> Plain:
+    """The template of a ReplicaSet as its Deployment has it, without the hash."""
+    template = dict(part(part(replica_set, "spec"), "template"))
+    meta = dict(part(template, "metadata"))
+    labels = {key: value for key, value in part(meta, "labels").items() if key != _HASH}
+    meta.pop("labels", None)
+    if labels:
+        meta["labels"] = labels
+    template["metadata"] = meta
+    return template
+
+
+def _copied_annotations(deployment: Plain) -> dict[str, str]:
+    annotations = part(metadata(deployment), "annotations")
+    return {key: value for key, value in annotations.items() if key not in _NOT_COPIED}
+
+
+def _replica_set(deployment: Plain, rollout: Rollout, replicas: int, revision: int) -> Plain:
+    spec = part(deployment, "spec")
+    template = part(spec, "template")
+    hashed = safe_hash([template, part(deployment, "status").get("collisionCount", 0)])
+    labels = {**part(part(template, "metadata"), "labels"), _HASH: hashed}
+    selector = part(spec, "selector")
+    content: Plain = {
+        "replicas": replicas,
+        "selector": {**selector, "matchLabels": {**part(selector, "matchLabels"), _HASH: hashed}},
+        "template": {**template, "metadata": {**part(template, "metadata"), "labels": labels}},
+    }
+    if spec.get("minReadySeconds"):
+        content["minReadySeconds"] = spec["minReadySeconds"]
+    limits = {DESIRED: str(rollout.replicas), MAX: str(rollout.most), REVISION: str(revision)}
+    meta: Plain = {
+        "name": f"{text(metadata(deployment), 'name')}-{hashed}",
+        "labels": labels,
+        "annotations": {**_copied_annotations(deployment), **limits},
+        "ownerReferences": [controller_reference(deployment, *_KIND)],
+    }
+    return {"metadata": meta, "spec": content}

@@ -1,0 +1,167 @@
+"""The replica controllers: ReplicaSets and ReplicationControllers get as many pods as they call for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.events import ServerEventRecorder, reference_to
+from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads.dependents import DependentIndex
+from masthead_server.controllers.workloads.ownership import (
+    adopt,
+    controller_reference,
+    release,
+    selector_of,
+)
+from masthead_server.wire.plain import Plain, is_being_deleted, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.controllers.workloads.dependents import Dependent
+
+__all__ = ["ReplicaController", "replica_set_controller", "replication_controller"]
+
+_PODS: Final = "pods"
+_BURST: Final = 50
+"""How many pods are created or deleted at a time; each such write has the workload reconciled again."""
+_LONGEST_NAME: Final = 253
+
+
+class ReplicaController:
+    """Creates and deletes the pods of one kind of workload, adopts those that match, and writes the status.
+
+    Args:
+        client: Reads and writes objects.
+        table: The table of the workload.
+        kind: Its apiVersion and kind.
+        component: The controller's name in Events.
+    """
+
+    def __init__(self, client: ObjectClient, table: str, kind: tuple[str, str], component: str) -> None:
+        self._client = client
+        self._events = ServerEventRecorder(client, component)
+        self._table = table
+        self._kind = kind
+        self._pods = DependentIndex()
+        self._by_uid: dict[str, ObjectRef] = {}
+        self.observes = frozenset({table, _PODS})
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Reconcile a workload that changed, or whose pods did; after an orphan, all of its namespace."""
+        if write.ref.table == self._table:
+            return (write.ref,)
+        before, after = self._pods.update(write)
+        owners = {each.owner for each in (before, after) if each is not None}
+        found = {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+        if after is not None and not after.owner and after.is_active:
+            found.update(ref for ref in self._by_uid.values() if ref.namespace == write.ref.namespace)
+        return found
+
+    def reconcile(self, ref: ObjectRef) -> float | None:
+        """Bring the number of pods to that of the spec; returns when a ready pod becomes available.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        workload = self._client.load(ref)
+        if workload is None:
+            self._by_uid = {uid: each for uid, each in self._by_uid.items() if each != ref}
+            return None
+        self._by_uid[uid_of(workload)] = ref
+        if not is_being_deleted(workload):
+            self._claim(workload, ref.namespace)
+            self._scale(workload, ref.namespace)
+        return self._write_status(workload, ref)
+
+    def _claim(self, workload: Plain, namespace: str) -> None:
+        """Adopt pods that match the selector and have no controller; release those that no longer match."""
+        selects = selector_of(workload)
+        for ref, pod in self._pods.orphans_in(namespace):
+            if pod.is_active and selects(pod.metadata.labels):
+                adopt(self._client, ref, controller_reference(workload, *self._kind))
+        for ref, pod in self._pods.owned_by(uid_of(workload)).items():
+            if not pod.is_terminating and not selects(pod.metadata.labels):
+                release(self._client, ref, uid_of(workload))
+
+    def _scale(self, workload: Plain, namespace: str) -> None:
+        pods = {ref: pod for ref, pod in self._pods.owned_by(uid_of(workload)).items() if pod.is_active}
+        wanted = part(workload, "spec").get("replicas", 1)
+        involved = reference_to(workload, *self._kind)
+        for _ in range(min(_BURST, wanted - len(pods))):
+            created = self._client.create(_PODS, namespace, self._pod_of(workload))
+            if created is not None:
+                message = f"Created pod: {text(metadata(created), 'name')}"
+                self._events.record(involved, "SuccessfulCreate", message)
+        surplus = len(pods) - wanted
+        if surplus > 0:
+            for ref, _ in sorted(pods.items(), key=_worth)[: min(_BURST, surplus)]:
+                pod = self._client.load(ref)
+                if pod is not None and self._client.delete(ref, uid_of(pod)):
+                    message = f"Deleted pod: {text(metadata(pod), 'name')}"
+                    self._events.record(involved, "SuccessfulDelete", message)
+
+    def _pod_of(self, workload: Plain) -> Plain:
+        template = part(part(workload, "spec"), "template")
+        meta: Plain = {
+            key: part(template, "metadata")[key]
+            for key in ("labels", "annotations", "finalizers")
+            if key in part(template, "metadata")
+        }
+        name = f"{text(metadata(workload), 'name')}-"
+        meta["generateName"] = name if len(name) <= _LONGEST_NAME else name[:-1]
+        meta["ownerReferences"] = [controller_reference(workload, *self._kind)]
+        return {"metadata": meta, "spec": dict(part(template, "spec"))}
+
+    def _write_status(self, workload: Plain, ref: ObjectRef) -> float | None:
+        now = self._client.cluster.clock.now()
+        spec = part(workload, "spec")
+        delay = timedelta(seconds=spec.get("minReadySeconds", 0))
+        labels = part(part(part(spec, "template"), "metadata"), "labels")
+        pods = self._pods.owned_by(uid_of(workload)).values()
+        active = [pod for pod in pods if pod.is_active]
+        ready = [since for pod in active if (since := pod.ready_since) is not None]
+        waiting = [since + delay - now for since in ready if since + delay > now]
+        counts = {
+            "fullyLabeledReplicas": sum(labels.items() <= pod.metadata.labels.items() for pod in active),
+            "readyReplicas": len(ready),
+            "availableReplicas": len(ready) - len(waiting),
+        }
+        status: Plain = {
+            "replicas": len(active),
+            **{name: count for name, count in counts.items() if count},
+            "observedGeneration": metadata(workload).get("generation", 0),
+        }
+        if self._kind[1] == "ReplicaSet":
+            status["terminatingReplicas"] = sum(pod.is_terminating and not pod.is_finished for pod in pods)
+        if conditions := part(workload, "status").get("conditions"):
+            status["conditions"] = conditions
+        if status != part(workload, "status"):
+            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+        return min(waiting).total_seconds() if waiting else None
+
+
+def _worth(found: tuple[ObjectRef, Dependent]) -> tuple[bool, bool, bool, str, str]:
+    """The order in which pods are deleted: those first that run least, and among equals the youngest."""
+    ref, pod = found
+    is_older = "".join(chr(0x10FFFF - ord(each)) for each in pod.metadata.creation_timestamp)
+    is_running = pod.status.phase == "Running"
+    return (bool(pod.spec.node_name), is_running, pod.ready_since is not None, is_older, ref.key)
+
+
+replica_set_controller = partial(
+    ReplicaController,
+    table="apps/replicasets",
+    kind=("apps/v1", "ReplicaSet"),
+    component="replicaset-controller",
+)
+replication_controller = partial(
+    ReplicaController,
+    table="replicationcontrollers",
+    kind=("v1", "ReplicationController"),
+    component="replication-controller",
+)

@@ -1,0 +1,139 @@
+"""ControllerRevisions: the history of a workload's template, which ``kubectl rollout`` shows and goes back to."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from masthead_server.cluster import SAFE_ALPHABET
+from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads.ownership import controller_reference
+from masthead_server.wire.plain import Plain, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.controllers.workloads.dependents import DependentIndex
+
+__all__ = ["REVISIONS", "Revision", "RevisionHistory", "safe_hash"]
+
+REVISIONS: Final = "apps/controllerrevisions"
+_HASH: Final = "controller.kubernetes.io/hash"
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_REPLACE: Final = {"$patch": "replace"}
+
+
+class Revision(NamedTuple):
+    """A stored ControllerRevision.
+
+    Attributes:
+        content: The object.
+    """
+
+    content: Plain
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return text(metadata(self.content), "name")
+
+    @property
+    def number(self) -> int:
+        """Its place in the history."""
+        return int(self.content["revision"])
+
+    @property
+    def template(self) -> Plain:
+        """The template that it keeps."""
+        template = dict(part(part(part(self.content, "data"), "spec"), "template"))
+        template.pop("$patch", None)
+        return template
+
+
+class RevisionHistory:
+    """The revisions of one workload.
+
+    Args:
+        client: Reads and writes them.
+        index: The revisions that are stored, by owner.
+        workload: The workload.
+        kind: Its apiVersion and kind.
+        namespace: Its namespace.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        index: DependentIndex,
+        workload: Plain,
+        kind: tuple[str, str],
+        namespace: str,
+    ) -> None:
+        self._client = client
+        self._index = index
+        self._workload = workload
+        self._kind = kind
+        self._namespace = namespace
+
+    def stored(self) -> list[Revision]:
+        """Return the revisions, oldest first."""
+        loaded = (self._client.load(ref) for ref in self._index.owned_by(uid_of(self._workload)))
+        return sorted((Revision(each) for each in loaded if each), key=lambda each: (each.number, each.name))
+
+    def update(self) -> Revision | None:
+        """Return the revision of the present template, which becomes the newest; None if it cannot be stored.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        template = part(part(self._workload, "spec"), "template")
+        history = self.stored()
+        number = history[-1].number + 1 if history else 1
+        equal = [each for each in history if each.template == template]
+        if not equal:
+            return self._create(template, number)
+        if equal[-1] is not history[-1]:
+            self._client.update(self._ref(equal[-1].name), lambda found: found.update(revision=number))
+        found = self._client.load(self._ref(equal[-1].name))
+        return None if found is None else Revision(found)
+
+    def clean_up(self, limit: int, live: Collection[str]) -> None:
+        """Delete the oldest revisions above a limit, but none that is in use.
+
+        Raises:
+            JournalError: A deletion could not be stored.
+        """
+        unused = [each for each in self.stored() if each.name not in live]
+        for each in unused[: max(0, len(unused) - limit)]:
+            self._client.delete(self._ref(each.name), uid_of(each.content))
+
+    def _create(self, template: Plain, number: int) -> Revision | None:
+        hashed = safe_hash([template, part(self._workload, "status").get("collisionCount", 0)])
+        meta = metadata(self._workload)
+        annotations = {key: value for key, value in part(meta, "annotations").items() if key != _APPLIED}
+        content: Plain = {
+            "metadata": {
+                "name": f"{text(meta, 'name')}-{hashed}",
+                "labels": {**part(part(template, "metadata"), "labels"), _HASH: hashed},
+                **({"annotations": annotations} if annotations else {}),
+                "ownerReferences": [controller_reference(self._workload, *self._kind)],
+            },
+            "data": {"spec": {"template": {**template, **_REPLACE}}},
+            "revision": number,
+        }
+        name = text(metadata(content), "name")
+        self._client.create(REVISIONS, self._namespace, content)
+        found = self._client.load(self._ref(name))
+        return None if found is None else Revision(found)
+
+    def _ref(self, name: str) -> ObjectRef:
+        return ObjectRef(REVISIONS, f"{self._namespace}/{name}")
+
+
+def safe_hash(value: object) -> str:
+    """Return a short text that differs where the value does, and that names may contain."""
+    digits = str(zlib.crc32(msgspec.json.encode(value, order="sorted")))
+    return "".join(SAFE_ALPHABET[int(digit)] for digit in digits)

@@ -1,0 +1,243 @@
+"""The StatefulSet controller: pods with stable names and claims, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.events import ServerEventRecorder, reference_to
+from masthead_server.controllers.objects import ObjectRef, uid_of
+from masthead_server.controllers.workloads.dependents import DependentIndex
+from masthead_server.controllers.workloads.ownership import adopt, controller_reference, selector_of
+from masthead_server.controllers.workloads.revisions import REVISIONS, Revision, RevisionHistory
+from masthead_server.wire.plain import Plain, is_being_deleted, items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.controllers.base import ObservedWrite
+    from masthead_server.controllers.objects import ObjectClient
+    from masthead_server.controllers.workloads.dependents import Dependent
+
+__all__ = ["StatefulSetController"]
+
+_TABLE: Final = "apps/statefulsets"
+_PODS: Final = "pods"
+_CLAIMS: Final = "persistentvolumeclaims"
+_KIND: Final = ("apps/v1", "StatefulSet")
+_REVISION: Final = "controller-revision-hash"
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+
+class StatefulSetController:
+    """Creates, replaces and deletes the pods of StatefulSets in the order of their ordinals, and writes the status.
+
+    Claims are created and kept; a ``persistentVolumeClaimRetentionPolicy`` that deletes them has no effect.
+    """
+
+    observes = frozenset({_TABLE, _PODS, REVISIONS})
+
+    def __init__(self, client: ObjectClient) -> None:
+        self._client = client
+        self._events = ServerEventRecorder(client, "statefulset-controller")
+        self._pods = DependentIndex()
+        self._revisions = DependentIndex()
+        self._by_uid: dict[str, ObjectRef] = {}
+
+    def observe(self, write: ObservedWrite) -> Iterable[ObjectRef]:
+        """Reconcile a StatefulSet that changed, or whose pods did."""
+        if write.ref.table == _TABLE:
+            return (write.ref,)
+        if write.ref.table == REVISIONS:
+            self._revisions.update(write)
+            return ()
+        changed = self._pods.update(write)
+        owners = {each.owner for each in changed if each is not None}
+        return {self._by_uid[owner] for owner in owners if owner in self._by_uid}
+
+    def reconcile(self, ref: ObjectRef) -> None:
+        """Take the next step towards the pods that a StatefulSet calls for.
+
+        Raises:
+            JournalError: A change could not be stored.
+        """
+        workload = self._client.load(ref)
+        if workload is None:
+            self._by_uid = {uid: each for uid, each in self._by_uid.items() if each != ref}
+            return
+        self._by_uid[uid_of(workload)] = ref
+        history = RevisionHistory(self._client, self._revisions, workload, _KIND, ref.namespace)
+        update = history.update() if not is_being_deleted(workload) else None
+        if update is None:
+            return
+        self._adopt_orphans(workload, ref.namespace)
+        current = _current(workload, history.stored()) or update
+        self._step(workload, ref.namespace, current, update)
+        self._write_status(workload, ref, current, update)
+        live = {current.name, update.name, *(_revision_of(pod) for pod in self._own(workload).values())}
+        history.clean_up(part(workload, "spec").get("revisionHistoryLimit", 10), live)
+
+    def _adopt_orphans(self, workload: Plain, namespace: str) -> None:
+        """Adopt pods that match the selector, have the name of one of its pods, and have no controller."""
+        matches = selector_of(workload)
+        prefix = f"{text(metadata(workload), 'name')}-"
+        for ref, pod in self._pods.orphans_in(namespace):
+            name, ordinal = pod.metadata.name, pod.metadata.name.removeprefix(prefix)
+            if name != ordinal and ordinal.isdigit() and pod.is_active and matches(pod.metadata.labels):
+                adopt(self._client, ref, controller_reference(workload, *_KIND))
+
+    def _step(self, workload: Plain, namespace: str, current: Revision, update: Revision) -> None:
+        spec = part(workload, "spec")
+        own = self._own(workload)
+        wanted = _ordinals(spec)
+        is_parallel = spec.get("podManagementPolicy") == "Parallel"
+        for ordinal in wanted:
+            name = f"{text(metadata(workload), 'name')}-{ordinal}"
+            pod = own.get(ordinal)
+            if pod is None:
+                revision = current if ordinal < wanted.start + _partition(spec) else update
+                self._create(workload, namespace, ordinal, revision)
+            elif not pod.is_terminating and not pod.is_active:
+                self._delete(workload, namespace, name)
+            if not is_parallel and not (pod is not None and _is_healthy(pod)):
+                return  # those behind it wait until it is ready
+        surplus = sorted((each for each in own if each not in wanted), reverse=True)
+        for ordinal in surplus if is_parallel else surplus[:1]:
+            if not own[ordinal].is_terminating:
+                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+        if not surplus and part(spec, "updateStrategy").get("type") != "OnDelete":
+            self._replace_next(workload, namespace, own, update)
+
+    def _replace_next(
+        self, workload: Plain, namespace: str, own: dict[int, Dependent], update: Revision
+    ) -> None:
+        """Delete the last pod of an old revision, if all behind it are new and healthy."""
+        spec = part(workload, "spec")
+        wanted = _ordinals(spec)
+        for ordinal in reversed(wanted[_partition(spec) :]):
+            pod = own.get(ordinal)
+            if pod is None or pod.is_terminating:
+                return
+            if _revision_of(pod) != update.name:
+                self._delete(workload, namespace, f"{text(metadata(workload), 'name')}-{ordinal}")
+                return
+            if not _is_healthy(pod):
+                return
+
+    def _own(self, workload: Plain) -> dict[int, Dependent]:
+        """The pods by their ordinals."""
+        prefix = f"{text(metadata(workload), 'name')}-"
+        found = self._pods.owned_by(uid_of(workload)).values()
+        return {
+            int(ordinal): pod
+            for pod in found
+            if (ordinal := pod.metadata.name.removeprefix(prefix)).isdigit() and ordinal.isascii()
+        }
+
+    def _create(self, workload: Plain, namespace: str, ordinal: int, revision: Revision) -> None:
+        name = f"{text(metadata(workload), 'name')}-{ordinal}"
+        spec, template = part(workload, "spec"), revision.template
+        claims = items(spec, "volumeClaimTemplates")
+        for claim in claims:
+            self._create_claim(workload, claim, name, namespace)
+        volumes = [_volume(claim, name) for claim in claims]
+        claimed = {each["name"] for each in volumes}
+        pod_spec = dict(part(template, "spec"))
+        if volumes:
+            pod_spec["volumes"] = [
+                *(each for each in items(pod_spec, "volumes") if each["name"] not in claimed),
+                *volumes,
+            ]
+        pod_spec["hostname"] = name
+        if spec.get("serviceName"):
+            pod_spec["subdomain"] = spec["serviceName"]
+        meta: Plain = {
+            **{key: part(template, "metadata")[key] for key in _COPIED if key in part(template, "metadata")},
+            "name": name,
+            "generateName": f"{text(metadata(workload), 'name')}-",
+            "labels": {
+                **part(part(template, "metadata"), "labels"),
+                _REVISION: revision.name,
+                _POD_NAME: name,
+                _POD_INDEX: str(ordinal),
+            },
+            "ownerReferences": [controller_reference(workload, *_KIND)],
+        }
+        if self._client.create(_PODS, namespace, {"metadata": meta, "spec": pod_spec}) is not None:
+            self._record(workload, "Create", f"Pod {name}", "successful")
+
+    def _create_claim(self, workload: Plain, claim: Plain, pod: str, namespace: str) -> None:
+        meta = dict(metadata(claim))
+        meta["name"] = f"{meta['name']}-{pod}"
+        selector = part(part(workload, "spec"), "selector")
+        meta["labels"] = {**part(meta, "labels"), **part(selector, "matchLabels")}
+        content: Plain = {"metadata": meta, "spec": dict(part(claim, "spec"))}
+        if self._client.create(_CLAIMS, namespace, content) is not None:
+            self._record(workload, "Create", f"Claim {meta['name']} Pod {pod}", "success")
+
+    def _delete(self, workload: Plain, namespace: str, name: str) -> None:
+        ref = ObjectRef(_PODS, f"{namespace}/{name}")
+        pod = self._client.load(ref)
+        if pod is not None and self._client.delete(ref, uid_of(pod)):
+            self._record(workload, "Delete", f"Pod {name}", "successful")
+
+    def _record(self, workload: Plain, verb: str, subject: str, outcome: str) -> None:
+        message = f"{verb} {subject} in StatefulSet {text(metadata(workload), 'name')} {outcome}"
+        self._events.record(reference_to(workload, *_KIND), f"Successful{verb}", message)
+
+    def _write_status(self, workload: Plain, ref: ObjectRef, current: Revision, update: Revision) -> None:
+        own = [pod for pod in self._own(workload).values() if pod.is_active]
+        ready = sum(pod.ready_since is not None for pod in own)
+        updated = sum(_revision_of(pod) == update.name for pod in own)
+        wanted = len(_ordinals(part(workload, "spec")))
+        is_done = updated == ready == len(own) == wanted and not _partition(part(workload, "spec"))
+        counts = {
+            "readyReplicas": ready,
+            "currentReplicas": sum(_revision_of(pod) == current.name for pod in own),
+            "updatedReplicas": updated,
+        }
+        if is_done:
+            counts["currentReplicas"] = updated
+        status: Plain = {
+            "observedGeneration": metadata(workload).get("generation", 0),
+            "replicas": len(own),
+            **{name: count for name, count in counts.items() if count},
+            "currentRevision": update.name if is_done else current.name,
+            "updateRevision": update.name,
+            "collisionCount": part(workload, "status").get("collisionCount", 0),
+            "availableReplicas": ready,
+        }
+        if status != part(workload, "status"):
+            self._client.update(ref, lambda found: found.update(status=status), subresource="status")
+
+
+_COPIED: Final = ("annotations", "finalizers")
+
+
+def _ordinals(spec: Plain) -> range:
+    start = part(spec, "ordinals").get("start", 0)
+    return range(start, start + spec.get("replicas", 1))
+
+
+def _partition(spec: Plain) -> int:
+    """How many pods at the front keep the old template."""
+    rolling = part(part(spec, "updateStrategy"), "rollingUpdate")
+    return int(rolling.get("partition", 0))
+
+
+def _current(workload: Plain, history: list[Revision]) -> Revision | None:
+    name = text(part(workload, "status"), "currentRevision")
+    return next((each for each in history if each.name == name), None)
+
+
+def _revision_of(pod: Dependent) -> str:
+    return pod.metadata.labels.get(_REVISION, "")
+
+
+def _is_healthy(pod: Dependent) -> bool:
+    return pod.is_active and pod.status.phase == "Running" and pod.ready_since is not None
+
+
+def _volume(claim: Plain, pod: str) -> Plain:
+    name = text(metadata(claim), "name")
+    return {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}}

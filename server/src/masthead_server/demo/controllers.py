@@ -1,0 +1,77 @@
+"""What is kept true, whoever changes the cluster: three controllers, as operators have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import masthead
+from masthead._errors.base import counted
+from masthead.api.apps.v1 import Deployment
+from masthead.api.core.v1 import Node, Pod
+from masthead.api.policy.v1 import PodDisruptionBudget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from masthead_server.demo.cluster import FailingCluster
+
+__all__ = ["manager_for", "wanted_budget"]
+
+
+def manager_for(cluster: FailingCluster, log: Callable[[str], None]) -> masthead.Manager:
+    """A manager with all controllers."""
+    app = masthead.Manager("demo")
+
+    @app.controller(Pod, name="scheduler", reads=[Node])
+    def schedule(ctx: masthead.Context[Pod], pod: Pod) -> None:
+        """Give each pod the ready node with the fewest pods, and start it."""
+        if pod.metadata.deletion_timestamp or pod.status.phase != "Pending":
+            return
+        if not pod.spec.node_name:
+            node = _emptiest(ctx.list(Node), ctx.list(Pod))
+            if node is None:
+                raise masthead.TemporaryError("no node is ready", delay=1)
+            ctx.client.core_v1.pods("default").bind(pod.metadata.name or "", node)
+        cluster.server.kubelet.start(pod)
+
+    @app.controller(Node, name="node-lifecycle", reads=[Pod])
+    def evict(ctx: masthead.Context[Node], node: Node) -> None:
+        """Delete the pods of a node that does not respond."""
+        if is_ready(node):
+            return
+        pods = [pod for pod in ctx.list(Pod) if pod.spec.node_name == node.metadata.name]
+        for pod in pods:
+            ctx.client.core_v1.pods("default").delete(pod.metadata.name or "", grace_period_seconds=0)
+        if pods:
+            log(f"the controller evicts {counted(len(pods), 'pod')} from {node.metadata.name}")
+
+    @app.controller(Deployment, name="budgets", owns=[PodDisruptionBudget])
+    def budget(ctx: masthead.Context[Deployment], deployment: Deployment) -> None:
+        """Each deployment has a disruption budget that lets one pod go."""
+        ctx.apply(wanted_budget(deployment))
+
+    return app
+
+
+def wanted_budget(deployment: Deployment) -> PodDisruptionBudget:
+    """The disruption budget of a deployment."""
+    return PodDisruptionBudget.new(
+        deployment.metadata.name,
+        spec={
+            "minAvailable": max(0, (deployment.spec.replicas or 0) - 1),
+            "selector": deployment.spec.selector,
+        },
+    )
+
+
+def is_ready(node: Node) -> bool:
+    """Whether a node responds."""
+    return any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
+
+
+def _emptiest(nodes: Iterable[Node], pods: Iterable[Pod]) -> str | None:
+    counts = {node.metadata.name or "": 0 for node in nodes if is_ready(node)}
+    for pod in pods:
+        if pod.spec.node_name in counts:
+            counts[pod.spec.node_name] += 1
+    return min(counts, key=lambda name: (counts[name], name)) if counts else None

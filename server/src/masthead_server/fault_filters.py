@@ -1,0 +1,135 @@
+"""Which requests a fault hits, and which filters could never hit one."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final, TypedDict, cast
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead._module import set_module
+from masthead_server.fault_responses import object_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from masthead_server.resources.catalog import Catalog
+    from masthead_server.wire.request_info import RequestInfo
+
+__all__ = ["RequestFilter", "check_served", "check_where", "for_verb", "is_met"]
+
+_READS: Final = ("get", "list", "watch")
+_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_GROUPS_OF_VERBS: Final = {"read": _READS, "write": _WRITES}
+_VERBS: Final = frozenset({*_READS, *_WRITES, *_GROUPS_OF_VERBS})
+_METHODS: Final = frozenset({"get", "head", "post", "put", "patch", "delete", "options"})
+"""The verbs of requests that name no resource."""
+_OF_MANY: Final = frozenset({"list", "deletecollection"})
+"""The verbs of requests that name no object."""
+
+
+@set_module("masthead.server")
+class RequestFilter(TypedDict, total=False):
+    """The requests that a fault hits.
+
+    Attributes:
+        verb: Only this verb, or these; ``read`` and ``write`` stand for all of their kind.
+        group: Only resources of this group; empty for the core group, and for paths that name no resource.
+        resource: Only this resource, by its plural; its subresources included. Empty for paths that
+            name no resource.
+        subresource: Only this subresource; empty for the resource itself.
+        namespace: Only paths in this namespace.
+        name: Only the object of this name in the path; for a create, in the body, in JSON or protobuf. Empty
+            for paths without a name.
+    """
+
+    verb: str | Collection[str]
+    group: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+
+
+def is_met(where: RequestFilter, info: RequestInfo, body: bytes = b"") -> bool:
+    """Tell whether a request matches the filters; for a create, the body may have the name."""
+    for name, wanted in where.items():
+        found: str = getattr(info, name)
+        if name == "verb":
+            is_same = found in _expand_verbs(wanted)
+        elif name == "name" and wanted and not found and info.verb == "create":
+            # The path of a create has no name; only its body may have one.
+            is_same = object_name(body) == wanted
+        else:
+            is_same = found == wanted
+        if not is_same:
+            return False
+    return True
+
+
+def _expand_verbs(verb: object) -> Collection[str]:
+    """The verbs of a filter."""
+    if isinstance(verb, str):
+        return _GROUPS_OF_VERBS.get(verb, (verb,))
+    return [each for one in cast("Collection[str]", verb) for each in _expand_verbs(one)]
+
+
+def for_verb(verb: str, where: RequestFilter) -> RequestFilter:
+    """Add the one verb that a fault is for."""
+    if "verb" in where:
+        raise ValueError(f"this fault is for the verb {verb} alone")
+    return {**where, "verb": verb}
+
+
+def check_where(where: RequestFilter, times: int | None) -> None:
+    """Refuse a fault that could never hit a request, so that a mistake in a test shows at once."""
+    if unknown := sorted(where.keys() - RequestFilter.__annotations__.keys()):
+        raise TypeError(
+            f"there is no filter {unknown[0]!r}; there are {', '.join(RequestFilter.__annotations__)}"
+        )
+    if times is not None and times < 1:
+        raise ValueError(f"a fault hits at least one request, not {times}")
+    verbs = _expand_verbs(where.get("verb", ()))
+    for verb in verbs:
+        if verb not in _VERBS | _METHODS:
+            raise ValueError(f"there is no verb {verb!r}; there are {', '.join(sorted(_VERBS))}")
+    if (name := where.get("name")) and verbs and _OF_MANY.issuperset(verbs):
+        raise ValueError(f"a {' or '.join(verbs)} names no object, so that name={name!r} matches none")
+
+
+def check_served(catalog: Catalog, where: RequestFilter) -> None:
+    """Refuse a fault for a group or resource that is not served.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    groups = catalog.groups()
+    if (group := where.get("group", "")) not in groups:
+        raise ValueError(f"there is no group {group!r}{_nearest(group, groups)}")
+    if not (resource := where.get("resource", "")):
+        return
+    searched = (group,) if "group" in where else groups
+    if any(
+        catalog.find(GroupVersionResource(each, version, resource))
+        for each in searched
+        for version in catalog.versions(each)
+    ):
+        return
+    known = {
+        served.name
+        for each in searched
+        for version in catalog.versions(each)
+        for served in catalog.resources(each, version)
+    }
+    place = f" in the group {group!r}" if "group" in where else ""
+    plural, _, part = resource.partition("/")
+    # RBAC writes subresources like this, so that it is a likely mistake.
+    if part and plural in known:
+        hint = f"; use resource={plural!r}, subresource={part!r}"
+    else:
+        hint = _nearest(resource, known)
+    raise ValueError(f"there is no resource {resource!r}{place}{hint}")
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name.lower(), sorted(known), n=1)
+    return f"; the nearest is {near[0]!r}" if near else ""

@@ -1,0 +1,355 @@
+"""The HTTP handler: aiohttp's requests in, responses and watch streams out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aiohttp.web_response import Response, StreamResponse
+
+from masthead_server import stream
+from masthead_server.body import BodyLimiter
+from masthead_server.connection import TOO_LARGE, ClientConnection
+from masthead_server.fault_responses import FaultContext, to_response
+from masthead_server.faults import Effect
+from masthead_server.request_metrics import CONTENT_TYPE
+from masthead_server.request_recorder import RecordedRequest, RequestRecorder
+from masthead_server.requestlog import RequestLogLine
+from masthead_server.stream_faults import CONNECTION_EFFECTS, FaultyTransport
+from masthead_server.verbs import bodies
+from masthead_server.verbs.watch import Watcher
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.request import (
+    APPLY_PATCH_TYPE,
+    BAD_ESCAPE,
+    ApiRequest,
+    ApiResponse,
+    DeferredResponse,
+    parse_query,
+    status_response,
+)
+from masthead_server.wire.request_info import RequestInfo
+from masthead_server.wire.user_info import impersonated_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from aiohttp.web_request import BaseRequest
+
+    from masthead_server.access import AccessControl
+    from masthead_server.clock import Clock
+    from masthead_server.faults import Faults
+    from masthead_server.kubelet.connect import Connecter, ConnectHandler
+    from masthead_server.request_metrics import RequestMetrics
+    from masthead_server.unenforced import UnenforcedKinds
+    from masthead_server.verbs.rest import Rest
+
+__all__ = ["HttpHandler"]
+
+_log: Final = logging.getLogger(__name__)
+NOT_MODIFIED: Final = 304
+ResponseT = TypeVar("ResponseT", bound=StreamResponse)
+
+
+class HttpHandler:
+    """Handles requests: authenticates them, reads their bodies, dispatches them and sends the responses.
+
+    Args:
+        rest: Dispatches requests to the verbs.
+        faults: The faults to inject.
+        access: Authenticates requests.
+        clock: Times bodies out.
+        revision: Returns the newest revision.
+        on_idle: Called when a request has been handled.
+        metrics: Counts requests.
+        connecters: What serves subresources that connect a client to a pod, by resource and subresource.
+        unenforced: Warns of objects that have no effect.
+    """
+
+    def __init__(  # noqa: PLR0913 - what each request needs
+        self,
+        rest: Rest,
+        faults: Faults,
+        *,
+        access: AccessControl,
+        clock: Clock,
+        revision: Callable[[], int],
+        on_idle: Callable[[], object],
+        metrics: RequestMetrics,
+        connecters: Mapping[tuple[str, str], Connecter],
+        unenforced: UnenforcedKinds,
+    ) -> None:
+        self.recorder = RequestRecorder()
+        self.in_flight: set[RecordedRequest] = set()
+        """Requests that have been read and not responded to; a watch is responded to when its stream
+        begins."""
+        self.watchers: dict[Watcher, RequestInfo] = {}
+        """The open watches, and what they are about."""
+        self.connections: set[asyncio.Task[object]] = set()
+        """The requests that connect a client to a pod, such as an exec."""
+        self._connecters = connecters
+        self._unenforced = unenforced
+        self._rest = rest
+        self._faults = faults
+        self._access = access
+        self._clock = clock
+        self._bodies = BodyLimiter(clock)
+        self._revision = revision
+        self._on_idle = on_idle
+        self._metrics = metrics
+
+    async def handle(self, incoming: BaseRequest) -> StreamResponse:
+        """Handle one request; when this returns, all of the response has been handed to the transport."""
+        url = incoming.rel_url
+        path = self._access.path_without_token(url.raw_path)
+        had_token = path is not None
+        path = self._access.redact(url.raw_path) if path is None else path
+        if path != url.raw_path:
+            # Nothing behind this line sees the token, or a near miss: no log, no record, no error message.
+            url = url.build(path=path, query_string=url.raw_query_string, encoded=True)
+            incoming = incoming.clone(rel_url=url)
+        line = RequestLogLine(incoming)
+        if isinstance(incoming.protocol, ClientConnection) and incoming.protocol.is_refused:
+            return _go_response(431, TOO_LARGE, line)
+        # Go's net/http refuses such a path before kube-apiserver sees the request.
+        if BAD_ESCAPE.search(incoming.raw_path.partition("?")[0]):
+            return _go_response(400, "400 Bad Request", line)
+        request = _head_of(incoming)
+        info = RequestInfo.of(request)
+        recorded = RecordedRequest(
+            request.method, request.path, incoming.query_string, info, _without_token(request), b""
+        )
+        try:
+            # The head alone decides, so that a client without access cannot make the server hold a body.
+            may_send = self._access.check(request, info, incoming.headers.getall, had_token=had_token)
+            request = replace(request, user=impersonated_user(incoming.headers, incoming.headers.getall))
+        except StatusFailure as failure:
+            self.recorder.add(recorded, is_refused=True)
+            recorded.code = failure.code
+            return _refused_unread(incoming, failure, line)
+        # What connects a client to a pod reads the body itself, as it comes.
+        if not may_send or not incoming.body_exists or self._connecter_of(info) is not None:
+            return await self._handle_whole(incoming, request, recorded, line)
+        with self._bodies.reader(incoming) as body:
+            try:
+                recorded.body = await body.read()
+            except StatusFailure as failure:
+                return _refused_unread(incoming, failure, line)
+            whole = replace(request, body=recorded.body)
+            return await self._handle_whole(incoming, whole, recorded, line)
+
+    async def _handle_whole(
+        self,
+        incoming: BaseRequest,
+        request: ApiRequest,
+        recorded: RecordedRequest,
+        line: RequestLogLine,
+    ) -> StreamResponse:
+        self.recorder.add(recorded)
+        self.in_flight.add(recorded)
+        try:
+            if bodies.is_slow(request):
+                # In a thread, because the event loop serves every other request and watch.
+                request = await asyncio.to_thread(bodies.read_ahead, request)
+            return await self._respond(incoming, request, recorded, line)
+        finally:
+            self.in_flight.discard(recorded)
+            self._on_idle()
+
+    async def _respond(
+        self,
+        incoming: BaseRequest,
+        request: ApiRequest,
+        recorded: RecordedRequest,
+        line: RequestLogLine,
+    ) -> StreamResponse:
+        info = recorded.info
+        await self._delay(info, request.body)
+        lost = self._faults.trigger(info, Effect.LOSE, body=request.body)
+        try:
+            outcome: ApiResponse | Watcher | ConnectHandler
+            fault = self._faults.trigger(info, Effect.REFUSE, body=request.body)
+            if fault is None or fault.respond is None:
+                outcome = await self._dispatch(request, info)
+            else:
+                refused = fault.respond(FaultContext(info, request, self._revision()))
+                if info.verb == "watch" and fault.is_in_stream and isinstance(refused, StatusFailure):
+                    self._begin_response(recorded, line, 200)
+                    return await stream.send_error_event(incoming, refused)
+                outcome = to_response(refused)
+        except StatusFailure as failure:
+            outcome = status_response(failure)
+        except Exception:  # noqa: BLE001 - whatever it is, the client gets a Status and other requests are served
+            _log.exception("%s %s failed: an error in the server itself", recorded.method, recorded.path)
+            outcome = status_response(
+                StatusFailure(500, "InternalError", "Internal error occurred: see the server's log")
+            )
+        if lost is not None:
+            if incoming.transport is not None:
+                incoming.transport.abort()
+            return StreamResponse()
+        if isinstance(outcome, Watcher):
+            return await self._stream(incoming, outcome, recorded, line)
+        if not isinstance(outcome, ApiResponse):
+            return await self._connect(incoming, outcome, recorded, line)
+        outcome = self._unenforced.warn(info, outcome)
+        self._begin_response(recorded, line, outcome.code)
+        if len(outcome.body) > stream.LARGE and incoming.method != "HEAD":
+            large = _with_headers(StreamResponse(status=outcome.code), outcome)
+            with suppress(ConnectionError):  # the client went away
+                await stream.send_body(incoming, large, outcome.body)
+            return large
+        response = _response(outcome)
+        await response.prepare(incoming)
+        await response.write_eof()
+        return response
+
+    async def _delay(self, info: RequestInfo, body: bytes) -> None:
+        fault = self._faults.trigger(info, Effect.DELAY, body=body)
+        if fault is not None:
+            over = asyncio.Event()
+            self._clock.call_later(fault.seconds, over.set)
+            await over.wait()
+
+    async def _dispatch(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | Watcher | ConnectHandler:
+        if request.path == "/metrics":
+            return self._show_metrics()
+        connecter = self._connecter_of(info)
+        if connecter is not None and self._rest.is_served(info):
+            return connecter.connect(request, info)
+        outcome = await self._rest.respond(request, info)
+        return await asyncio.to_thread(outcome.make) if isinstance(outcome, DeferredResponse) else outcome
+
+    def _connecter_of(self, info: RequestInfo) -> Connecter | None:
+        return None if info.group else self._connecters.get((info.resource, info.subresource))
+
+    def _begin_response(self, recorded: RecordedRequest, line: RequestLogLine, code: int) -> None:
+        recorded.code = code
+        line.write(code)
+        is_apply = recorded.method == "PATCH" and recorded.headers.get("content-type", "").startswith(
+            APPLY_PATCH_TYPE
+        )
+        self._metrics.count(recorded.info, code, is_apply=is_apply)
+
+    def _show_metrics(self) -> ApiResponse:
+        return ApiResponse(200, self._metrics.render(self.watchers.values()), CONTENT_TYPE)
+
+    async def _stream(
+        self, incoming: BaseRequest, watch: Watcher, recorded: RecordedRequest, line: RequestLogLine
+    ) -> StreamResponse:
+        info = recorded.info
+        fault = self._faults.trigger(info, *stream.STREAM_EFFECTS)
+        watch.count_bookmarks = lambda: self._count_bookmarks(info)
+        self.watchers[watch] = info
+        try:
+            response = await stream.open_stream(incoming, watch.headers)
+            self._begin_response(recorded, line, response.status)
+            # From here on it is a stream, and quiescence does not wait for its end.
+            self.in_flight.discard(recorded)
+            with suppress(ConnectionError):  # the client went away, or a fault closed the connection
+                with watch:
+                    await stream.send(incoming, response, watch, fault)
+                await response.write_eof()
+        finally:
+            del self.watchers[watch]
+        return response
+
+    async def _connect(
+        self, incoming: BaseRequest, handler: ConnectHandler, recorded: RecordedRequest, line: RequestLogLine
+    ) -> StreamResponse:
+        def begin(code: int) -> None:
+            self._begin_response(recorded, line, code)
+            # From here on it is a stream, and quiescence does not wait for its end.
+            self.in_flight.discard(recorded)
+            self._on_idle()
+
+        task = asyncio.current_task()
+        assert task is not None
+        self.connections.add(task)
+        try:
+            with self._faulty(incoming, recorded.info) as transport:
+                response = await handler.serve(incoming, begin)
+                if transport is not None and transport.is_silent:
+                    await asyncio.Event().wait()
+        except ConnectionError:  # the client went away
+            return StreamResponse()
+        else:
+            return response
+        finally:
+            self.connections.discard(task)
+
+    @contextmanager
+    def _faulty(self, incoming: BaseRequest, info: RequestInfo) -> Generator[FaultyTransport | None]:
+        """Inject a fault into what is sent and received during the block, if one is pending."""
+        connection = incoming.protocol
+        fault = self._faults.trigger(info, *CONNECTION_EFFECTS)
+        if fault is None or connection.transport is None or not isinstance(connection, ClientConnection):
+            yield None
+            return
+        faulty = FaultyTransport(connection.transport, connection, fault)
+        connection.transport, connection.filter_received = faulty, faulty.receive
+        try:
+            yield faulty
+        finally:
+            connection.filter_received = None
+            if connection.transport is faulty:
+                connection.transport = faulty.inner
+            if faulty.is_silent:
+                faulty.abort()
+
+    def _count_bookmarks(self, info: RequestInfo) -> int:
+        if self._faults.trigger(info, Effect.HOLD_BOOKMARKS):
+            return 0
+        repeated = self._faults.trigger(info, Effect.REPEAT_BOOKMARKS)
+        return repeated.amount if repeated else 1
+
+
+def _head_of(incoming: BaseRequest) -> ApiRequest:
+    query = parse_query(incoming.rel_url.raw_query_string)
+    headers = {name.lower(): value for name, value in incoming.headers.items()}
+    return ApiRequest(incoming.method, incoming.rel_url.raw_path, query, headers)
+
+
+def _go_response(code: int, text: str, line: RequestLogLine) -> Response:
+    """Respond as Go's HTTP server does before any handler sees the request."""
+    line.write(code)
+    response = Response(status=code, text=text)
+    response.force_close()
+    return response
+
+
+def _refused_unread(incoming: BaseRequest, failure: StatusFailure, line: RequestLogLine) -> Response:
+    """Refuse a request whose body was not read to its end, and do not wait for the rest of it."""
+    line.write(failure.code)
+    response = _response(status_response(failure))
+    if not incoming.content.is_eof():
+        response.force_close()
+    return response
+
+
+def _without_token(request: ApiRequest) -> dict[str, str]:
+    return {name: value for name, value in request.headers.items() if name != "authorization"}
+
+
+def _response(outcome: ApiResponse) -> Response:
+    return _with_headers(Response(status=outcome.code, body=outcome.body), outcome)
+
+
+def _with_headers(response: ResponseT, outcome: ApiResponse) -> ResponseT:
+    """Set the headers of an API response on aiohttp's."""
+    headers = response.headers
+    # A 304 has no body, and so no type of one; nor have some other responses.
+    if outcome.code != NOT_MODIFIED and outcome.content_type:
+        headers["Content-Type"] = outcome.content_type
+    if outcome.content_type.startswith("text/plain"):
+        headers["X-Content-Type-Options"] = "nosniff"
+    if not any(name == "Cache-Control" for name, _ in outcome.headers):
+        headers["Cache-Control"] = "no-cache, private"
+    for name, value in outcome.headers:
+        headers.add(name, value)
+    return response

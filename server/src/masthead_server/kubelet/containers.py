@@ -1,0 +1,150 @@
+"""Containers as the kubelet runs them: their logs, and the sessions that end with them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.filesystem import FileSystem
+from masthead_server.kubelet.logs import LogStore
+from masthead_server.kubelet.records import STDOUT
+from masthead_server.kubelet.stdio import StdinPipe, TerminalSizes
+
+if TYPE_CHECKING:
+    from masthead_server.clock import Clock
+
+__all__ = ["ContainerInstance", "ContainerRef", "ContainerTable", "MainStdio", "RuntimeLimits"]
+
+_UNNAMED: Final = ""
+"""The container of a pod that does not exist yet: its first one, when it does."""
+
+
+@dataclass(slots=True)
+class RuntimeLimits:
+    """How many bytes each container may use.
+
+    Attributes:
+        log: Bytes of a log; older lines are dropped.
+        files: Bytes of all files; writing more is an error, as on a full disk.
+    """
+
+    log: int = 64 * 1024 * 1024
+    files: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerRef:
+    """Names a container of a pod."""
+
+    namespace: str
+    pod: str
+    container: str = _UNNAMED
+
+
+class MainStdio:
+    """What clients that are attached send to a main process.
+
+    Args:
+        is_stdin_once: Whether the first client that leaves ends the stdin.
+    """
+
+    def __init__(self, *, is_stdin_once: bool) -> None:
+        self.stdin = StdinPipe()
+        self.sizes = TerminalSizes()
+        self.is_stdin_once = is_stdin_once
+
+    def close(self) -> None:
+        """The process has ended."""
+        self.stdin.close()
+        self.sizes.close()
+
+
+class ContainerInstance:
+    """A container, through all its restarts.
+
+    Args:
+        limits: What it may use.
+        clock: The server's.
+    """
+
+    def __init__(self, limits: RuntimeLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self.log = LogStore(limits.log)
+        """What it prints."""
+        self.files = FileSystem(limits.files, lambda: clock.now().timestamp())
+        """Its files, which outlive a restart."""
+        self.previous: LogStore | None = None
+        """What it had printed when it was last restarted."""
+        self.ended = asyncio.Event()
+        """Set when the container ends, and with it its commands and streams."""
+        self.main: MainStdio | None = None
+        """The streams of its main process, if that runs."""
+
+    def print(self, data: bytes, stream: str = STDOUT) -> None:
+        """Add to the log; nothing once the container has ended."""
+        self.log.append(data, self._clock.now(), stream)
+
+    def end(self) -> None:
+        """End the container, its commands and its streams; the log can still be read."""
+        self.log.end()
+        self.ended.set()
+        self.main = None
+
+    def restart(self) -> None:
+        """End the container, and start it again with an empty log."""
+        self.end()
+        if self.previous is not None:
+            self.previous.close()
+        self.previous, self.log = self.log, LogStore(self._limits.log)
+        self.ended = asyncio.Event()
+
+    def drop(self) -> None:
+        """End the container, and forget what it had."""
+        self.end()
+        for log in (self.log, self.previous):
+            if log is not None:
+                log.close()
+        self.files.close()
+
+
+class ContainerTable:
+    """All containers, made when they are first asked for.
+
+    Args:
+        limits: What each may use.
+        clock: The server's.
+    """
+
+    def __init__(self, limits: RuntimeLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._pods: dict[tuple[str, str], dict[str, ContainerInstance]] = {}
+
+    def get(self, ref: ContainerRef, *, is_first: bool = True) -> ContainerInstance:
+        """Return a container.
+
+        Args:
+            ref: Which one.
+            is_first: Whether it is the first of its pod, which takes over what was prepared before the pod existed.
+        """
+        pod = self._pods.setdefault((ref.namespace, ref.pod), {})
+        if ref.container not in pod:
+            prepared = pod.pop(_UNNAMED, None) if is_first else None
+            pod[ref.container] = prepared or ContainerInstance(self._limits, self._clock)
+        return pod[ref.container]
+
+    def of_pod(self, namespace: str, pod: str) -> dict[str, ContainerInstance]:
+        """Return the containers of a pod that were asked for, by name."""
+        return self._pods.get((namespace, pod), {})
+
+    def drop_pod(self, namespace: str, pod: str) -> None:
+        """End the containers of a pod, and forget them."""
+        for container in self._pods.pop((namespace, pod), {}).values():
+            container.drop()
+
+    def close(self) -> None:
+        """End all containers."""
+        for namespace, pod in list(self._pods):
+            self.drop_pod(namespace, pod)

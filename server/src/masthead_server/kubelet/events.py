@@ -1,0 +1,91 @@
+"""The Events of pods and of their node, as scheduler, kubelet and node controller record them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead_server.controllers.events import WARNING, SchedulerRecorder, ServerEventRecorder, reference_to
+from masthead_server.controllers.objects import ObjectClient
+from masthead_server.kubelet.nodes import NODE_NAME
+from masthead_server.kubelet.pods import pod_label
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["PodEvents"]
+
+_POD: Final = ("v1", "Pod")
+_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+class PodEvents:
+    """Records what happens to pods and to their node.
+
+    Args:
+        cluster: The cluster state.
+        kubelet: Writes as the kubelet.
+    """
+
+    def __init__(self, cluster: ClusterState, kubelet: ObjectClient) -> None:
+        self._kubelet = ServerEventRecorder(kubelet, "kubelet", NODE_NAME)
+        self._scheduler = SchedulerRecorder(
+            ObjectClient(cluster, "kube-scheduler"), "default-scheduler", NODE_NAME
+        )
+        self._node_controller = ServerEventRecorder(ObjectClient(cluster), "node-controller")
+
+    def scheduled(self, pod: Plain) -> None:
+        """A pod was bound to the node."""
+        meta = metadata(pod)
+        message = f"Successfully assigned {text(meta, 'namespace')}/{text(meta, 'name')} to {NODE_NAME}"
+        self._scheduler.record(reference_to(pod, *_POD), "Scheduled", "Binding", message)
+
+    def started(self, pod: Plain, names: Iterable[str]) -> None:
+        """Containers of a pod were started; the image is there, because none is needed."""
+        for name in names:
+            involved, image = _container(pod, name)
+            if involved is not None:
+                present = f"Container image {quoted(image)} already present on machine and can be accessed by the pod"
+                self._kubelet.record(involved, "Pulled", present)
+                self._kubelet.record(involved, "Created", "Container created")
+                self._kubelet.record(involved, "Started", "Container started")
+
+    def killing(self, pod: Plain, names: Iterable[str]) -> None:
+        """Containers of a pod are ended, because it is deleted or evicted."""
+        for name in names:
+            involved, _ = _container(pod, name)
+            if involved is not None:
+                self._kubelet.record(involved, "Killing", f"Stopping container {name}")
+
+    def backing_off(self, pod: Plain, name: str) -> None:
+        """A container waits before it is started again."""
+        involved, _ = _container(pod, name)
+        if involved is not None:
+            message = f"Back-off restarting failed container {name} in pod {pod_label(pod)}"
+            self._kubelet.record(involved, "BackOff", message, event_type=WARNING)
+
+    def evicted(self, pod: Plain, message: str) -> None:
+        """A pod was evicted by the kubelet."""
+        self._kubelet.record(reference_to(pod, *_POD), "Evicted", message, event_type=WARNING)
+
+    def node_registered(self, node: Plain) -> None:
+        """The node was registered, and is ready."""
+        uid = text(metadata(node), "uid")
+        # The kubelet does not know the uid of its node.
+        involved: Plain = {"kind": "Node", "name": NODE_NAME, "apiVersion": "v1"}
+        self._kubelet.record(involved, "NodeReady", f"Node {NODE_NAME} status is now: NodeReady")
+        message = f"Node {NODE_NAME} event: Registered Node {NODE_NAME} in Controller"
+        self._node_controller.record({**involved, "uid": uid}, "RegisteredNode", message)
+
+
+def _container(pod: Plain, name: str) -> tuple[Plain | None, str]:
+    """The reference to a container, and its image; None if the pod has no such container."""
+    for kind in _KINDS:
+        for each in items(part(pod, "spec"), kind):
+            if text(each, "name") == name:
+                return reference_to(pod, *_POD, field_path=f"spec.{kind}{{{name}}}"), text(each, "image")
+    return None, ""

@@ -1,0 +1,177 @@
+"""Handlers: which function runs a command of which pod."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from masthead_server.kubelet.process import BlockingExecProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator
+    from concurrent.futures import Executor
+
+    from masthead_server.kubelet.process import CommandLine, ExecProcess
+
+    AsyncHandler: TypeAlias = Callable[[ExecProcess], Awaitable[int | None]]
+    BlockingHandler: TypeAlias = Callable[[BlockingExecProcess], int | None]
+    Handler: TypeAlias = AsyncHandler | BlockingHandler
+
+__all__ = ["HandlerError", "HandlerRegistry", "PodPattern", "describe", "invoke", "ordinary_errors"]
+
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class PodPattern:
+    """The pods, containers and commands that a handler is for; empty matches all."""
+
+    namespace: str = ""
+    pod: str = ""
+    container: str = ""
+    command: str = ""
+
+    @classmethod
+    def of(cls, pod: str, container: str | None, command: str | None) -> PodPattern:
+        """Read ``name``, ``namespace/name`` or ``*``."""
+        namespace, _, name = pod.rpartition("/")
+        return cls(namespace.replace(_ANY, ""), name.replace(_ANY, ""), container or "", command or "")
+
+    def matches(self, line: CommandLine) -> bool:
+        """Tell whether a command is meant."""
+        command = line.argv[0] if line.argv else ""
+        pairs = (
+            (self.namespace, line.namespace),
+            (self.pod, line.pod),
+            (self.container, line.container),
+            (self.command, command),
+        )
+        return all(not wanted or wanted == found for wanted, found in pairs)
+
+    @property
+    def precision(self) -> int:
+        """How much it says: the more, the earlier it is chosen."""
+        return sum(map(bool, (self.namespace, self.pod, self.container, self.command)))
+
+
+class HandlerRegistry:
+    """Handlers of one kind of request, by the pods that they are for."""
+
+    def __init__(self) -> None:
+        self._handlers: list[tuple[PodPattern, Handler]] = []
+
+    def add(self, pattern: PodPattern, handler: Handler) -> None:
+        """Register a handler; of several that fit equally well, the last one is chosen."""
+        self._handlers = [(pattern, handler), *self._handlers]
+
+    def find(self, line: CommandLine) -> Handler | None:
+        """Return the handler whose pattern says most about a command; None if there is none."""
+        fitting = [(pattern, handler) for pattern, handler in self._handlers if pattern.matches(line)]
+        return max(fitting, key=lambda each: each[0].precision)[1] if fitting else None
+
+
+class HandlerError(Exception):
+    """Stands for what a handler has raised that is no ordinary exception, such as the outcome of ``pytest.fail``.
+
+    As it is, that would end the server, or a task without a word.
+
+    Args:
+        raised: What was raised.
+    """
+
+    def __init__(self, raised: BaseException) -> None:
+        super().__init__(describe(raised))
+
+
+def describe(raised: BaseException) -> str:
+    """Say in a line what a handler has raised."""
+    return str(raised) if isinstance(raised, HandlerError) else f"{type(raised).__name__}: {raised}"
+
+
+@contextmanager
+def ordinary_errors() -> Generator[None]:
+    """Run a handler in a task of the server: whatever it raises by itself is an Exception.
+
+    Raises:
+        HandlerError: If it raises something else.
+    """
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as raised:
+        if _is_from_outside(raised):
+            raise
+        raise HandlerError(raised) from raised
+
+
+def _is_from_outside(raised: BaseException) -> bool:
+    """Tell whether a handler was ended, rather than has failed."""
+    if isinstance(raised, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    if isinstance(raised, KeyboardInterrupt):
+        # There, it may be the user's Ctrl-C; in other threads, Python raises none.
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(raised, GeneratorExit)  # a coroutine that is closed
+
+
+async def invoke(handler: Handler, process: ExecProcess, threads: Executor) -> int:
+    """Run a handler to its end; returns the exit code.
+
+    Args:
+        handler: A coroutine function, or a plain one.
+        process: The command.
+        threads: Where plain functions run.
+
+    Raises:
+        HandlerError: If the handler raises what is no Exception, other than SystemExit.
+        Exception: What else the handler raises.
+    """
+    if not _is_async(handler):
+        loop = asyncio.get_running_loop()
+        blocking = cast("BlockingHandler", handler)
+        return await loop.run_in_executor(threads, _run_blocking, blocking, process, loop)
+    with ordinary_errors():
+        try:
+            return await cast("AsyncHandler", handler)(process) or 0
+        except SystemExit as leaving:
+            # Here, and not in the task: asyncio would end the loop.
+            if isinstance(leaving.code, str):
+                await process.stderr.write(f"{leaving.code}\n")
+            return _code_of(leaving)
+
+
+def _run_blocking(handler: BlockingHandler, process: ExecProcess, loop: asyncio.AbstractEventLoop) -> int:
+    blocking = BlockingExecProcess(process, loop)
+    try:
+        return handler(blocking) or 0
+    except SystemExit as leaving:
+        if isinstance(leaving.code, str):
+            blocking.stderr.write(f"{leaving.code}\n")
+        return _code_of(leaving)
+    except (StopIteration, CancelledError) as raised:
+        # The future that waits for it cannot hold the one, and takes the other for its own cancellation.
+        raise HandlerError(raised) from raised
+    except Exception:
+        raise
+    except BaseException as raised:
+        raise HandlerError(raised) from raised
+
+
+def _code_of(leaving: SystemExit) -> int:
+    """The exit code of a SystemExit, as Python decides it."""
+    if leaving.code is None:
+        return 0
+    return leaving.code & 0xFF if isinstance(leaving.code, int) else 1
+
+
+def _is_async(handler: Handler) -> bool:
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+        getattr(handler, "__call__", None)  # noqa: B004 - of an object, the method is asked for
+    )

@@ -1,0 +1,291 @@
+"""`Kubelet`: the controls of what runs in pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from masthead._module import set_module
+from masthead.errors import InvalidValueError, NotFoundError
+from masthead_server.kubelet.container_files import ContainerFiles
+from masthead_server.kubelet.container_log import ContainerLog
+from masthead_server.kubelet.containers import ContainerRef
+from masthead_server.kubelet.handlers import PodPattern
+from masthead_server.kubelet.ports import KUBELET_PORT
+from masthead_server.wire.failures import StatusFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._meta.object import Object
+    from masthead_server.kubelet.filesystem import FileSystem
+    from masthead_server.kubelet.handlers import Handler, HandlerRegistry
+    from masthead_server.kubelet.lifecycle import PodLifecycle
+    from masthead_server.kubelet.ports import PortListener, PortTarget
+    from masthead_server.kubelet.runtime import PodRuntime
+
+__all__ = ["Kubelet"]
+
+ResultT = TypeVar("ResultT")
+HandlerT = TypeVar("HandlerT", bound="Handler")
+
+
+class CallInLoop(Protocol):
+    """Calls a function in the server's event loop, whatever the thread of the caller."""
+
+    def __call__(self, act: Callable[[], ResultT], /) -> ResultT:
+        """Call it, and return what it returns."""
+        ...
+
+
+@set_module("masthead.server")
+class Kubelet:
+    """What runs in the pods of an embedded server: `Server.kubelet`.
+
+    A pod is named by ``name``, which is in the namespace ``default``, by ``namespace/name``, or by itself. Handlers are for
+    pods of that name in any namespace, if none is given, and for all pods with ``*``. All methods are thread-safe.
+    """
+
+    def __init__(self, runtime: PodRuntime, lifecycle: PodLifecycle, call: CallInLoop) -> None:
+        self._runtime = runtime
+        self._lifecycle = lifecycle
+        self._call = call
+
+    @property
+    def log_limit(self) -> int:
+        """Bytes of each container's log, 64 MiB by default; older lines are dropped. It holds for containers to come."""
+        return self._runtime.limits.log
+
+    @log_limit.setter
+    def log_limit(self, limit: int) -> None:
+        self._runtime.limits.log = limit
+
+    @property
+    def file_limit(self) -> int:
+        """Bytes of each container's files, 64 MiB by default; then its disk is full. It holds for containers to come."""
+        return self._runtime.limits.files
+
+    @file_limit.setter
+    def file_limit(self, limit: int) -> None:
+        self._runtime.limits.files = limit
+
+    def exec(
+        self, pod: str, *, container: str | None = None, command: str | None = None
+    ) -> Callable[[HandlerT], HandlerT]:
+        """Register a handler of commands in a pod: a decorator.
+
+        The handler gets an `ExecProcess` if it is a coroutine function. A plain function gets a `BlockingExecProcess`,
+        and runs in a thread. It returns the exit code, None for 0, or raises SystemExit. Any other exception is logged,
+        and the client gets an internal error. When the client goes away, a coroutine is cancelled, and a plain function
+        finds stdin ended and gets a BrokenPipeError when it writes. Of several handlers that fit, the most precise one
+        is chosen, and of those the last one. Without a handler, the built-in shell runs the command.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            container: The container; None for any.
+            command: The first word of the command; None for any.
+        """
+        return self._register(self._runtime.exec_handlers, PodPattern.of(pod, container, command))
+
+    def attach(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
+        """Register a handler of clients that attach to a container: a decorator; see `exec`.
+
+        Without a handler, such a client reads what the container prints from then on, until it ends, and what it sends goes
+        to the container's main process.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            container: The container; None for any.
+        """
+        return self._register(self._runtime.attach_handlers, PodPattern.of(pod, container, None))
+
+    def main(self, pod: str, *, container: str | None = None) -> Callable[[HandlerT], HandlerT]:
+        """Register the main process of a container, from its start to its end: a decorator; see `exec`.
+
+        What it prints is the container's log, what attached clients send is its stdin, if the container has ``stdin: true``.
+        When it returns, the container ends with that exit code, and is restarted as its policy says: at once, and the next
+        times after 10 seconds and more (``CrashLoopBackOff``). It is cancelled when the container is ended. Without a
+        handler, the built-in shell runs the container's command if it knows all of it; otherwise the container just runs.
+        Init containers have no main process: they are completed when the pod starts.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            container: The container; None for any.
+        """
+        return self._register(self._runtime.main_handlers, PodPattern.of(pod, container, None))
+
+    def _register(self, handlers: HandlerRegistry, pattern: PodPattern) -> Callable[[HandlerT], HandlerT]:
+        def register(handler: HandlerT) -> HandlerT:
+            self._call(lambda: handlers.add(pattern, handler))
+            return handler
+
+        return register
+
+    def listen(self, pod: str, port: int, target: PortTarget, *, allow_remote: bool = False) -> PortListener:
+        """Let something listen on a port of pods, for port-forward and for proxies.
+
+        It accepts connections while a container of the pod runs. Of several listeners on a port, the one that says most
+        about the pod accepts them, and of those the last one.
+
+        Args:
+            pod: The pods: ``web``, ``shop/web``, ``*``.
+            port: The pods' port.
+            target: What answers: a port of this machine, a host and a port, or a coroutine function, which gets an
+                `asyncio.StreamReader` and an `asyncio.StreamWriter`, runs in the server's event loop, and ends the
+                connection when it returns; whatever it raises is logged, and breaks the connection.
+            allow_remote: Whether the target may be another machine.
+
+        Raises:
+            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+            TypeError: If the target is of another type.
+        """
+        return self._runtime.ports.add(
+            PodPattern.of(pod, None, None), port, target, allow_remote=allow_remote
+        )
+
+    def listen_on_node(
+        self, node: str, target: PortTarget, *, port: int = KUBELET_PORT, allow_remote: bool = False
+    ) -> PortListener:
+        """Let something listen on a port of a node, for proxies; by default on the kubelet's own.
+
+        Args:
+            node: The node's name.
+            target: What answers, as for `listen`.
+            port: The node's port.
+            allow_remote: Whether the target may be another machine.
+
+        Raises:
+            ValueError: If a port does not exist, or if the target is another machine and that is not allowed.
+            TypeError: If the target is of another type.
+        """
+        return self._runtime.ports.add(node, port, target, allow_remote=allow_remote)
+
+    def log(self, pod: str | Object, *, container: str | None = None) -> ContainerLog:
+        """Return the log of a container, to write to; the pod need not exist yet.
+
+        Args:
+            pod: The pod.
+            container: The container; None for the first one.
+
+        Raises:
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        ref = pod_ref(pod, container)
+        return ContainerLog(
+            lambda data, stream: self._call(lambda: self._runtime.resolve(ref).print(data, stream))
+        )
+
+    def files(self, pod: str | Object, *, container: str | None = None) -> ContainerFiles:
+        """Return the files of a container, by their paths; the pod need not exist yet.
+
+        Args:
+            pod: The pod.
+            container: The container; None for the first one.
+
+        Raises:
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        ref = pod_ref(pod, container)
+
+        def within(act: Callable[[FileSystem], ResultT]) -> ResultT:
+            return self._call(lambda: act(self._runtime.resolve(ref).files))
+
+        return ContainerFiles(within)
+
+    def start(self, pod: str | Object) -> None:
+        """Schedule a pod to a node, if it has none, and start it: it runs, and is ready.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod), self._lifecycle.start)
+
+    def succeed(self, pod: str | Object) -> None:
+        """End every container of a pod with exit code 0: its phase is ``Succeeded``.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, 0))
+
+    def fail(self, pod: str | Object, *, exit_code: int = 1, reason: str = "Error") -> None:
+        """End every container of a pod with an exit code: its phase is ``Failed``, whatever its restart policy.
+
+        Args:
+            pod: The pod.
+            exit_code: The exit code; not 0.
+            reason: The reason in the status of its containers.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace, or if the exit code is 0.
+        """
+        if not exit_code:
+            raise InvalidValueError("exit code 0 is success: call succeed instead", value=exit_code)
+        self._change(pod_ref(pod), lambda ref: self._lifecycle.finish(ref, exit_code, reason=reason))
+
+    def restart(
+        self, pod: str | Object, *, container: str | None = None, exit_code: int = 1, reason: str = ""
+    ) -> None:
+        """Restart a container: its commands and streams end, and its log begins anew, with the old one as ``previous``.
+
+        Args:
+            pod: The pod.
+            container: The container; None for all.
+            exit_code: The exit code with which it has ended.
+            reason: The reason for that in its status, such as ``OOMKilled``; empty for ``Error``, or ``Completed`` with
+                exit code 0. A container that was not running keeps the exit code and the reason of its last end.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.restart(ref, exit_code, reason))
+
+    def crash_loop(self, pod: str | Object, *, container: str | None = None, exit_code: int = 1) -> None:
+        """End a container, which then waits to be started again: ``CrashLoopBackOff``. `restart` starts it.
+
+        Args:
+            pod: The pod.
+            container: The container; None for all.
+            exit_code: The exit code with which it has ended.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod, container), lambda ref: self._lifecycle.crash_loop(ref, exit_code))
+
+    def evict(self, pod: str | Object, *, message: str = "The node was low on resource: memory.") -> None:
+        """Fail a pod as a kubelet does whose node is short of resources: its reason is ``Evicted``.
+
+        Raises:
+            NotFoundError: If there is no such pod.
+            InvalidValueError: If the pod is an object without a name or namespace.
+        """
+        self._change(pod_ref(pod), lambda ref: self._lifecycle.evict(ref, message))
+
+    def _change(self, ref: ContainerRef, change: Callable[[ContainerRef], None]) -> None:
+        try:
+            self._call(lambda: change(ref))
+        except StatusFailure as failure:
+            raise NotFoundError(
+                failure.message, verb="get", resource="pods", namespace=ref.namespace, name=ref.pod
+            ) from None
+
+
+def pod_ref(pod: str | Object, container: str | None = None) -> ContainerRef:
+    """Read the name of a pod.
+
+    Raises:
+        InvalidValueError: If the pod is an object without a name or namespace, or the name is invalid.
+    """
+    if isinstance(pod, str):
+        namespace, slash, name = pod.rpartition("/")
+        namespace = namespace if slash else "default"
+    else:
+        namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
+    if not namespace or not name or "/" in namespace:
+        raise InvalidValueError("name a pod as name, or as namespace/name", value=pod)
+    return ContainerRef(namespace, name, container or "")

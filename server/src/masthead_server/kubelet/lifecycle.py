@@ -1,0 +1,273 @@
+"""The life of pods: schedules, starts, restarts and ends them, and writes their status."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.controllers.objects import ObjectClient, ObjectRef
+from masthead_server.kubelet import phases
+from masthead_server.kubelet.mains import MainProcesses
+from masthead_server.kubelet.nodes import NODE_NAME, register_node
+from masthead_server.kubelet.phases import Transition
+from masthead_server.kubelet.pods import (
+    MAX_CONTAINERS,
+    container_names,
+    has_too_many_containers,
+    restarts,
+    running_containers,
+    status_of,
+)
+from masthead_server.wire.plain import is_being_deleted, items, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.clock import Timer
+    from masthead_server.kubelet.containers import ContainerRef
+    from masthead_server.kubelet.events import PodEvents
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["KUBELET", "PodLifecycle"]
+
+_FIRST_BACKOFF: Final = 10.0
+_MAX_BACKOFF: Final = 300.0
+_MOST_DOUBLED: Final = 8
+"""Seconds before a container that ends again and again is restarted; they double each time."""
+
+KUBELET: Final = "kubelet"
+"""The field manager of what the kubelet writes."""
+_TOO_MANY: Final = (
+    f"0/1 nodes are available: 1 Too many containers, at most {MAX_CONTAINERS} of a pod run here."
+)
+_POD_NETWORK: Final = ipaddress.ip_network("10.244.0.0/16")
+
+
+class PodLifecycle:
+    """Moves pods through their phases; through the verbs, so that watches see it.
+
+    Args:
+        runtime: The pods and their containers.
+    """
+
+    def __init__(self, runtime: PodRuntime) -> None:
+        self._runtime = runtime
+        self._client = ObjectClient(runtime.cluster, KUBELET)
+        self._mains = MainProcesses(runtime, self._on_exit)
+        self._restarts: set[Timer] = set()
+        self._addresses = itertools.cycle(range(2, _POD_NETWORK.num_addresses - 1))
+
+    @cached_property
+    def _events(self) -> PodEvents:
+        from masthead_server.kubelet.events import PodEvents  # which servers without pods do not need
+
+        return PodEvents(self._runtime.cluster, self._client)
+
+    def register_node(self) -> None:
+        """Register the node that pods are scheduled to, unless it exists.
+
+        Raises:
+            JournalError: It could not be stored.
+        """
+        registered = register_node(self._client)
+        if registered is not None:
+            self._events.node_registered(registered)
+
+    def start(self, ref: ContainerRef) -> None:
+        """Schedule a pod, if it has no node, and start all its containers. One with too many of them stays pending.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        if has_too_many_containers(pod):
+            self._update(ref, lambda pod: phases.refuse(pod, change, _TOO_MANY))
+            return
+        if not text(part(pod, "spec"), "nodeName"):
+            self._bind(ref, pod)
+        self._update(ref, lambda pod: phases.start(pod, change))
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        # Init containers, too, which have completed already.
+        self._events.started(pod, container_names(pod))
+        for name in running_containers(pod):
+            self._start_container(pod, name)
+
+    def start_ephemeral(self, ref: ContainerRef) -> None:
+        """Start the ephemeral containers that were added to a pod, unless it has too many of them.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        if has_too_many_containers(self._runtime.find(ref.namespace, ref.pod)):
+            return
+        change, started = self._transition(), list[str]()
+        self._update(ref, lambda pod: started.extend(phases.start_ephemeral(pod, change)))
+        pod = self._runtime.find(ref.namespace, ref.pod)
+        self._events.started(pod, started)
+        for name in started:
+            self._start_container(pod, name)
+
+    def _start_container(self, pod: Plain, name: str) -> None:
+        container = self._runtime.container(pod, name)
+        if container.ended.is_set():
+            container.restart()
+        self._mains.start(pod, name)
+
+    def kill(self, pod: Plain, ref: ContainerRef) -> None:
+        """End the containers of a pod that is deleted or evicted."""
+        self._events.killing(pod, self._running(pod))
+        self._end(ref)
+
+    def terminate(self, pod: Plain, ref: ContainerRef) -> None:
+        """End the containers of a pod that is deleted, and write that: it is not ready any more.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        self.kill(pod, ref)
+        # One that has never started has no containers to report.
+        if items(part(pod, "status"), "containerStatuses") and not phases.is_ended(pod):
+            change = self._transition()
+            self._update(ref, lambda found: phases.finish(found, change, 0))
+
+    def _running(self, pod: Plain) -> list[str]:
+        """The containers of a pod that have not ended, whatever is written of it."""
+        if has_too_many_containers(pod):
+            return []  # it never ran here, whatever its status says
+        return [
+            name for name in running_containers(pod) if not self._runtime.container(pod, name).ended.is_set()
+        ]
+
+    def _end(self, ref: ContainerRef) -> None:
+        for container in self._runtime.containers.of_pod(ref.namespace, ref.pod).values():
+            container.end()
+
+    def close(self) -> None:
+        """Cancel all main processes and restarts."""
+        self._mains.close()
+        for timer in self._restarts:
+            timer.cancel()
+
+    def finish(self, ref: ContainerRef, code: int, *, reason: str = "", message: str = "") -> None:
+        """End all containers of a pod with an exit code.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        self._runtime.find(ref.namespace, ref.pod)
+        change = self._transition()
+        self._update(ref, lambda pod: phases.finish(pod, change, code, reason=reason, message=message))
+        self._end(ref)
+
+    def evict(self, ref: ContainerRef, message: str) -> None:
+        """Fail a pod because its node is short of resources.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        self._events.evicted(pod, message)
+        self._update(ref, lambda pod: phases.evict(pod, change, message))
+        self.kill(pod, ref)
+
+    def restart(self, ref: ContainerRef, code: int, reason: str = "") -> None:
+        """Restart a container, or all, which end with an exit code and a reason.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        for name in self._chosen(pod, ref):
+            restart = partial(phases.restart_container, name=name, change=change, code=code, reason=reason)
+            self._update(ref, restart)
+            self._events.started(pod, [name])
+            self._runtime.container(pod, name).restart()
+            self._mains.start(pod, name)
+
+    def crash_loop(self, ref: ContainerRef, code: int) -> None:
+        """End a container, or all, and have it wait for its restart.
+
+        Raises:
+            StatusFailure: If the pod does not exist.
+        """
+        pod, change = self._runtime.find(ref.namespace, ref.pod), self._transition()
+        for name in self._chosen(pod, ref):
+            self._update(ref, partial(phases.crash_loop, name=name, change=change, code=code))
+            self._events.backing_off(pod, name)
+            self._runtime.container(pod, name).end()
+
+    def _chosen(self, pod: Plain, ref: ContainerRef) -> list[str]:
+        return (
+            [ref.container]
+            if ref.container
+            else [text(each, "name") for each in items(part(pod, "spec"), "containers")]
+        )
+
+    def _on_exit(self, ref: ContainerRef, code: int) -> None:
+        """A main process has ended: its container ends, or is restarted as its policy says."""
+        pod = self._runtime.load(ref.namespace, ref.pod)
+        if pod is None or is_being_deleted(pod):
+            return
+        if not restarts(pod, ref.container, code):
+            change = self._transition()
+            self._update(ref, partial(phases.end_container, name=ref.container, change=change, code=code))
+            self._runtime.container(pod, ref.container).end()
+            return
+        count = (status_of(pod, ref.container) or {}).get("restartCount", 0)
+        if not count:
+            self.restart(ref, code)
+            return
+        self.crash_loop(ref, code)
+        self._restart_later(
+            ref, code, min(_FIRST_BACKOFF * 2 ** (min(count, _MOST_DOUBLED) - 1), _MAX_BACKOFF)
+        )
+
+    def _restart_later(self, ref: ContainerRef, code: int, seconds: float) -> None:
+        def restart() -> None:
+            self._restarts.discard(timer)
+            pod = self._runtime.load(ref.namespace, ref.pod)
+            state = part((status_of(pod, ref.container) if pod else None) or {}, "state")
+            if pod is not None and "waiting" in state and not is_being_deleted(pod):
+                self.restart(ref, code)
+
+        timer = self._runtime.cluster.clock.call_later(seconds, restart)
+        self._restarts.add(timer)
+
+    def _bind(self, ref: ContainerRef, found: Plain) -> None:
+        self.register_node()
+        now = self._runtime.cluster.now()
+
+        def bind(pod: Plain) -> None:
+            pod["spec"]["nodeName"] = NODE_NAME
+            scheduled = {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": now,
+            }
+            status = pod.setdefault("status", {})
+            others = [each for each in items(status, "conditions") if each.get("type") != "PodScheduled"]
+            status["conditions"] = [*others, scheduled]
+
+        if self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):
+            self._events.scheduled(found)
+
+    def _update(self, ref: ContainerRef, change: Callable[[Plain], object]) -> None:
+        self._client.update(self._ref(ref), change, subresource="status")
+
+    def _ref(self, ref: ContainerRef) -> ObjectRef:
+        served = self._runtime.served
+        return ObjectRef(served.table, served.key(ref.namespace, ref.pod))
+
+    def _transition(self) -> Transition:
+        cluster = self._runtime.cluster
+        return Transition(
+            now=cluster.now(),
+            pod_ip=str(_POD_NETWORK[next(self._addresses)]),
+            new_id=lambda: (
+                f"containerd://{cluster.new_uid().replace('-', '')}{cluster.new_uid().replace('-', '')}"
+            ),
+        )

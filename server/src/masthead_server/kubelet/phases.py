@@ -1,0 +1,259 @@
+"""The status of a pod in each phase, as a kubelet writes it.
+
+These functions change a pod in place. Nothing here knows the clock or the storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.pods import pod_label
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.wire.plain import Plain
+
+__all__ = [
+    "HOST_IP",
+    "Transition",
+    "crash_loop",
+    "end_container",
+    "evict",
+    "finish",
+    "is_ended",
+    "refuse",
+    "restart_container",
+    "start",
+    "start_ephemeral",
+]
+
+HOST_IP: Final = "10.0.0.1"
+"""The address of the kubelet's node."""
+_NOT_READY: Final = "ContainersNotReady"
+_COMPLETED: Final = "PodCompleted"
+_CRASH_DELAY: Final = "back-off 10s restarting failed container"
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What a change of phase needs to know.
+
+    Attributes:
+        now: The time, as metadata has it.
+        pod_ip: The address of a pod that starts.
+        new_id: Returns the id of a container that starts.
+    """
+
+    now: str
+    pod_ip: str
+    new_id: Callable[[], str]
+
+
+def start(pod: Plain, change: Transition) -> None:
+    """Start every container of a pod that has a node; init containers have completed."""
+    spec, status = part(pod, "spec"), pod.setdefault("status", {})
+    status["phase"] = "Running"
+    for field in ("reason", "message"):
+        status.pop(field, None)
+    status.setdefault("startTime", change.now)
+    address = HOST_IP if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
+    status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
+    for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
+        found = [_started(each, change, is_init=kind == "initContainers") for each in items(spec, kind)]
+        if found:
+            status[field] = found
+    start_ephemeral(pod, change)
+    for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"):
+        _set_condition(status, kind, change.now, is_true=True)
+    _observe(pod)
+
+
+def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
+    """Start the ephemeral containers that have no status yet; returns their names."""
+    status = pod.setdefault("status", {})
+    known = {text(each, "name") for each in items(status, "ephemeralContainerStatuses")}
+    new = [
+        each for each in items(part(pod, "spec"), "ephemeralContainers") if text(each, "name") not in known
+    ]
+    if new:
+        started = [_running(each, change, is_ready=False) for each in new]
+        status["ephemeralContainerStatuses"] = [*items(status, "ephemeralContainerStatuses"), *started]
+        _observe(pod)
+    return [text(each, "name") for each in new]
+
+
+def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", message: str = "") -> None:
+    """End every container that runs with an exit code, and so the pod: Succeeded with 0, Failed otherwise."""
+    status = pod.setdefault("status", {})
+    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for each in items(status, field):
+            if "terminated" not in part(each, "state"):
+                _terminate(each, change.now, code, reason)
+    _complete(status, change.now, "Failed" if code else "Succeeded", message)
+    _observe(pod)
+
+
+def refuse(pod: Plain, change: Transition, message: str) -> None:
+    """Leave a pod pending that fits on no node. It does not fail, because its controller would replace it at once."""
+    status = pod.setdefault("status", {})
+    _set_condition(status, "PodScheduled", change.now, is_true=False, reason="Unschedulable", message=message)
+
+
+def is_ended(pod: Plain) -> bool:
+    """Whether a pod has run to its end."""
+    return text(part(pod, "status"), "phase") in _ENDED
+
+
+def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
+    """End a container with an exit code; when it was the last one, the pod ends, too."""
+    status = pod.setdefault("status", {})
+    for each in _statuses(status, name):
+        _terminate(each, change.now, code, "")
+    _observe(pod)
+    containers = items(status, "containerStatuses")
+    if name not in {text(each, "name") for each in containers}:
+        return  # an ephemeral container, or a sidecar, which say nothing about the pod
+    states = [part(each, "state") for each in containers]
+    if all("terminated" in each for each in states):
+        has_failed = any(part(each, "terminated").get("exitCode") for each in states)
+        _complete(status, change.now, "Failed" if has_failed else "Succeeded", "")
+    else:
+        _set_unready(status, change.now)
+
+
+def restart_container(pod: Plain, name: str, change: Transition, code: int, reason: str = "") -> None:
+    """Start a container again, which has ended, or ends now with an exit code and a reason."""
+    status = pod.setdefault("status", {})
+    for each in _statuses(status, name):
+        if "running" in part(each, "state"):
+            _terminate(each, change.now, code, reason)
+        last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
+        each |= {
+            "state": {"running": {"startedAt": change.now}},
+            "lastState": {"terminated": last} if last else {},
+            "ready": True,
+            "started": True,
+            "restartCount": each.get("restartCount", 0) + 1,
+            "containerID": change.new_id(),
+        }
+    status["phase"] = "Running"
+    if all(each.get("ready") for each in items(status, "containerStatuses")):
+        for kind in ("Ready", "ContainersReady"):
+            _set_condition(status, kind, change.now, is_true=True)
+    _observe(pod)
+
+
+def crash_loop(pod: Plain, name: str, change: Transition, code: int) -> None:
+    """End a container, which waits before it is started again: ``CrashLoopBackOff``."""
+    status = pod.setdefault("status", {})
+    for each in _statuses(status, name):
+        if "running" in part(each, "state"):
+            _terminate(each, change.now, code, "")
+        last = part(each, "state").get("terminated") or part(each, "lastState").get("terminated")
+        message = f"{_CRASH_DELAY}={name} pod={pod_label(pod)}"
+        each |= {
+            "state": {"waiting": {"reason": "CrashLoopBackOff", "message": message}},
+            "lastState": {"terminated": last} if last else {},
+            "ready": False,
+            "started": False,
+        }
+    _set_unready(status, change.now)
+    _observe(pod)
+
+
+def evict(pod: Plain, change: Transition, message: str) -> None:
+    """Fail a pod as a kubelet does that is short of resources."""
+    finish(pod, change, 137, reason="Error", message=message)
+    status = part(pod, "status")
+    status["reason"] = "Evicted"
+    _set_condition(
+        status, "DisruptionTarget", change.now, is_true=True, reason="TerminationByKubelet", message=message
+    )
+
+
+def _started(container: Plain, change: Transition, *, is_init: bool) -> Plain:
+    found = _running(container, change)
+    # An init container that restarts always is a sidecar, and goes on.
+    if is_init and container.get("restartPolicy") != "Always":
+        _terminate(found, change.now, 0, "")
+        found["ready"] = True
+    return found
+
+
+def _running(container: Plain, change: Transition, *, is_ready: bool = True) -> Plain:
+    image = text(container, "image")
+    found: Plain = {
+        "name": text(container, "name"),
+        "state": {"running": {"startedAt": change.now}},
+        "lastState": {},
+        "ready": is_ready,
+        "restartCount": 0,
+        "image": image,
+        "imageID": f"{image}@sha256:{hashlib.sha256(image.encode()).hexdigest()}",
+        "containerID": change.new_id(),
+    }
+    return {**found, "started": True} if is_ready else found
+
+
+def _terminate(found: Plain, now: str, code: int, reason: str) -> None:
+    started = text(part(part(found, "state"), "running"), "startedAt") or now
+    ended: Plain = {
+        "exitCode": code,
+        "reason": reason or ("Error" if code else "Completed"),
+        "startedAt": started,
+        "finishedAt": now,
+    }
+    if identity := text(found, "containerID"):
+        ended["containerID"] = identity
+    found |= {"state": {"terminated": ended}, "ready": False}
+    if "started" in found:
+        found["started"] = False
+
+
+def _complete(status: Plain, now: str, phase: str, message: str) -> None:
+    if text(status, "phase") not in _ENDED:
+        status["phase"] = phase
+    if message:
+        status["message"] = message
+    reason = _COMPLETED if phase == "Succeeded" else "PodFailed"
+    for kind in ("Ready", "ContainersReady"):
+        _set_condition(status, kind, now, is_true=False, reason=reason)
+
+
+def _set_unready(status: Plain, now: str) -> None:
+    names = " ".join(
+        text(each, "name") for each in items(status, "containerStatuses") if not each.get("ready")
+    )
+    message = f"containers with unready status: [{names}]"
+    for kind in ("Ready", "ContainersReady"):
+        _set_condition(status, kind, now, is_true=False, reason=_NOT_READY, message=message)
+
+
+def _set_condition(
+    status: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = ""
+) -> None:
+    conditions = items(status, "conditions")
+    known = next((each for each in conditions if text(each, "type") == kind), None)
+    value = "True" if is_true else "False"
+    new: Plain = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": now}
+    if known is not None and text(known, "status") == value:
+        new["lastTransitionTime"] = known.get("lastTransitionTime", now)
+    new |= {name: each for name, each in (("reason", reason), ("message", message)) if each}
+    status["conditions"] = [each for each in conditions if each is not known] + [new]
+
+
+def _statuses(status: Plain, name: str) -> list[Plain]:
+    """The status of a container, in a list that is empty if it has none."""
+    fields = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+    return [each for field in fields for each in items(status, field) if text(each, "name") == name]
+
+
+def _observe(pod: Plain) -> None:
+    generation = metadata(pod).get("generation")
+    if generation:
+        pod["status"]["observedGeneration"] = generation

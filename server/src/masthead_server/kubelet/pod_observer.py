@@ -1,0 +1,79 @@
+"""Observes a pod for those that are connected to it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["PodObserver", "is_up"]
+
+
+def is_up(pod: Plain | None) -> bool:
+    """Tell whether anything runs in a pod; None is a pod that does not exist."""
+    if pod is None or text(part(pod, "status"), "phase") != "Running":
+        return False
+    statuses = items(part(pod, "status"), "containerStatuses")
+    return not statuses or any("running" in part(each, "state") for each in statuses)
+
+
+class PodObserver:
+    """Says when a pod ends, and when a container of it does.
+
+    Args:
+        runtime: The pods.
+        pod: The pod.
+        on_restart: Called when a container has ended while its pod goes on.
+
+    Attributes:
+        ended: Set when the pod is gone or has ended.
+    """
+
+    def __init__(self, runtime: PodRuntime, pod: Plain, on_restart: Callable[[], object]) -> None:
+        self.ended = asyncio.Event()
+        self._runtime = runtime
+        meta = metadata(pod)
+        self._key = runtime.served.key(text(meta, "namespace"), text(meta, "name"))
+        self._running = _running(pod)
+        self._on_restart = on_restart
+
+    @contextmanager
+    def observing(self) -> Generator[None]:
+        """Observe during the block."""
+        observers = self._runtime.cluster.on_write
+        observers.append(self._observe)
+        try:
+            yield
+        finally:
+            observers.remove(self._observe)
+
+    def _observe(self, served: ServedResource, record: Record) -> None:
+        if record.key != self._key or served.table != self._runtime.served.table:
+            return
+        pod = None if record.is_deleted else served.load(record)
+        if pod is None or text(part(pod, "status"), "phase") != "Running":
+            self.ended.set()
+            return
+        running = _running(pod)
+        if not self._running <= running:
+            self._on_restart()
+        self._running = running
+
+
+def _running(pod: Plain) -> frozenset[tuple[str, int]]:
+    """The containers that run, and how often each has been restarted."""
+    return frozenset(
+        (text(each, "name"), int(each.get("restartCount", 0)))
+        for each in items(part(pod, "status"), "containerStatuses")
+        if "running" in part(each, "state")
+    )

@@ -1,0 +1,173 @@
+"""What the API server and the kubelet check of a pod before they connect a client to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead_server.wire.failures import bad_request
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from masthead_server.wire.plain import Plain
+
+__all__ = [
+    "MAX_CONTAINERS",
+    "check_assigned",
+    "choose_container",
+    "container_names",
+    "container_of",
+    "environment_of",
+    "first_container",
+    "has_too_many_containers",
+    "is_running",
+    "log_problem",
+    "pod_label",
+    "restarts",
+    "running_containers",
+    "status_of",
+]
+
+MAX_CONTAINERS: Final = 250
+"""Containers of a pod that the kubelet runs: each costs a process, files and Events."""
+_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_WAITING: Final = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
+_FIELDS: Final = {
+    "metadata.name": ("metadata", "name"),
+    "metadata.namespace": ("metadata", "namespace"),
+    "metadata.uid": ("metadata", "uid"),
+    "spec.nodeName": ("spec", "nodeName"),
+    "spec.serviceAccountName": ("spec", "serviceAccountName"),
+    "status.podIP": ("status", "podIP"),
+    "status.hostIP": ("status", "hostIP"),
+}
+"""The fields of a pod that can be in the environment."""
+
+
+def choose_container(pod: Plain, name: str) -> str:
+    """Return the container that a request is about: the one that it names, or the only one.
+
+    Raises:
+        StatusFailure: If the pod has no such container, or several to choose from.
+    """
+    pod_name = text(metadata(pod), "name")
+    if name:
+        if container_of(pod, name) is None:
+            raise bad_request(f"container {name} is not valid for pod {pod_name}")
+        return name
+    containers = items(part(pod, "spec"), "containers")
+    if len(containers) == 1:
+        return text(containers[0], "name")
+    names = f", choose one of: [{' '.join(container_names(pod))}]" if containers else ""
+    raise bad_request(f"a container name must be specified for pod {pod_name}{names}")
+
+
+def check_assigned(pod: Plain) -> None:
+    """Make sure that a pod has a node.
+
+    Raises:
+        StatusFailure: If it has none.
+    """
+    if not text(part(pod, "spec"), "nodeName"):
+        raise bad_request(f"pod {text(metadata(pod), 'name')} does not have a host assigned")
+
+
+def pod_label(pod: Plain) -> str:
+    """Return what identifies a pod in the kubelet's messages."""
+    meta = metadata(pod)
+    return f"{text(meta, 'name')}_{text(meta, 'namespace')}({text(meta, 'uid')})"
+
+
+def container_names(pod: Plain) -> Iterator[str]:
+    """Iterate over the names of all containers."""
+    for kind in _KINDS:
+        for each in items(part(pod, "spec"), kind):
+            yield text(each, "name")
+
+
+def first_container(pod: Plain) -> str:
+    """Return the name of the first container that is not an init container."""
+    return next((text(each, "name") for each in items(part(pod, "spec"), "containers")), "")
+
+
+def container_of(pod: Plain, name: str) -> Plain | None:
+    """Return the spec of a container; None if the pod has none of that name."""
+    spec = part(pod, "spec")
+    return next((each for kind in _KINDS for each in items(spec, kind) if text(each, "name") == name), None)
+
+
+def status_of(pod: Plain, name: str) -> Plain | None:
+    """Return the status of a container; None if it has none."""
+    status = part(pod, "status")
+    return next(
+        (each for kind in _STATUSES for each in items(status, kind) if text(each, "name") == name), None
+    )
+
+
+def running_containers(pod: Plain) -> list[str]:
+    """Return the names of the containers that run, in linear time: a pod of 136 KB may have thousands."""
+    status = part(pod, "status")
+    states = {text(each, "name"): part(each, "state") for kind in _STATUSES for each in items(status, kind)}
+    if_unknown: Plain = {"running": {}} if text(status, "phase") == "Running" else {}
+    return [name for name in container_names(pod) if "running" in states.get(name, if_unknown)]
+
+
+def has_too_many_containers(pod: Plain) -> bool:
+    """Tell whether a pod has more containers than the kubelet runs."""
+    spec = part(pod, "spec")
+    return sum(len(items(spec, kind)) for kind in _KINDS) > MAX_CONTAINERS
+
+
+def is_running(pod: Plain, name: str) -> bool:
+    """Tell whether a container runs; if only the phase of its pod was written, that decides."""
+    found = status_of(pod, name)
+    if found is None:
+        return text(part(pod, "status"), "phase") == "Running"
+    return "running" in part(found, "state")
+
+
+def restarts(pod: Plain, name: str, code: int) -> bool:
+    """Tell whether a container is started again when it has ended with an exit code."""
+    spec = part(pod, "spec")
+    if any(text(each, "name") == name for each in items(spec, "ephemeralContainers")):
+        return False
+    policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")
+    return policy != "Never" and (policy != "OnFailure" or code != 0)
+
+
+def log_problem(pod: Plain, name: str, *, previous: bool) -> str:
+    """Return why a container has no log, in the words of the kubelet; empty if it has one."""
+    label = f"container {quoted(name)} in pod {quoted(text(metadata(pod), 'name'))}"
+    found = status_of(pod, name)
+    if found is None:
+        return "" if is_running(pod, name) and not previous else f"{label} is not available"
+    state, last = part(found, "state"), part(found, "lastState")
+    if previous:
+        has_run = text(part(last, "terminated"), "containerID")
+        return "" if has_run else f"previous terminated {label} not found"
+    if "running" in state or "terminated" in state or "terminated" in last:
+        return ""
+    if "waiting" in state:
+        reason = text(part(state, "waiting"), "reason")
+        return f"{label} is waiting to start: {_WAITING.get(reason, reason)}"
+    return f"{label} is waiting to start - no logs yet"
+
+
+def environment_of(pod: Plain, container: str) -> dict[str, str]:
+    """Return the environment of a container: variables with a value, or with a field of the pod."""
+    found = {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
+    for each in items(container_of(pod, container) or {}, "env"):
+        path = text(part(part(each, "valueFrom"), "fieldRef"), "fieldPath")
+        if path in _FIELDS:
+            section, field = _FIELDS[path]
+            found[text(each, "name")] = text(part(pod, section), field)
+        elif "valueFrom" not in each:
+            found[text(each, "name")] = text(each, "value")
+    return found

@@ -1,0 +1,173 @@
+"""``pods/portforward`` over HTTP: SPDY, SPDY in a WebSocket, and the channels of older WebSocket clients."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from aiohttp.web_exceptions import HTTPException
+from aiohttp.web_response import Response
+
+from masthead_server.kubelet.pod_observer import PodObserver, is_up
+from masthead_server.kubelet.pods import check_assigned
+from masthead_server.kubelet.portforward import PodPorts, PortForwardSession, Sandbox
+from masthead_server.kubelet.portforward_channels import (
+    CHANNEL_PROTOCOLS,
+    ChannelSession,
+    parse_ports,
+)
+from masthead_server.kubelet.racing import until_first_ends
+from masthead_server.kubelet.refusal import send, text_refusal
+from masthead_server.kubelet.spdy_upgrade import SPDY, negotiate, upgrade_headers
+from masthead_server.kubelet.upgraded import RawCarrier, WebSocketCarrier, is_websocket
+from masthead_server.wire.failures import StatusFailure, bad_request
+from masthead_server.wire.plain import metadata, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aiohttp.web_request import BaseRequest
+    from aiohttp.web_response import StreamResponse
+
+    from masthead_server.kubelet.runtime import PodRuntime
+    from masthead_server.wire.plain import Plain
+    from masthead_server.wire.request import ApiRequest
+    from masthead_server.wire.request_info import RequestInfo
+
+    ForwardSession: TypeAlias = PortForwardSession | ChannelSession
+    UpgradedCarrier: TypeAlias = RawCarrier | WebSocketCarrier
+
+__all__ = ["PortForwardConnecter", "subprotocols"]
+
+_PROTOCOLS: Final = ("portforward.k8s.io",)
+_TUNNEL: Final = f"{SPDY}+"
+_SUFFIX: Final = ".k8s.io"
+
+
+class PortForwardConnecter:
+    """The portforward subresource.
+
+    Args:
+        runtime: The pods, and what listens on their ports.
+    """
+
+    def __init__(self, runtime: PodRuntime) -> None:
+        self._runtime = runtime
+
+    def connect(self, request: ApiRequest, info: RequestInfo) -> PortForwardHandler:
+        """Check a request.
+
+        Raises:
+            StatusFailure: If there is no such pod, if it has no node, or if the request is no upgrade.
+        """
+        pod = self._runtime.find(info.namespace, info.name)
+        check_assigned(pod)
+        connection, upgrade = (request.headers.get(name, "").lower() for name in ("connection", "upgrade"))
+        if "upgrade" not in connection or not upgrade:
+            raise bad_request("Upgrade request required")
+        return PortForwardHandler(self._runtime, pod, tuple(request.query.get("ports", ())))
+
+
+class PortForwardHandler:
+    """Forwards the connections of one client.
+
+    Args:
+        runtime: The pods, and what listens on their ports.
+        pod: The pod.
+        wanted: The ports in the query, which only clients that speak channels need.
+    """
+
+    def __init__(self, runtime: PodRuntime, pod: Plain, wanted: tuple[str, ...]) -> None:
+        self._runtime = runtime
+        self._pod = pod
+        self._wanted = wanted
+        meta = metadata(pod)
+        self._namespace, self._name = text(meta, "namespace"), text(meta, "name")
+        sandbox = hashlib.sha256(text(meta, "uid").encode()).hexdigest()
+        where = Sandbox(self._namespace, self._name, sandbox)
+        self._pod_ports = PodPorts(
+            runtime.ports, where, lambda: is_up(runtime.load(self._namespace, self._name))
+        )
+
+    async def serve(self, incoming: BaseRequest, on_response: Callable[[int], None]) -> StreamResponse:
+        """Upgrade the connection, and forward until the client goes away or the pod ends.
+
+        Args:
+            incoming: The request.
+            on_response: Called with the status code, right before the response begins.
+
+        Raises:
+            ConnectionError: If the client is gone.
+        """
+        try:
+            upgraded = await self._upgrade(incoming)
+        except HTTPException as refused:  # the handshake of the WebSocket is invalid
+            upgraded = text_refusal(refused.status, refused.text or "")
+        if isinstance(upgraded, Response):
+            return await send(incoming, upgraded, on_response)
+        on_response(101)
+        carrier, session = upgraded
+        try:
+            await self._run(session)
+        finally:
+            await carrier.close()
+        return carrier.response
+
+    async def _upgrade(self, incoming: BaseRequest) -> Response | tuple[UpgradedCarrier, ForwardSession]:
+        if text(part(self._pod, "status"), "phase") != "Running":
+            return text_refusal(500, f'pod not found ("{self._name}_{self._namespace}")')
+        if not is_websocket(incoming):
+            return await self._upgrade_to_spdy(incoming)
+        protocols = subprotocols(incoming)
+        tunnelled = [each for each in protocols if each.startswith(_TUNNEL) and each.endswith(_SUFFIX)]
+        if tunnelled:
+            return await self._upgrade_to_tunnel(incoming, tunnelled)
+        return await self._upgrade_to_channels(incoming, protocols)
+
+    async def _upgrade_to_spdy(
+        self, incoming: BaseRequest
+    ) -> Response | tuple[RawCarrier, PortForwardSession]:
+        chosen = negotiate(incoming.headers.getall("X-Stream-Protocol-Version", []), _PROTOCOLS)
+        if isinstance(chosen, Response):
+            return chosen
+        if SPDY.lower() not in incoming.headers["Upgrade"].lower():
+            return text_refusal(400, "unable to upgrade: missing upgrade headers in request")
+        carrier = await RawCarrier.open(incoming, upgrade_headers(chosen))
+        return carrier, PortForwardSession(carrier, self._pod_ports, self._runtime.cluster.clock)
+
+    async def _upgrade_to_tunnel(
+        self, incoming: BaseRequest, protocols: list[str]
+    ) -> Response | tuple[WebSocketCarrier, PortForwardSession]:
+        chosen = negotiate([each.removeprefix(_TUNNEL) for each in protocols], _PROTOCOLS)
+        if isinstance(chosen, Response):
+            return chosen
+        carrier = await WebSocketCarrier.open(incoming, f"{_TUNNEL}{chosen}")
+        return carrier, PortForwardSession(carrier, self._pod_ports, self._runtime.cluster.clock)
+
+    async def _upgrade_to_channels(
+        self, incoming: BaseRequest, protocols: list[str]
+    ) -> Response | tuple[WebSocketCarrier, ChannelSession]:
+        try:
+            wanted = parse_ports(self._wanted)
+        except StatusFailure as failure:
+            return text_refusal(400, failure.message)
+        chosen = next((each for each in protocols or [""] if each in CHANNEL_PROTOCOLS), None)
+        if chosen is None:
+            return Response(status=403)
+        carrier = await WebSocketCarrier.open(incoming, chosen)
+        return carrier, ChannelSession(carrier, self._pod_ports, wanted)
+
+    async def _run(self, session: ForwardSession) -> None:
+        """Forward until the client goes away, or the pod ends.
+
+        A restart of a container breaks the connections to what ran in it, and no more.
+        """
+        observer = PodObserver(self._runtime, self._pod, self._pod_ports.break_connections)
+        with observer.observing():
+            await until_first_ends(session.run(), observer.ended.wait())
+
+
+def subprotocols(incoming: BaseRequest) -> list[str]:
+    """Return the subprotocols that the client of a WebSocket offers, in its order."""
+    lines = incoming.headers.getall("Sec-WebSocket-Protocol", [])
+    return [name for line in lines for each in line.split(",") if (name := each.strip())]

@@ -1,0 +1,91 @@
+"""What all endpoints of the kubelet share: pods, their containers, and the handlers of their commands."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead_server.kubelet.containers import ContainerRef, ContainerTable, RuntimeLimits
+from masthead_server.kubelet.handlers import HandlerRegistry
+from masthead_server.kubelet.pods import first_container
+from masthead_server.kubelet.ports import Ports
+from masthead_server.wire.plain import metadata, text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.kubelet.containers import ContainerInstance
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["PodRuntime"]
+
+_PODS: Final = GroupVersionResource("", "v1", "pods")
+_MOST_THREADS: Final = 256
+"""How many plain functions run at the same time; further ones wait."""
+
+
+class PodRuntime:
+    """Finds pods, and has what runs in them. Everything runs in the server's event loop.
+
+    Args:
+        cluster: The cluster state.
+    """
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self.cluster = cluster
+        self.served = cluster.catalog.require(_PODS)
+        """The resource of pods."""
+        self.limits = RuntimeLimits()
+        self.containers = ContainerTable(self.limits, cluster.clock)
+        self.exec_handlers = HandlerRegistry()
+        self.attach_handlers = HandlerRegistry()
+        self.main_handlers = HandlerRegistry()
+        self.ports = Ports()
+        """What listens on the ports of pods and nodes."""
+        self.threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="masthead-kubelet")
+        """Where handlers run that are plain functions."""
+
+    def now(self) -> datetime:
+        """Return the server's time."""
+        return self.cluster.clock.now()
+
+    def find(self, namespace: str, name: str) -> Plain:
+        """Return a pod.
+
+        Raises:
+            StatusFailure: If it does not exist.
+        """
+        return self.served.load(self.cluster.find(self.served, namespace, name))
+
+    def load(self, namespace: str, name: str) -> Plain | None:
+        """Return a pod; None if it does not exist."""
+        record = self.cluster.storage.table(self.served.table).get(self.served.key(namespace, name))
+        return None if record is None else self.served.load(record)
+
+    def container(self, pod: Plain, name: str) -> ContainerInstance:
+        """Return a container of a pod."""
+        meta = metadata(pod)
+        ref = ContainerRef(text(meta, "namespace"), text(meta, "name"), name)
+        return self.containers.get(ref, is_first=name == first_container(pod))
+
+    def resolve(self, ref: ContainerRef) -> ContainerInstance:
+        """Return a container by name, or the first one of its pod, which need not exist yet."""
+        pod = self.load(ref.namespace, ref.pod)
+        if pod is None:
+            return self.containers.get(ref)
+        return self.container(pod, ref.container or first_container(pod))
+
+    def observe(self, served: ServedResource, record: Record) -> None:
+        """Take note of a write: the containers of a pod that is gone end."""
+        if served.table == self.served.table and record.is_deleted:
+            self.containers.drop_pod(*self.served.split(record.key))
+
+    def close(self) -> None:
+        """End all containers; plain functions that run find their streams closed."""
+        self.ports.stop()
+        self.containers.close()
+        self.threads.shutdown(wait=False, cancel_futures=True)

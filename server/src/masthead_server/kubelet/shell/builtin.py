@@ -1,0 +1,197 @@
+"""Runs a process by the built-in shell."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.shell.commands import COMMANDS
+from masthead_server.kubelet.shell.interpreter import (
+    BIN_FOLDERS,
+    CONTROL,
+    SHELLS,
+    ShellExit,
+    run_command,
+    run_text,
+)
+from masthead_server.kubelet.shell.state import CommandIO, Input, ShellState
+from masthead_server.kubelet.shell.syntax import ShellSyntaxError, command_names, parse
+from masthead_server.kubelet.shell.terminal import LineDiscipline
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Sequence
+
+    from masthead_server.clock import Clock
+    from masthead_server.kubelet.filesystem import FileSystem
+    from masthead_server.kubelet.process import ExecProcess
+    from masthead_server.kubelet.stdio import OutputStream
+
+__all__ = ["ExecutableNotFoundError", "is_known", "is_runnable", "run_builtin"]
+
+_PIECE: Final = 32 * 1024
+_INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141
+_PROMPT: Final = b"# "
+_MOST_LINES: Final = 64
+"""Lines of a terminal that wait to be read."""
+_INTERACTIVE: Final = frozenset({"-i", "-l", "-", "-il", "-li"})
+
+
+class ExecutableNotFoundError(Exception):
+    """There is no such command, in the words of a container runtime."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f'exec: "{name}": executable file not found in $PATH')
+
+
+def is_known(name: str) -> bool:
+    """Tell whether there is a command of a name."""
+    base = name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name
+    return name in SHELLS or base in COMMANDS or base in CONTROL
+
+
+def is_runnable(argv: Sequence[str]) -> bool:
+    """Tell whether all of a command is known: of ``sh -c``, every command of the script."""
+    if not argv or not is_known(argv[0]):
+        return False
+    if argv[0] not in SHELLS or len(argv) == 1:
+        return True
+    if len(argv) < 3 or not argv[1].startswith("-") or "c" not in argv[1]:
+        return False
+    try:
+        return all(is_known(name) for name in command_names(parse(argv[2])))
+    except ShellSyntaxError:
+        return False
+
+
+async def run_builtin(process: ExecProcess, files: FileSystem, clock: Clock) -> int:
+    """Run a command; returns the exit code.
+
+    Raises:
+        ExecutableNotFoundError: If there is no such command.
+        BrokenPipeError: If the client is gone.
+    """
+    if not is_known(process.argv[0]) or process.argv[0] in CONTROL:
+        raise ExecutableNotFoundError(process.argv[0])
+    state = ShellState(files, clock, dict(process.env), arguments=(process.argv[0],))
+    if process.is_tty:
+        return await _Terminal(process, state).run()
+    io = CommandIO(Input(process.stdin.read), process.stdout, process.stderr, state)
+    try:
+        return await run_command(list(process.argv), io)
+    except ShellExit as leaving:
+        return leaving.code
+
+
+class _TerminalInput:
+    """The lines of a terminal; an end (Ctrl-D) ends one read, and the next one goes on."""
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue(_MOST_LINES)
+        self._rest = b""
+        self._is_closed = False
+
+    async def put(self, line: bytes) -> None:
+        """Add a line, or an end, which is empty; waits while there are too many."""
+        await self._lines.put(line)
+
+    async def close(self) -> None:
+        """End the input for good."""
+        self._is_closed = True
+        await self._lines.put(b"")
+
+    async def read(self, size: int) -> bytes:
+        """Read up to so many bytes; empty at an end."""
+        if not self._rest and not (self._is_closed and self._lines.empty()):
+            self._rest = await self._lines.get()
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+class _TerminalOutput:
+    """Prints to a terminal, which needs a carriage return before each newline."""
+
+    def __init__(self, stream: OutputStream) -> None:
+        self._stream = stream
+
+    async def write(self, data: bytes, /) -> None:
+        """Print.
+
+        Raises:
+            BrokenPipeError: If the client is gone.
+        """
+        await self._stream.write(data.replace(b"\n", b"\r\n"))
+
+
+class _Terminal:
+    """Runs a command with a terminal: keys become lines, and Ctrl-C ends what runs.
+
+    Args:
+        process: The command.
+        state: The state of the shell.
+    """
+
+    def __init__(self, process: ExecProcess, state: ShellState) -> None:
+        self._process = process
+        self._keys = _TerminalInput()
+        self._output = _TerminalOutput(process.stdout)
+        self._running: asyncio.Task[tuple[int, bool]] | None = None
+        self._io = CommandIO(Input(self._keys.read), self._output, self._output, state)
+
+    async def run(self) -> int:
+        """Run the command to its end; returns the exit code."""
+        words = list(self._process.argv)
+        is_interactive = words[0] in SHELLS and all(each in _INTERACTIVE for each in words[1:])
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(self._read(is_interactive=is_interactive))
+            try:
+                if is_interactive:
+                    return await self._interact(group)
+                code, _ = await self._run(group, run_command(words, self._io))
+                return code
+            finally:
+                reading.cancel()
+
+    async def _interact(self, group: asyncio.TaskGroup) -> int:
+        while True:
+            code, has_ended = await self._run(group, self._run_line())
+            if has_ended:
+                return code
+            self._io.state.status = code
+
+    async def _run_line(self) -> int:
+        await self._output.write(_PROMPT)
+        line = await self._io.stdin.read_line()
+        if not line:
+            raise ShellExit(self._io.state.status)
+        return await run_text(line.decode("utf-8", "replace"), self._io)
+
+    async def _run(self, group: asyncio.TaskGroup, doing: Coroutine[object, object, int]) -> tuple[int, bool]:
+        """Run something in the foreground; returns the exit code, and whether the shell ends with it."""
+        self._running = running = group.create_task(_guarded(doing))
+        await asyncio.wait((running,))
+        return (_INTERRUPTED, False) if running.cancelled() else running.result()
+
+    async def _read(self, *, is_interactive: bool) -> None:
+        discipline = LineDiscipline()
+        while keys := await self._process.stdin.read(_PIECE):
+            with suppress(BrokenPipeError):
+                await self._process.stdout.write(discipline.feed(keys))
+            if discipline.is_interrupted and self._running is not None:
+                self._running.cancel()
+                # What runs may be the prompt, which then appears again.
+                if not is_interactive:
+                    return
+            for line in discipline.lines:
+                await self._keys.put(line)
+        await self._keys.close()
+
+
+async def _guarded(doing: Coroutine[object, object, int]) -> tuple[int, bool]:
+    try:
+        return await doing, False
+    except ShellExit as leaving:
+        return leaving.code, True
+    except BrokenPipeError:
+        return _BROKEN_PIPE, True

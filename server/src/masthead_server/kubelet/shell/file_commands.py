@@ -1,0 +1,241 @@
+"""The commands of the built-in shell that are about files, but for tar."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.filesystem import Directory, RegularFile, Symlink
+from masthead_server.kubelet.shell.state import PIECE, copy, file_input
+
+if TYPE_CHECKING:
+    from masthead_server.kubelet.filesystem import Node
+    from masthead_server.kubelet.shell.state import CommandIO, Input
+
+__all__ = ["cat", "chmod", "head", "ls", "mkdir", "rm", "tail", "touch", "wc"]
+
+_KINDS: Final = {Directory: "d", Symlink: "l", RegularFile: "-"}
+_DEFAULT_LINES: Final = 10
+_MOST_TAIL: Final = 8 * 1024 * 1024
+"""Bytes of a stream whose last lines are looked for."""
+
+
+def _options(arguments: list[str]) -> tuple[set[str], list[str]]:
+    """Separate short options and operands."""
+    options: set[str] = set()
+    operands: list[str] = []
+    for index, each in enumerate(arguments):
+        if each == "--":
+            operands.extend(arguments[index + 1 :])
+            break
+        if each.startswith("--"):
+            options.add(each)
+        elif each.startswith("-") and each != "-":
+            options.update(each[1:])
+        else:
+            operands.append(each)
+    return options, operands
+
+
+def _input_of(path: str, io: CommandIO) -> Input:
+    """The input of a path; ``-`` is stdin.
+
+    Raises:
+        OSError: If there is no such file.
+    """
+    return io.stdin if path == "-" else file_input(io.state.files.file(io.state.path(path)))
+
+
+async def cat(arguments: list[str], io: CommandIO) -> int:
+    """Print files, or stdin."""
+    status = 0
+    for path in _options(arguments)[1] or ["-"]:
+        try:
+            source = _input_of(path, io)
+        except OSError as error:
+            await io.complain(f"cat: {path}: {error.strerror}")
+            status = 1
+            continue
+        await copy(source, io.stdout)
+    return status
+
+
+async def ls(arguments: list[str], io: CommandIO) -> int:
+    """List directories: ``-l``, ``-a``, ``-d``, ``-1``."""
+    options, paths = _options(arguments)
+    status = 0
+    for path in paths or ["."]:
+        try:
+            node = io.state.files.get(io.state.path(path), follow="l" not in options)
+        except OSError as error:
+            await io.complain(f"ls: {path}: {error.strerror}")
+            status = 1
+            continue
+        if isinstance(node, Directory) and "d" not in options:
+            if len(paths) > 1:
+                await io.print(f"{path}:")
+            entries = sorted(node.entries.items())
+            shown = [each for each in entries if options & {"a", "A"} or not each[0].startswith(".")]
+            if "a" in options:
+                shown = [(".", node), ("..", node), *shown]
+        else:
+            shown = [(path, node)]
+        for name, each in shown:
+            await io.print(_long(name, each) if "l" in options else name)
+    return status
+
+
+def _long(name: str, node: Node) -> str:
+    kind = _KINDS[type(node)]
+    rights = "".join(
+        letter if node.mode >> (8 - index) & 1 else "-" for index, letter in enumerate("rwxrwxrwx")
+    )
+    size = (
+        node.size
+        if isinstance(node, RegularFile)
+        else 4096
+        if isinstance(node, Directory)
+        else len(node.target)
+    )
+    when = datetime.fromtimestamp(node.mtime, UTC)
+    arrow = f" -> {node.target}" if isinstance(node, Symlink) else ""
+    return f"{kind}{rights} 1 root root {size:>8} {when:%b %e %H:%M} {name}{arrow}"
+
+
+async def mkdir(arguments: list[str], io: CommandIO) -> int:
+    """Make directories: ``-p``."""
+    options, paths = _options(arguments)
+    for path in paths:
+        io.state.files.make_directory(io.state.path(path), parents="p" in options)
+    return 0
+
+
+async def rm(arguments: list[str], io: CommandIO) -> int:
+    """Remove files and directories: ``-r``, ``-f``."""
+    options, paths = _options(arguments)
+    status = 0
+    for path in paths:
+        try:
+            io.state.files.remove(io.state.path(path), recursive=bool(options & {"r", "R"}))
+        except OSError as error:
+            if "f" in options and isinstance(error, FileNotFoundError):
+                continue
+            await io.complain(f"rm: {path}: {error.strerror}")
+            status = 1
+    return status
+
+
+async def touch(arguments: list[str], io: CommandIO) -> int:
+    """Create empty files, or set their times."""
+    for path in _options(arguments)[1]:
+        absolute = io.state.path(path)
+        try:
+            node = io.state.files.get(absolute)
+        except FileNotFoundError:
+            node = io.state.files.create(absolute)
+        node.mtime = io.state.clock.now().timestamp()
+    return 0
+
+
+async def chmod(arguments: list[str], io: CommandIO) -> int:
+    """Set the mode of files: an octal number, ``+x``, ``-x``."""
+    _, words = _options([each if each != "-x" else "a-x" for each in arguments])
+    if len(words) < 2:
+        await io.complain("chmod: missing operand")
+        return 1
+    mode, *paths = words
+    for path in paths:
+        node = io.state.files.get(io.state.path(path))
+        if re.fullmatch(r"[0-7]{1,5}", mode):
+            node.mode = int(mode, 8) & 0o7777
+        elif found := re.fullmatch(r"[ugoa]*([+-])([rwx]+)", mode):
+            bits = sum({"r": 0o444, "w": 0o222, "x": 0o111}[each] for each in set(found[2]))
+            node.mode = node.mode | bits if found[1] == "+" else node.mode & ~bits
+        else:
+            await io.complain(f"chmod: invalid mode '{mode}'")
+            return 1
+    return 0
+
+
+def _count(arguments: list[str]) -> tuple[str, str, list[str]]:
+    """The unit, ``n`` or ``c``, and the count of head and tail, and their files."""
+    unit, count = "n", str(_DEFAULT_LINES)
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        option = rest.pop(0)
+        if found := re.fullmatch(r"-([nc])(.*)", option):
+            unit, count = found[1], found[2] or (rest.pop(0) if rest else "")
+        elif found := re.fullmatch(r"--(lines|bytes)=(.*)", option):
+            unit, count = found[1][0].replace("l", "n").replace("b", "c"), found[2]
+        elif re.fullmatch(r"-[0-9]+", option):
+            count = option[1:]
+    return unit, count, rest or ["-"]
+
+
+async def head(arguments: list[str], io: CommandIO) -> int:
+    """Print the first lines, or bytes, of files."""
+    unit, count, paths = _count(arguments)
+    if not re.fullmatch(r"[0-9]{1,15}", count):
+        await io.complain(f"head: invalid number '{count}'")
+        return 1
+    for path in paths:
+        source, left = _input_of(path, io), int(count)
+        while left and (data := await (source.read_line() if unit == "n" else source.read(min(left, PIECE)))):
+            left -= 1 if unit == "n" else len(data)
+            await io.stdout.write(data)
+    return 0
+
+
+async def tail(arguments: list[str], io: CommandIO) -> int:
+    """Print the last lines or bytes of files, or all from a position on: ``-n 5``, ``-c 5``, ``-c +5``."""
+    unit, count, paths = _count(arguments)
+    if not re.fullmatch(r"\+?[0-9]{1,15}", count):
+        await io.complain(f"tail: invalid number '{count}'")
+        return 1
+    for path in paths:
+        source = _input_of(path, io)
+        if count.startswith("+"):
+            await _skip(source, max(0, int(count) - 1), unit)
+            await copy(source, io.stdout)
+        else:
+            for each in await _last(source, int(count), unit):
+                await io.stdout.write(each)
+    return 0
+
+
+async def _skip(source: Input, count: int, unit: str) -> None:
+    while count and (data := await (source.read_line() if unit == "n" else source.read(min(count, PIECE)))):
+        count -= 1 if unit == "n" else len(data)
+
+
+async def _last(source: Input, count: int, unit: str) -> deque[bytes]:
+    """The last lines or bytes, of which no more are kept than are printed, or than the limit allows."""
+    kept: deque[bytes] = deque()
+    size = 0
+    while data := await (source.read_line() if unit == "n" else source.read(PIECE)):
+        kept.append(data)
+        size += len(data)
+        most = min(count, _MOST_TAIL) if unit == "c" else _MOST_TAIL
+        while kept and ((unit == "n" and len(kept) > count) or size - len(kept[0]) >= most):
+            size -= len(kept.popleft())
+    if unit == "c" and kept and size > count:
+        kept[0] = kept[0][size - count :]
+    return kept if count else deque()
+
+
+async def wc(arguments: list[str], io: CommandIO) -> int:
+    """Count lines, words and bytes: ``-l``, ``-w``, ``-c``."""
+    options, paths = _options(arguments)
+    for path in paths or ["-"]:
+        source = _input_of(path, io)
+        counts, is_in_word = {"l": 0, "w": 0, "c": 0}, False
+        while data := await source.read(PIECE):
+            counts["l"] += data.count(b"\n")
+            counts["w"] += len(data.split()) - (is_in_word and not data[:1].isspace())
+            counts["c"] += len(data)
+            is_in_word = not data[-1:].isspace()
+        shown = [str(counts[each]) for each in "lwc" if each in options or not options & set("lwc")]
+        await io.print(" ".join(shown + ([path] if path != "-" else [])))
+    return 0

@@ -1,0 +1,402 @@
+"""Runs scripts of the built-in shell."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.kubelet.shell.commands import COMMANDS
+from masthead_server.kubelet.shell.state import (
+    CommandIO,
+    FileOutput,
+    Input,
+    NullOutput,
+    file_input,
+    no_input,
+)
+from masthead_server.kubelet.shell.syntax import (
+    CommandGroup,
+    ForLoop,
+    If,
+    ShellSyntaxError,
+    SimpleCommand,
+    WhileLoop,
+    parse,
+)
+from masthead_server.kubelet.stdio import StdinPipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from masthead_server.kubelet.shell.state import ShellOutput, ShellState
+    from masthead_server.kubelet.shell.syntax import (
+        AndOr,
+        Command,
+        Pipeline,
+        Redirect,
+        Script,
+        Word,
+    )
+
+__all__ = ["ShellExit", "run_script", "run_text"]
+
+_NOT_FOUND: Final = 127
+_BROKEN_PIPE: Final = 141
+_SYNTAX: Final = 2
+_NULL: Final = "/dev/null"
+
+
+class ShellExit(Exception):  # noqa: N818 - it is the command exit
+    """The shell ends.
+
+    Attributes:
+        code: The exit code.
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _LoopControl(Exception):  # noqa: N818 - break or continue
+    """``break`` or ``continue`` leaves a loop."""
+
+    def __init__(self, levels: int, *, is_break: bool) -> None:
+        super().__init__()
+        self.levels = levels
+        self.is_break = is_break
+
+
+async def run_text(text: str, io: CommandIO) -> int:
+    """Run a text; returns the exit code.
+
+    Raises:
+        ShellExit: If it exits the shell.
+    """
+    try:
+        script = parse(text)
+    except ShellSyntaxError as error:
+        await io.complain(f"{io.state.arguments[0]}: syntax error: {error}")
+        io.state.status = _SYNTAX
+        return _SYNTAX
+    try:
+        return await run_script(script, io)
+    except _LoopControl:
+        return 0
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a word that is too long
+        await io.complain(f"{io.state.arguments[0]}: {error.strerror}")
+        return _SYNTAX
+
+
+async def run_script(script: Script, io: CommandIO) -> int:
+    """Run a script; returns the exit code of its last command.
+
+    Raises:
+        ShellExit: If it exits the shell.
+    """
+    for each in script:
+        io.state.status = await _run_and_or(each, io)
+        await asyncio.sleep(0)  # a loop of commands that wait for nothing must not hold other requests
+    return io.state.status
+
+
+async def _run_and_or(chain: AndOr, io: CommandIO) -> int:
+    status = await _run_pipeline(chain.first, io)
+    for operator, pipeline in chain.rest:
+        if (status == 0) == (operator == "&&"):
+            io.state.status = status
+            status = await _run_pipeline(pipeline, io)
+    return status
+
+
+async def _run_pipeline(pipeline: Pipeline, io: CommandIO) -> int:
+    if len(pipeline.commands) == 1:
+        status = await _run_command(pipeline.commands[0], io)
+    else:
+        status = await _run_pipes(pipeline.commands, io)
+    return int(status == 0) if pipeline.is_negated else status
+
+
+async def _run_pipes(commands: tuple[Command, ...], io: CommandIO) -> int:
+    """Run commands at once, each in a subshell; returns the exit code of the last."""
+    processes = io.state.processes
+    if processes.used + len(commands) > processes.limit:
+        await io.complain(f"{io.state.arguments[0]}: can't fork: Resource temporarily unavailable")
+        raise ShellExit(_SYNTAX)
+    processes.take(len(commands))
+    try:
+        return await _run_together(commands, io)
+    finally:
+        processes.take(-len(commands))
+
+
+async def _run_together(commands: tuple[Command, ...], io: CommandIO) -> int:
+    async with asyncio.TaskGroup() as group:
+        stdin, running = io.stdin, None
+        source: StdinPipe | None = None
+        for command in commands:
+            target = StdinPipe() if command is not commands[-1] else None
+            stdout = io.stdout if target is None else _PipeOutput(target)
+            own = CommandIO(stdin, stdout, io.stderr, io.state.fork())
+            running = group.create_task(_run_in_pipe(command, own, source, target))
+            if target is not None:
+                stdin, source = Input(target.reader.read), target
+        assert running is not None
+    return running.result()
+
+
+async def _run_in_pipe(
+    command: Command, io: CommandIO, source: StdinPipe | None, target: StdinPipe | None
+) -> int:
+    try:
+        return await _run_command(command, io)
+    except ShellExit as leaving:
+        return leaving.code
+    except _LoopControl:
+        return 0
+    except BrokenPipeError:
+        return _BROKEN_PIPE
+    finally:
+        for pipe in (source, target):
+            if pipe is not None:
+                pipe.close()
+
+
+class _PipeOutput:
+    """Writes to the next command of a pipeline."""
+
+    def __init__(self, pipe: StdinPipe) -> None:
+        self._pipe = pipe
+
+    async def write(self, data: bytes, /) -> None:
+        if self._pipe.is_closed:
+            raise BrokenPipeError
+        await self._pipe.feed(data)
+
+
+async def _run_command(command: Command, io: CommandIO) -> int:
+    if isinstance(command, SimpleCommand):
+        return await _run_simple(command, io)
+    if isinstance(command, CommandGroup):
+        return await _run_group(command, io)
+    if isinstance(command, If):
+        return await _run_if(command, io)
+    return await _run_loop(command, io)
+
+
+async def _run_group(group: CommandGroup, io: CommandIO) -> int:
+    own = await _redirected(group.redirects, io)
+    if own is None:
+        return 1
+    if not group.is_subshell:
+        return await run_script(group.body, own)
+    try:
+        return await run_script(group.body, replace(own, state=io.state.fork()))
+    except ShellExit as leaving:
+        return leaving.code
+
+
+async def _run_if(command: If, io: CommandIO) -> int:
+    for condition, body in command.branches:
+        if await run_script(condition, io) == 0:
+            return await run_script(body, io)
+    io.state.status = 0
+    return await run_script(command.otherwise, io)
+
+
+async def _run_loop(loop: WhileLoop | ForLoop, io: CommandIO) -> int:
+    values = iter(_fields(loop.words, io.state)) if isinstance(loop, ForLoop) else None
+    status = 0
+    while True:
+        if isinstance(loop, ForLoop):
+            value = next(values, None) if values is not None else None
+            if value is None:
+                return status
+            io.state.assign(loop.name, value)
+        elif (await run_script(loop.condition, io) == 0) == loop.is_until:
+            return status
+        try:
+            status = await run_script(loop.body, io)
+        except _LoopControl as control:
+            if control.levels > 1:
+                raise _LoopControl(control.levels - 1, is_break=control.is_break) from None
+            if control.is_break:
+                return 0
+
+
+async def _run_simple(command: SimpleCommand, io: CommandIO) -> int:
+    words = _fields(command.words, io.state)
+    own = await _redirected(command.redirects, io)
+    if own is None:
+        return 1
+    if words and command.assignments:
+        own = replace(own, state=io.state.fork())
+    for name, word in command.assignments:
+        own.state.assign(name, _text(word, own.state))
+    return await run_command(words, own) if words else 0
+
+
+async def run_command(words: list[str], io: CommandIO) -> int:
+    """Run a command by its words; returns the exit code.
+
+    Raises:
+        ShellExit: If it exits the shell.
+        BrokenPipeError: If the reader has gone.
+    """
+    name, *arguments = words
+    if name == "exit":
+        raise ShellExit(_number(arguments, io.state.status) & 0xFF)
+    if name in {"break", "continue"}:
+        raise _LoopControl(max(1, _number(arguments, 1)), is_break=name == "break")
+    if name in SHELLS:
+        return await run_shell(words, replace(io, state=io.state.fork()))
+    if name in {"command", "exec"} and arguments:
+        return await run_command(arguments, io)
+    act = COMMANDS.get(name.rpartition("/")[2] if name.startswith(BIN_FOLDERS) else name)
+    if act is None:
+        await io.complain(f"{io.state.arguments[0]}: {name}: not found")
+        return _NOT_FOUND
+    try:
+        return await act(arguments, io)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        await io.complain(f"{name}: {where}{error.strerror}")
+        return 1
+
+
+SHELLS: Final = frozenset({"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash", "/usr/bin/bash"})
+CONTROL: Final = frozenset({"exit", "break", "continue", "command", "exec"})
+"""What only a shell knows."""
+BIN_FOLDERS: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
+
+
+async def run_shell(words: list[str], io: CommandIO) -> int:
+    """Run ``sh``: ``-c text``, a file, or the lines of stdin; returns the exit code."""
+    arguments = words[1:]
+    while arguments and arguments[0].startswith("-") and "c" not in arguments[0] and arguments[0] != "-":
+        arguments = arguments[1:]  # -e, -x, -l and the like change nothing here
+    try:
+        if arguments and arguments[0].startswith("-") and "c" in arguments[0]:
+            if len(arguments) == 1:
+                await io.complain(f"{words[0]}: -c requires an argument")
+                return _SYNTAX
+            io.state.arguments = tuple(arguments[2:]) or (words[0],)
+            return await run_text(arguments[1], io)
+        if arguments and arguments[0] != "-":
+            return await _run_file(arguments, io)
+        return await run_lines(io)
+    except ShellExit as leaving:
+        return leaving.code
+
+
+async def _run_file(arguments: list[str], io: CommandIO) -> int:
+    try:
+        file = io.state.files.file(io.state.path(arguments[0]))
+    except OSError as error:
+        await io.complain(f"sh: can't open '{arguments[0]}': {error.strerror}")
+        return _NOT_FOUND
+    io.state.arguments = tuple(arguments)
+    return await run_text(file.read(0, file.size).decode("utf-8", "replace"), io)
+
+
+async def run_lines(io: CommandIO, prompt: str = "") -> int:
+    """Run stdin line by line; returns the exit code of the last command.
+
+    Raises:
+        ShellExit: If a line exits the shell.
+    """
+    while True:
+        if prompt:
+            await io.stdout.write(prompt.encode())
+        line = await io.stdin.read_line()
+        if not line:
+            return io.state.status
+        await run_text(line.decode("utf-8", "replace"), io)
+
+
+async def _redirected(redirects: Iterable[Redirect], io: CommandIO) -> CommandIO | None:
+    """The streams of a command after its redirections; None if one of them failed, which was printed."""
+    for redirect in redirects:
+        path = _text(redirect.target, io.state)
+        try:
+            io = _redirect(redirect.operator, path, io)
+        except OSError as error:
+            what = "open" if redirect.operator == "<" else "create"
+            await io.complain(f"{io.state.arguments[0]}: can't {what} {path}: {error.strerror}")
+            return None
+    return io
+
+
+def _redirect(operator: str, path: str, io: CommandIO) -> CommandIO:
+    if operator == "2>&1":
+        return replace(io, stderr=io.stdout)
+    if operator in {"1>&2", ">&2"}:
+        return replace(io, stdout=io.stderr)
+    if operator == "<":
+        is_null = path == _NULL
+        return replace(
+            io, stdin=Input(no_input) if is_null else file_input(io.state.files.file(io.state.path(path)))
+        )
+    target: ShellOutput = NullOutput()
+    if path != _NULL:
+        target = FileOutput(io.state.files.create(io.state.path(path), truncate=">>" not in operator))
+    if operator == "&>":
+        return replace(io, stdout=target, stderr=target)
+    return replace(io, stderr=target) if operator.startswith("2") else replace(io, stdout=target)
+
+
+def _fields(words: Iterable[Word], state: ShellState) -> list[str]:
+    """Expand words; the values of variables without quotes are split at blanks."""
+    found: list[str] = []
+    for word in words:
+        found.extend(_split(word, state))
+    return found
+
+
+def _split(word: Word, state: ShellState) -> list[str]:
+    fields: list[list[str]] = []
+    is_open = False  # whether the last field goes on
+    for part in word:
+        value = _value(part.text, state) if part.is_variable else part.text
+        if part.is_quoted or not part.is_variable:
+            pieces, starts_anew, ends = [value], False, False
+        else:
+            pieces, starts_anew, ends = value.split(), value[:1].isspace(), value[-1:].isspace()
+        for index, piece in enumerate(pieces):
+            if is_open and not index and not starts_anew:
+                fields[-1].append(piece)
+            else:
+                fields.append([piece])
+            is_open = True
+        is_open = is_open and not ends and not (starts_anew and not pieces)
+    return [state.expand(each) for each in fields]
+
+
+def _text(word: Word, state: ShellState) -> str:
+    return state.expand(_value(part.text, state) if part.is_variable else part.text for part in word)
+
+
+def _value(name: str, state: ShellState) -> str:
+    if name == "?":
+        return str(state.status)
+    if name == "$":
+        return "1"
+    if name == "#":
+        return str(max(0, len(state.arguments) - 1))
+    if name in {"@", "*"}:
+        return " ".join(state.arguments[1:])
+    if name.isdigit():
+        return state.arguments[int(name)] if int(name) < len(state.arguments) else ""
+    return state.env.get(name, "")
+
+
+def _number(arguments: list[str], default: int) -> int:
+    with suppress(IndexError, ValueError):
+        return int(arguments[0])
+    return default

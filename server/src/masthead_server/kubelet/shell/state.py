@@ -1,0 +1,227 @@
+"""What the commands of the built-in shell work with: inputs, outputs, and the state of the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead_server.kubelet.filesystem import normalize
+from masthead_server.limits import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from masthead_server.clock import Clock
+    from masthead_server.kubelet.filesystem import FileSystem, RegularFile
+
+__all__ = [
+    "CommandIO",
+    "FileOutput",
+    "Input",
+    "NullOutput",
+    "ShellOutput",
+    "ShellState",
+    "copy",
+    "file_input",
+]
+
+PIECE: Final = 64 * 1024
+"""Bytes that are copied at once."""
+_LONGEST_LINE: Final = 1024 * 1024
+_MOST_PROCESSES: Final = 256
+_MOST_TEXT: Final = 1024 * 1024
+"""Characters of a word, and of all variables together."""
+
+
+class ShellOutput(Protocol):
+    """Where a command prints."""
+
+    async def write(self, data: bytes, /) -> None:
+        """Print.
+
+        Raises:
+            BrokenPipeError: If the reader has gone.
+            OSError: If the file system is full.
+        """
+        ...
+
+
+class NullOutput:
+    """Drops what is printed."""
+
+    async def write(self, data: bytes, /) -> None:
+        """Drop it."""
+
+
+class FileOutput:
+    """Prints to a file."""
+
+    def __init__(self, file: RegularFile) -> None:
+        self._file = file
+
+    async def write(self, data: bytes, /) -> None:
+        """Append to the file.
+
+        Raises:
+            OSError: If the file system is full.
+        """
+        self._file.append(data)
+
+
+class Input:
+    """What a command reads, with a buffer for lines and blocks.
+
+    Args:
+        read: Reads up to so many bytes; empty at the end.
+    """
+
+    def __init__(self, read: Callable[[int], Awaitable[bytes]]) -> None:
+        self._read = read
+        self._buffer = b""
+
+    async def read(self, size: int) -> bytes:
+        """Read up to so many bytes; empty at the end."""
+        if self._buffer:
+            data, self._buffer = self._buffer[:size], self._buffer[size:]
+            return data
+        return await self._read(size)
+
+    async def read_exactly(self, size: int) -> bytes:
+        """Read so many bytes; fewer at the end."""
+        pieces: list[bytes] = []
+        while size and (piece := await self.read(size)):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    async def read_line(self) -> bytes:
+        """Read a line with its newline; without one at the end, and where the line is too long."""
+        line = self._buffer
+        while b"\n" not in line and len(line) < _LONGEST_LINE:
+            piece = await self._read(PIECE)
+            if not piece:
+                break
+            line += piece
+        end = line.find(b"\n") + 1 or len(line)
+        self._buffer = line[end:]
+        return line[:end]
+
+
+def file_input(file: RegularFile) -> Input:
+    """Return an input that reads a file."""
+    offset = 0
+
+    async def read(size: int) -> bytes:
+        nonlocal offset
+        data = file.read(offset, size)
+        offset += len(data)
+        return data
+
+    return Input(read)
+
+
+async def no_input(_size: int) -> bytes:
+    """Read nothing."""
+    return b""
+
+
+async def copy(source: Input, target: ShellOutput) -> None:
+    """Copy all of an input, piece by piece.
+
+    Raises:
+        BrokenPipeError: If the reader has gone.
+        OSError: If the file system is full.
+    """
+    while data := await source.read(PIECE):
+        await target.write(data)
+        # Neither files nor buffers wait for anything, and other requests are to have their turn.
+        await asyncio.sleep(0)
+
+
+@dataclass(slots=True)
+class ShellState:
+    """The state of a shell.
+
+    Attributes:
+        files: The file system.
+        clock: The server's clock.
+        env: The variables.
+        cwd: The working directory.
+        arguments: ``$0``, ``$1`` and so on.
+        status: The exit code of the last command.
+        processes: How many commands of pipelines run; shared by all copies.
+    """
+
+    files: FileSystem
+    clock: Clock
+    env: dict[str, str]
+    cwd: str = "/"
+    arguments: tuple[str, ...] = ("sh",)
+    status: int = 0
+    processes: Budget = field(default_factory=lambda: Budget(_MOST_PROCESSES))
+
+    def fork(self) -> ShellState:
+        """Return a copy whose changes are not seen here."""
+        return replace(self, env=dict(self.env))
+
+    def expand(self, parts: Iterable[str]) -> str:
+        """Join the parts of a word.
+
+        Raises:
+            OSError: If it is too long.
+        """
+        joined, left = list[str](), _MOST_TEXT
+        for part in parts:
+            left -= len(part)
+            if left < 0:
+                raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+            joined.append(part)
+        return "".join(joined)
+
+    def assign(self, name: str, value: str) -> None:
+        """Set a variable.
+
+        Raises:
+            OSError: If all variables together are too long.
+        """
+        old = len(self.env.get(name, ""))
+        if (
+            sum(map(len, self.env)) + sum(map(len, self.env.values())) - old + len(name) + len(value)
+            > _MOST_TEXT
+        ):
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+        self.env[name] = value
+
+    def path(self, path: str) -> str:
+        """Return the absolute path of a path."""
+        return normalize(path, self.cwd)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the server's clock."""
+        over = asyncio.Event()
+        timer = self.clock.call_later(seconds, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandIO:
+    """The streams of a command."""
+
+    stdin: Input
+    stdout: ShellOutput
+    stderr: ShellOutput
+    state: ShellState = field(repr=False)
+
+    async def print(self, text: str) -> None:
+        """Print a line."""
+        await self.stdout.write(f"{text}\n".encode("utf-8", "surrogateescape"))
+
+    async def complain(self, text: str) -> None:
+        """Print a line on stderr."""
+        await self.stderr.write(f"{text}\n".encode("utf-8", "surrogateescape"))

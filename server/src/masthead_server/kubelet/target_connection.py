@@ -1,0 +1,95 @@
+"""A connection to what listens on a port of a pod."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from typing import cast
+
+from masthead_server.kubelet.byte_queue import ByteQueue
+
+__all__ = ["TargetConnection"]
+
+
+class TargetConnection(asyncio.Protocol):
+    """Bytes in both directions, each of which can end by itself; pieces are handed on without being copied."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._received = ByteQueue(self._resume)
+        self._is_paused = False
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+        self._error: Exception | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received.feed(data)
+        if self._received.is_full and not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        self._received.end()
+        return True  # the other direction stays open
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._error = exc or ConnectionResetError("the connection is closed")
+        self._received.end(exc)
+        self._can_write.set()
+
+    def pause_writing(self) -> None:
+        self._can_write.clear()
+
+    def resume_writing(self) -> None:
+        self._can_write.set()
+
+    async def read(self) -> bytes | memoryview:
+        """Read the next piece; empty at the end.
+
+        Raises:
+            OSError: If the connection broke.
+        """
+        return await self._received.read()
+
+    async def write(self, data: bytes | memoryview) -> None:
+        """Send a piece; waits while the other side reads too slowly.
+
+        Raises:
+            OSError: If the connection is broken or closed.
+        """
+        if self._transport is None:
+            raise self._error or ConnectionResetError("the connection is closed")
+        self._transport.write(data)
+        await self._can_write.wait()
+
+    def end(self) -> None:
+        """Send nothing more; what the other side sends can still be read."""
+        if self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()
+        elif self._transport is not None:  # over TLS, there is no end of one direction
+            self._transport.close()
+
+    def close(self) -> None:
+        """Close the connection once all is sent. Closing twice does nothing."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def release(self) -> None:
+        """Break the connection, unless it is being closed already."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.abort()
+
+    def fail(self) -> None:
+        """Break the connection as its other side would: what was received is lost."""
+        self._received.clear(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
+        self.release()
+
+    def _resume(self, _: int) -> None:
+        if self._is_paused and not self._received.is_full and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()

@@ -1,0 +1,163 @@
+"""The streams of a remote command over a WebSocket: the protocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io``.
+
+The first byte of a message is its channel. In version 5, the client ends a channel with ``[255, channel]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from aiohttp import WSMsgType
+from aiohttp.web_ws import WebSocketResponse
+
+from masthead_server.kubelet.stdio import OutputStream, StdinPipe, TerminalSizes
+from masthead_server.kubelet.streams import parse_terminal_size
+from masthead_server.kubelet.upgraded import MESSAGES_AT_ONCE
+
+if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
+    from masthead_server.kubelet.streams import RemoteCommandOptions
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["V4", "V5", "WebSocketStreams", "choose_protocol", "open_websocket"]
+
+V5: Final = "v5.channel.k8s.io"
+V4: Final = "v4.channel.k8s.io"
+_STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE = range(5)
+_CLOSE: Final = 255
+_MOST_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of a message from a client, as Go's library limits it."""
+_CLOSE_SECONDS: Final = 5.0
+"""Time for the client to confirm the end of the connection."""
+_MOST_RESIZE_BYTES: Final = 4096
+
+
+def choose_protocol(requested: str) -> str | None:
+    """Return the protocol to use with a client that sends this ``Sec-WebSocket-Protocol``; None if there is none."""
+    names = {each.strip() for each in requested.split(",")}
+    return next((each for each in (V5, V4) if each in names), None)
+
+
+async def open_websocket(incoming: BaseRequest, protocol: str) -> WebSocketResponse:
+    """Accept an upgrade.
+
+    Raises:
+        HTTPException: If the handshake is invalid.
+        ConnectionError: If the client is gone.
+    """
+    response = WebSocketResponse(
+        protocols=(protocol,),
+        compress=False,
+        max_msg_size=_MOST_BYTES,
+        timeout=_CLOSE_SECONDS,
+        decode_text=False,
+    )
+    await response.prepare(incoming)
+    return response
+
+
+class WebSocketStreams:
+    """The streams of one exec or attach.
+
+    Args:
+        socket: The WebSocket, open.
+        options: The streams that the client asks for.
+    """
+
+    def __init__(self, socket: WebSocketResponse, options: RemoteCommandOptions) -> None:
+        self._socket = socket
+        self._options = options
+        self._has_close_signal = socket.ws_protocol == V5
+        self._is_broken = False
+        self._receiver: asyncio.Task[object] | None = None
+        self.stdin = StdinPipe()
+        self.sizes = TerminalSizes()
+        out = _STDOUT if options.stdout else None
+        # A terminal has one output.
+        err = out if options.tty else _STDERR if options.stderr else None
+        self.stdout = OutputStream(lambda data: self._send(out, data))
+        self.stderr = OutputStream(lambda data: self._send(err, data))
+        if not options.stdin:
+            self.stdin.close()
+
+    async def greet(self) -> None:
+        """Send an empty message, which shows the client that the connection stands.
+
+        Raises:
+            BrokenPipeError: If the client is gone.
+        """
+        options = self._options
+        channel = _STDOUT if options.stdout else _STDERR if options.stderr else _ERROR
+        await self._send(channel, b"")
+
+    async def receive(self) -> None:
+        """Feed what the client sends to stdin and sizes, until it goes away or breaks the protocol."""
+        self._receiver = asyncio.current_task()
+        for number in itertools.count(1):
+            message = await self._socket.receive()
+            if number % MESSAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)  # a queue of messages is taken without waiting
+            # Text is bytes, too: the official Python client sends stdin so.
+            if message.type not in {WSMsgType.BINARY, WSMsgType.TEXT}:
+                return
+            data: bytes = message.data
+            if data and not await self._take(data[0], data[1:]):
+                return
+
+    async def _take(self, channel: int, data: bytes) -> bool:
+        """Take a message; returns whether it is valid."""
+        if channel == _CLOSE and self._has_close_signal:
+            if len(data) != 1 or data[0] > _RESIZE:
+                return False
+            if data[0] == _STDIN:
+                self.stdin.close()
+        elif channel == _STDIN:
+            await self.stdin.feed(data)
+        elif channel == _RESIZE:
+            self._resize(data)
+        return True  # what else there is, is ignored
+
+    def _resize(self, data: bytes) -> None:
+        if len(data) > _MOST_RESIZE_BYTES:
+            return
+        with suppress(ValueError):
+            size = parse_terminal_size(json.loads(data))
+            if size is not None:
+                self.sizes.put(size)
+
+    async def finish(self, status: Plain) -> None:
+        """Send the Status that ends the command, and close the connection.
+
+        Raises:
+            BrokenPipeError: If the client is gone.
+        """
+        await self._send(_ERROR, msgspec.json.encode(status))
+        if self._receiver is not None:
+            # While it receives, aiohttp would not wait for the client's answer; and a connection that is closed while the
+            # client still sends is reset, which may cost the client the Status.
+            self._receiver.cancel()
+            await asyncio.wait([self._receiver])
+        await self._socket.close()
+
+    def break_off(self) -> None:
+        """Expect nothing more of the client."""
+        self._is_broken = True
+        self.stdin.close()
+        self.sizes.close()
+
+    async def _send(self, channel: int | None, data: bytes) -> None:
+        if self._is_broken or self._socket.closed:
+            raise BrokenPipeError("the client is gone")
+        if channel is None:
+            return
+        try:
+            await self._socket.send_bytes(bytes((channel,)) + data)
+        except ConnectionError:
+            self._is_broken = True
+            raise BrokenPipeError("the client is gone") from None

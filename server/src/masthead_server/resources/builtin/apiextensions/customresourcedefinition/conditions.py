@@ -1,0 +1,138 @@
+"""The conditions of a CustomResourceDefinition: finding, setting and deciding them.
+
+The functions that end in ``_status`` return what the status becomes, or None if it stays; the caller writes it to the
+status subresource. None of them changes the definition that it is given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead_server.resources.builtin.apiextensions.customresourcedefinition.approval import approval_of
+from masthead_server.resources.validation.ca_bundles import has_certificates
+from masthead_server.wire.plain import Plain, items, part, text
+
+__all__ = [
+    "API_APPROVED",
+    "CLEANUP_FINALIZER",
+    "DELETION_COMPLETED",
+    "DELETION_IN_PROGRESS",
+    "DELETION_PENDING",
+    "ESTABLISHED",
+    "NAMES_ACCEPTED",
+    "NEVER_ESTABLISHED",
+    "TERMINATING",
+    "approval_status",
+    "condition_of",
+    "established_status",
+    "find_condition",
+    "is_condition_true",
+    "with_condition",
+]
+
+NAMES_ACCEPTED: Final = "NamesAccepted"
+ESTABLISHED: Final = "Established"
+TERMINATING: Final = "Terminating"
+API_APPROVED: Final = "KubernetesAPIApprovalPolicyConformant"
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer that a DELETE adds; it goes when the objects of the definition are gone."""
+
+
+def condition_of(kind: str, status: str, reason: str, message: str) -> Plain:
+    """Return a condition without the time of its last transition, which `with_condition` sets."""
+    return {"type": kind, "status": status, "lastTransitionTime": None, "reason": reason, "message": message}
+
+
+DELETION_PENDING: Final = condition_of(
+    TERMINATING,
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+"""Set by the DELETE itself."""
+DELETION_IN_PROGRESS: Final = condition_of(
+    TERMINATING, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+)
+"""Set before the objects are deleted."""
+DELETION_COMPLETED: Final = condition_of(
+    TERMINATING, "False", "InstanceDeletionCompleted", "removed all instances"
+)
+"""Set when the objects are gone, together with the removal of the finalizer."""
+NEVER_ESTABLISHED: Final = condition_of(
+    TERMINATING, "False", "NeverEstablished", "resource was never established"
+)
+"""Set instead of `DELETION_COMPLETED` if the definition was never established."""
+
+
+def find_condition(definition: Plain, kind: str) -> Plain | None:
+    """Return a condition by its type; None if it is not set."""
+    found = items(part(definition, "status"), "conditions")
+    return next((each for each in found if text(each, "type") == kind), None)
+
+
+def is_condition_true(definition: Plain, kind: str) -> bool:
+    """Tell whether there is such a condition and its status is True."""
+    found = find_condition(definition, kind)
+    return found is not None and found.get("status") == "True"
+
+
+def with_condition(status: Plain, condition: Plain, now: str) -> Plain:
+    """Return a status with a condition set.
+
+    A condition of the same type is replaced where it stands, and keeps the time of its last transition if its status
+    does not change.
+
+    Args:
+        status: The status of a definition.
+        condition: The condition.
+        now: The time, as the API writes it.
+    """
+    before = items(status, "conditions")
+    fresh = condition | {"lastTransitionTime": now}
+    after = [_replaced(each, fresh) if each.get("type") == fresh["type"] else each for each in before]
+    if not any(each.get("type") == fresh["type"] for each in before):
+        after.append(fresh)
+    return status | {"conditions": after}
+
+
+def _replaced(old: Plain, new: Plain) -> Plain:
+    is_same = old.get("status") == new["status"] and old.get("lastTransitionTime")
+    since = old["lastTransitionTime"] if is_same else new["lastTransitionTime"]
+    return old | new | {"lastTransitionTime": since}
+
+
+def established_status(definition: Plain, now: str) -> Plain | None:
+    """Return the status of a definition whose names were accepted and whose objects are served from now on.
+
+    It comes after the definition's resources are served, and after `names_status`, which has set ``Installing``.
+    """
+    if not is_condition_true(definition, NAMES_ACCEPTED) or is_condition_true(definition, ESTABLISHED):
+        return None
+    webhook = part(part(part(definition, "spec"), "conversion"), "webhook")
+    bundle = text(part(webhook, "clientConfig"), "caBundle")
+    if bundle and not has_certificates(bundle):
+        condition = condition_of(
+            ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid"
+        )
+    else:
+        condition = condition_of(
+            ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"
+        )
+    return _status_if_changed(definition, condition, now)
+
+
+def approval_status(definition: Plain, now: str) -> Plain | None:
+    """Return the status that says whether the API of a protected group was approved; None for other groups."""
+    approval = approval_of(definition)
+    if approval is None:
+        return None
+    status = "True" if approval.is_approved else "False"
+    condition = condition_of(API_APPROVED, status, approval.condition_reason, approval.message)
+    return _status_if_changed(definition, condition, now)
+
+
+def _status_if_changed(definition: Plain, condition: Plain, now: str) -> Plain | None:
+    old = find_condition(definition, condition["type"])
+    if old is not None and all(old.get(key) == condition[key] for key in ("status", "reason", "message")):
+        return None
+    return with_condition(part(definition, "status"), condition, now)

@@ -1,0 +1,62 @@
+"""Behavior of Pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.resources.behavior import Behavior, StrategyHooks, WarningHooks
+from masthead_server.resources.builtin.core.pod.admission import admit_pod, tolerate_lost_nodes
+from masthead_server.resources.builtin.core.pod.defaults import fill_pod
+from masthead_server.resources.builtin.core.pod.qos import qos_class
+from masthead_server.resources.builtin.core.pod.status import carry_status, status_errors
+from masthead_server.resources.builtin.core.pod.subresources import SUBRESOURCES
+from masthead_server.resources.builtin.core.pod.validation import validate_create, validate_update
+from masthead_server.resources.warnings.pod_spec import pod_warnings
+from masthead_server.wire.plain import metadata
+
+if TYPE_CHECKING:
+    from masthead_server.resources.allocator import Allocator
+    from masthead_server.wire.plain import Plain
+
+
+def _prepare_create(pod: Plain, _allocate: Allocator) -> None:
+    spec = pod["spec"]
+    tolerate_lost_nodes(spec)
+    status: Plain = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        since = metadata(pod).get("creationTimestamp")
+        status["conditions"] = [{**_GATED, "lastTransitionTime": since}]
+    pod["status"] = status
+
+
+_GATED: Final[Plain] = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+    "lastProbeTime": None,
+}
+
+
+def _prepare_update(new: Plain, old: Plain) -> None:
+    for field in ("priority", "preemptionPolicy"):
+        if new["spec"].get(field) is None and old["spec"].get(field) is not None:
+            new["spec"][field] = old["spec"][field]
+    tolerate_lost_nodes(new["spec"])
+
+
+BEHAVIOR: Final = Behavior(
+    defaults=fill_pod,
+    hooks=StrategyHooks(
+        admit_create=admit_pod,
+        prepare_create=_prepare_create,
+        prepare_update=_prepare_update,
+        validate_create=validate_create,
+        validate_update=validate_update,
+        prepare_status=carry_status,
+        validate_status=status_errors,
+    ),
+    # Updates of Pods are too frequent, and hardly ever made by hand.
+    warnings=WarningHooks(pod_warnings),
+    subresources=SUBRESOURCES,
+)

@@ -1,0 +1,79 @@
+"""Subresources of Pods that are written as the Pod itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import forbidden
+from masthead_server.resources.behavior import StrategyHooks, SubresourceBehavior, WarningHooks
+from masthead_server.resources.builtin.core.pod.warnings import pod_status_warnings
+from masthead_server.resources.strategy import SYSTEM_METADATA
+from masthead_server.wire.plain import items, part
+
+if TYPE_CHECKING:
+    from masthead._schema.errors import FieldError
+    from masthead_server.wire.plain import Plain
+
+
+def _merge_ephemeral_containers(new: Plain, old: Plain) -> Plain:
+    """``pods/ephemeralcontainers``: containers for debugging."""
+    spec = {**part(old, "spec")}
+    spec.pop("ephemeralContainers", None)
+    if containers := part(new, "spec").get("ephemeralContainers"):
+        spec["ephemeralContainers"] = containers
+    return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
+
+
+def _kept_metadata(new: Plain, old: Plain) -> Plain:
+    """The metadata after a write that keeps the same system fields as a write of the status."""
+    stored = part(old, "metadata")
+    meta = {name: value for name, value in part(new, "metadata").items() if name not in SYSTEM_METADATA}
+    return meta | {name: value for name, value in stored.items() if name in SYSTEM_METADATA}
+
+
+def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
+    """Refuse to remove or change a container for debugging."""
+    path = "spec.ephemeralContainers"
+    wanted = {each.get("name"): each for each in items(part(new, "spec"), "ephemeralContainers")}
+    errors: list[FieldError] = []
+    for each in items(part(old, "spec"), "ephemeralContainers"):
+        label = f"existing ephemeral containers {quoted(each['name'])} may not be"
+        if each["name"] not in wanted:
+            errors.append(forbidden(path, f"{label} removed\n"))
+        elif wanted[each["name"]] != each:
+            # differs from kube-apiserver, which appends the difference.
+            errors.append(forbidden(path, f"{label} changed"))
+    return errors
+
+
+def _merge_resources(new: Plain, old: Plain) -> Plain:
+    """``pods/resize``: the resources of containers."""
+    spec = {**part(old, "spec")}
+    for kind in ("containers", "initContainers"):
+        wanted = {each.get("name"): each for each in items(part(new, "spec"), kind)}
+        if kind in spec:
+            spec[kind] = [_resized(each, wanted.get(each.get("name"), each)) for each in items(spec, kind)]
+    return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
+
+
+def _resized(container: Plain, wanted: Plain) -> Plain:
+    changes: Plain = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
+    return {**container, **changes}
+
+
+def _take_all(new: Plain, _: Plain) -> Plain:
+    """``pods/binding``: the server itself made the change."""
+    return new
+
+
+SUBRESOURCES: Final = {
+    "binding": SubresourceBehavior(merge=_take_all),
+    "ephemeralcontainers": SubresourceBehavior(
+        merge=_merge_ephemeral_containers,
+        hooks=StrategyHooks(validate_status=_ephemeral_container_errors),
+        raises_generation=True,
+    ),
+    "resize": SubresourceBehavior(merge=_merge_resources, raises_generation=True),
+    "status": SubresourceBehavior(warnings=WarningHooks(on_update=pod_status_warnings)),
+}

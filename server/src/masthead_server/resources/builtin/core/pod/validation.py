@@ -1,0 +1,127 @@
+"""Validation of Pods."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._schema.errors import forbidden, invalid, required
+from masthead_server.resources.validation.checks import each_of, same_structs
+from masthead_server.resources.validation.containers import image_space_errors
+from masthead_server.resources.validation.internal_types import difference, inner_pod_spec
+from masthead_server.resources.validation.pod_spec import pod_spec_errors, toleration_errors
+from masthead_server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._schema.errors import FieldError
+    from masthead_server.resources.behavior import Errors
+    from masthead_server.wire.plain import Plain
+
+_LONGEST_KEPT: Final = 16 * 1024
+"""Bytes of a spec whose findings are remembered."""
+
+
+def validate_create(pod: Plain) -> Errors:
+    """Return the errors of a new Pod."""
+    spec = part(pod, "spec")
+    errors = _pod_errors(spec)
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        why = "cannot be set until all schedulingGates have been cleared"
+        errors.append(forbidden("spec.nodeName", why))
+    return errors
+
+
+def _pod_errors(spec: Plain) -> Errors:
+    # Pods come in copies of a template: the spec of most was looked at a moment ago.
+    text = msgspec.json.encode(spec)
+    return list(_known_errors(text)) if len(text) <= _LONGEST_KEPT else _spec_errors(spec)
+
+
+@functools.lru_cache(maxsize=512)
+def _known_errors(spec: bytes) -> tuple[FieldError, ...]:
+    return tuple(_spec_errors(msgspec.json.decode(spec)))
+
+
+def _spec_errors(spec: Plain) -> Errors:
+    errors = pod_spec_errors(spec, "spec", of_pod=True)
+    if not spec.get("serviceAccountName"):
+        for at, volume in each_of(spec, "volumes", "spec"):
+            for where, source in each_of(part(volume, "projected"), "sources", f"{at}.projected"):
+                if source.get("serviceAccountToken") is not None:
+                    why = "must not be specified when serviceAccountName is not set"
+                    errors.append(forbidden(f"{where}.serviceAccountToken", why))
+    return errors + image_space_errors(spec, "spec")
+
+
+def validate_update(new: Plain, old: Plain) -> Errors:
+    """Return the errors of a change of a Pod."""
+    after, before = part(new, "spec"), part(old, "spec")
+    if after == before:  # what is stored was found to be right; most updates change something else
+        return []
+    errors = _pod_errors(after)
+    for field in ("containers", "initContainers"):
+        if len(items(after, field)) != len(items(before, field)):
+            return [*errors, forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
+        # kube-apiserver looks at images once more here, and says twice what is wrong with them.
+        for at, container in each_of(after, field, "spec"):
+            errors += [] if container.get("image") else [required(f"{at}.image")]
+            errors += image_space_errors({field: [container]}, "spec")
+    path, now, then = (
+        "spec.activeDeadlineSeconds",
+        *(each.get("activeDeadlineSeconds") for each in (after, before)),
+    )
+    if now is not None and then is not None and then < now:
+        return [*errors, invalid(path, now, "must be less than or equal to previous value")]
+    if now is None and then is not None:
+        errors.append(invalid(path, None, "must not update from a positive integer to nil value"))
+    errors += _toleration_changes(after, before)
+    errors += _gate_changes(after, before)
+    fixed = _fixed(after, before)
+    if not same_structs(fixed, before):
+        changed = difference(inner_pod_spec(before), inner_pod_spec(fixed))
+        errors.append(forbidden("spec", f"{_FIXED}\n{changed}"))
+    return errors
+
+
+def _toleration_changes(after: Plain, before: Plain) -> Errors:
+    def apart_from_time(toleration: Plain) -> frozenset[tuple[str, object]]:
+        return frozenset((key, value) for key, value in toleration.items() if key != "tolerationSeconds")
+
+    now = {apart_from_time(each) for each in items(after, "tolerations")}
+    if all(apart_from_time(each) in now for each in items(before, "tolerations")):
+        return toleration_errors(after, "spec")
+    why = "existing toleration can not be modified except its tolerationSeconds"
+    return [forbidden("spec.tolerations", why)]
+
+
+def _gate_changes(after: Plain, before: Plain) -> Errors:
+    added = {text(each, "name"): at for at, each in each_of(after, "schedulingGates", "spec")}
+    for each in items(before, "schedulingGates"):
+        added.pop(text(each, "name"), None)
+    why = "only deletion is allowed, but found new scheduling gate '{}'"
+    return [forbidden(f"{at}.name", why.format(name)) for name, at in added.items()]
+
+
+_MAY_CHANGE: Final = frozenset({"activeDeadlineSeconds", "schedulingGates", "tolerations"})
+_FIXED: Final = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def _fixed(after: Plain, before: Plain) -> Plain:
+    """The new spec without what may change. A gated pod may still get node affinity."""
+    may = _MAY_CHANGE | ({"nodeSelector", "affinity"} if before.get("schedulingGates") else set[str]())
+    fixed = {key: value for key, value in after.items() if key not in may}
+    fixed |= {key: value for key, value in before.items() if key in may}
+    for field in ("containers", "initContainers"):
+        pairs = zip(items(after, field), items(before, field), strict=True)
+        images = [{**now, "image": then.get("image")} for now, then in pairs]
+        if images:
+            fixed[field] = images
+    return fixed

@@ -1,0 +1,12 @@
+"""Defaults of Secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.resources.defaulting.fill import shape
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Fill
+
+DEFAULTS: Final[Fill] = shape(blank={"type": "Opaque"})

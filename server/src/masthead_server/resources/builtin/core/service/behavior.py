@@ -1,0 +1,325 @@
+"""Behavior of Services."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import FieldError, invalid
+from masthead_server.resources.allocator import Spent, Taken
+from masthead_server.resources.behavior import (
+    Behavior,
+    StrategyHooks,
+    SubresourceBehavior,
+    WarningHooks,
+    always,
+)
+from masthead_server.resources.builtin.core.service.defaults import fill_service
+from masthead_server.resources.builtin.core.service.validation import (
+    address_errors,
+    create_errors,
+    update_errors,
+)
+from masthead_server.resources.builtin.core.service.warnings import service_warnings
+from masthead_server.resources.validation.checks import words
+from masthead_server.resources.validation.load_balancer_status import service_status_errors
+from masthead_server.resources.warnings.load_balancer_status import load_balancer_status_warnings
+from masthead_server.wire.failures import StatusFailure, refused_fields
+from masthead_server.wire.plain import items, metadata, part, text
+
+if TYPE_CHECKING:
+    from masthead_server.resources.allocator import Allocator
+    from masthead_server.wire.plain import Plain
+
+_NODE_PORT_TYPES: Final = frozenset({"NodePort", "LoadBalancer"})
+_OUR_FAMILY: Final = "IPv4"
+_OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
+
+
+def _refuse(service: Plain, *errors: FieldError) -> StatusFailure:
+    return refused_fields("", "Service", text(metadata(service), "name"), errors)
+
+
+def _needs_address(spec: Plain) -> bool:
+    return spec.get("type") != "ExternalName"
+
+
+def _needs_ports(spec: Plain) -> bool:
+    return spec.get("type") in _NODE_PORT_TYPES
+
+
+def _needs_health_port(spec: Plain) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _wants_ports(spec: Plain) -> bool:
+    if spec.get("type") == "LoadBalancer":
+        return bool(spec.get("allocateLoadBalancerNodePorts"))
+    return spec.get("type") == "NodePort"
+
+
+def _choose_families(service: Plain, old_policy: str) -> None:
+    """Settle of which families the addresses are. This cluster has one; a service without pods may name both."""
+    spec = service["spec"]
+    loose = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        spec["ipFamilyPolicy"] = old_policy or ("RequireDualStack" if loose else "SingleStack")
+    errors = address_errors(spec)
+    if errors:
+        raise _refuse(service, *errors)
+    policy, families = spec["ipFamilyPolicy"], words(spec, "ipFamilies")
+    errors = _crowded(spec, families)
+    if errors:
+        raise _refuse(service, *errors)
+    if not loose:
+        _check_families(service, families)
+    families = families or [_OUR_FAMILY]
+    if loose and len(families) == 1 and policy != "SingleStack":
+        families.append(_OTHER[families[0]])
+    spec["ipFamilies"] = families
+
+
+def _crowded(spec: Plain, families: list[str]) -> list[FieldError]:
+    policy, path = spec["ipFamilyPolicy"], "spec.ipFamilyPolicy"
+    errors: list[FieldError] = []
+    if policy == "SingleStack":
+        why = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+        if len(words(spec, "clusterIPs")) == 2:
+            errors.append(invalid(path, policy, why.format("cluster IPs")))
+        if len(families) == 2:
+            errors.append(invalid(path, policy, why.format("IP families")))
+    addresses = words(spec, "clusterIPs")
+    for index, address in enumerate(addresses):
+        if address == "None":
+            break
+        family = "IPv4" if ip_address(address).version == 4 else "IPv6"
+        if index >= len(families) and family != _OUR_FAMILY:
+            detail = f"{family} is not configured on this cluster"
+            errors.append(invalid(f"spec.clusterIPs[{index}]", addresses, detail))
+    return errors
+
+
+def _check_families(service: Plain, families: list[str]) -> None:
+    policy, errors = service["spec"]["ipFamilyPolicy"], list[FieldError]()
+    if policy == "RequireDualStack":
+        detail = "this cluster is not configured for dual-stack services"
+        errors.append(invalid("spec.ipFamilyPolicy", policy, detail))
+    for index, family in enumerate(families):
+        if family != _OUR_FAMILY:
+            errors.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    if errors:
+        raise _refuse(service, *errors)
+
+
+def _take_address(service: Plain, allocate: Allocator) -> None:
+    spec = service["spec"]
+    addresses = words(spec, "clusterIPs") or [""]
+    if addresses[0] == "None":
+        return
+    wanted = addresses[0]
+    why = _misplaced(wanted, allocate) if wanted else ""
+    try:
+        taken = wanted if why else allocate.address(wanted)
+    except Taken:
+        taken, why = wanted, "provided IP is already allocated"
+    except Spent:
+        message = (
+            f'failed to allocate a serviceIP for Service "{text(metadata(service), "name")}": range is full'
+        )
+        raise _internal(message) from None
+    if why:
+        raise _refuse(
+            service, invalid("spec.clusterIPs", addresses, f"failed to allocate IP {wanted}: {why}")
+        )
+    spec["clusterIP"] = taken
+    spec["clusterIPs"] = [taken, *addresses[1:]]
+
+
+def _misplaced(address: str, allocate: Allocator) -> str:
+    """Return why a service may not have an address; empty if it may."""
+    network = allocate.network
+    if not allocate.holds(address):
+        return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
+    ends = (str(network.network_address), str(network.broadcast_address))
+    return "the provided network does not match the current range" if address in ends else ""
+
+
+def _internal(message: str) -> StatusFailure:
+    causes = {"causes": [{"message": message}]}
+    return StatusFailure(500, "InternalError", f"Internal error occurred: {message}", details=causes)
+
+
+def _take_port(service: Plain, index: int, wanted: int, allocate: Allocator) -> int:
+    path, why = f"spec.ports[{index}].nodePort", ""
+    if wanted and wanted not in allocate.ports:
+        span = f"{allocate.ports.start}-{allocate.ports.stop - 1}"
+        why = f"provided port is not in the valid range. The range of valid ports is {span}"
+    try:
+        if not why:
+            return allocate.port(wanted)
+    except Taken:
+        why = "provided port is already allocated"
+    except Spent:
+        raise _internal("failed to allocate a nodePort: range is full") from None
+    raise _refuse(service, invalid(path, wanted, why))
+
+
+def _take_new_ports(service: Plain, allocate: Allocator) -> None:
+    """Give every port one on the nodes. Two protocols at one port share it."""
+    spec, shared = service["spec"], dict[int, int]()
+    ports = items(spec, "ports")
+    requested: dict[object, int] = {}
+    for each in ports:
+        if each.get("nodePort"):
+            requested.setdefault(each.get("port"), each["nodePort"])
+    for index, each in enumerate(ports):
+        number, wanted = each.get("port", 0), each.get("nodePort") or 0
+        if not wanted and not _wants_ports(spec):
+            continue
+        if number not in shared:
+            shared[number] = _take_port(service, index, requested.get(each.get("port"), 0), allocate)
+            each["nodePort"] = shared[number]
+        elif not wanted:
+            each["nodePort"] = shared[number]
+        elif wanted != shared[number]:
+            _take_port(service, index, wanted, allocate)
+
+
+def _take_health_port(spec: Plain, allocate: Allocator) -> None:
+    wanted = spec.get("healthCheckNodePort") or 0
+    try:
+        spec["healthCheckNodePort"] = allocate.port(wanted)
+    except (Taken, Spent):
+        why = "provided port is already allocated"
+        raise _internal(f"failed to allocate requested HealthCheck NodePort {wanted}: {why}") from None
+
+
+def _prepare_create(service: Plain, allocate: Allocator) -> None:
+    spec = service["spec"]
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    if _needs_address(spec):
+        _choose_families(service, "")
+        _take_address(service, allocate)
+    if _needs_ports(spec):
+        _take_new_ports(service, allocate)
+    if _needs_health_port(spec):
+        _take_health_port(spec, allocate)
+
+
+def _keep_allocated(new: Plain, old: Plain) -> None:
+    """Put back what the server chose and the writer left out."""
+    if _needs_address(new) and _needs_address(old):
+        for field in ("clusterIP", "clusterIPs"):
+            if not new.get(field) and old.get(field):
+                new[field] = old[field]
+    if _needs_ports(new) and _needs_ports(old):
+        held = {each.get("name", ""): each.get("nodePort") for each in items(old, "ports")}
+        used = {each.get("nodePort") for each in items(new, "ports")}
+        for each in items(new, "ports"):
+            known = held.get(each.get("name", ""))
+            # The number may have moved to another port of the service, and must not be used twice.
+            if not each.get("nodePort") and known and known not in used:
+                each["nodePort"] = known
+    if _needs_health_port(new) and _needs_health_port(old) and not new.get("healthCheckNodePort"):
+        new["healthCheckNodePort"] = old.get("healthCheckNodePort")
+
+
+def _pair_addresses(new: Plain, old: Plain) -> None:
+    """Follow a change of the one address in the list of addresses."""
+    unchanged = new.get("clusterIPs") == old.get("clusterIPs")
+    if new.get("clusterIP") != old.get("clusterIP") and unchanged:
+        if new.get("clusterIP"):
+            new["clusterIPs"] = [new["clusterIP"]]
+        else:
+            new.pop("clusterIPs", None)
+
+
+def _reallocate(new: Plain, old: Plain, allocate: Allocator) -> None:
+    after, before = new["spec"], part(old, "spec")
+    # First, because what the service keeps needs no allocation.
+    _keep_allocated(after, before)
+    _pair_addresses(after, before)
+    if _needs_address(after):
+        _choose_families(new, text(before, "ipFamilyPolicy"))
+        if not _needs_address(before):
+            _take_address(new, allocate)
+    elif _needs_address(before):
+        for address in words(before, "clusterIPs"):
+            if address != "None":
+                allocate.drop_address(address)
+    _move_ports(new, before, allocate)
+    if _needs_health_port(after) and not _needs_health_port(before):
+        _take_health_port(after, allocate)
+    elif _needs_health_port(before) and not _needs_health_port(after):
+        allocate.drop_port(before.get("healthCheckNodePort", 0))
+
+
+def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
+    held = {each["nodePort"] for each in items(before, "ports") if each.get("nodePort")}
+    kept, seen = set[int](), set[tuple[object, int]]()
+    if _needs_ports(new["spec"]):
+        for index, each in enumerate(items(new["spec"], "ports")):
+            wanted = each.get("nodePort") or 0
+            if not wanted and not _wants_ports(new["spec"]):
+                continue
+            if wanted not in held and wanted not in kept:
+                each["nodePort"] = _take_port(new, index, wanted, allocate)
+            number, protocol = each["nodePort"], each.get("protocol")
+            if (protocol, number) in seen:
+                raise StatusFailure(500, "", f"duplicate nodePort: {{{protocol} {number}}}")
+            seen.add((protocol, number))
+            kept.add(number)
+    # Last, because a number that moved to another port of the service stays allocated.
+    for number in held - kept:
+        allocate.drop_port(number)
+
+
+def _reachable(spec: Plain) -> bool:
+    return _needs_ports(spec) or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def _drop(spec: Plain, old: Plain, *fields: str) -> None:
+    """Forget fields that no longer mean anything, if the writer did not also change them."""
+    for field in fields:
+        if spec.get(field) == old.get(field):
+            spec.pop(field, None)
+
+
+def _prepare_update(new: Plain, old: Plain) -> None:
+    after, before = new["spec"], part(old, "spec")
+    if _needs_address(before) and not _needs_address(after):
+        # Only what the client left unchanged is dropped; a new value is refused by validation.
+        if after.get("clusterIP") == before.get("clusterIP"):
+            _drop(after, before, "clusterIPs", "clusterIP")
+        _drop(after, before, "ipFamilies", "ipFamilyPolicy")
+    if _needs_ports(before) and not _needs_ports(after):
+        held = {each.get("nodePort") for each in items(before, "ports")}
+        if all(each.get("nodePort") in held for each in items(after, "ports") if each.get("nodePort")):
+            for each in items(after, "ports"):
+                each.pop("nodePort", None)
+    if _needs_health_port(before) and not _needs_health_port(after):
+        _drop(after, before, "healthCheckNodePort")
+    if before.get("type") == "LoadBalancer" != after.get("type"):
+        _drop(after, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
+    if _reachable(before) and not _reachable(after):
+        _drop(after, before, "externalTrafficPolicy")
+    if after.get("type") != "LoadBalancer":
+        new["status"] = {**part(new, "status"), "loadBalancer": {}}
+
+
+BEHAVIOR: Final = Behavior(
+    defaults=fill_service,
+    hooks=StrategyHooks(
+        prepare_create=_prepare_create,
+        reallocate=_reallocate,
+        prepare_update=_prepare_update,
+        validate_create=create_errors,
+        validate_update=update_errors,
+        validate_status=service_status_errors,
+    ),
+    warnings=always(service_warnings),
+    subresources={
+        "status": SubresourceBehavior(warnings=WarningHooks(on_update=load_balancer_status_warnings))
+    },
+)

@@ -1,0 +1,18 @@
+"""Behavior of ResourceClaimTemplates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead_server.resources.behavior import Behavior, Conversion
+from masthead_server.resources.builtin.resource import conversion
+from masthead_server.resources.builtin.resource.resourceclaimtemplate.defaults import (
+    DEFAULTS,
+    V1BETA1_DEFAULTS,
+)
+
+BEHAVIOR: Final = Behavior(
+    defaults=DEFAULTS,
+    defaults_by_version={"v1beta1": V1BETA1_DEFAULTS},
+    conversions={"v1beta1": Conversion(conversion.template_from_v1beta1, conversion.template_to_v1beta1)},
+)

@@ -1,0 +1,26 @@
+"""Defaults of CSIDrivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead_server.resources.defaulting.fill import shape
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Fill
+
+DEFAULTS: Final[Fill] = shape(
+    always={
+        "spec": shape(
+            blank={"volumeLifecycleModes": ["Persistent"]},
+            unset={
+                "attachRequired": True,
+                "podInfoOnMount": False,
+                "storageCapacity": False,
+                "fsGroupPolicy": "ReadWriteOnceWithFSType",
+                "requiresRepublish": False,
+                "seLinuxMount": False,
+            },
+        )
+    }
+)

@@ -1,0 +1,121 @@
+"""The definitions of a server: keeps the resources in its catalog as the stored definitions have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead_server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead_server.cluster import ClusterState
+    from masthead_server.resources.custom.definition import Definition
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+
+__all__ = ["DEFINITIONS", "DefinitionInstaller"]
+
+DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
+"""The table of definitions."""
+
+
+class DefinitionInstaller:
+    """Adds the resources of definitions to the catalog, and removes them, as definitions are written.
+
+    It follows each write at once: a client that sees the condition ``Established`` finds the resource.
+
+    Args:
+        cluster: The cluster state. Definitions that it has stored are served at once.
+    """
+
+    def __init__(self, cluster: ClusterState) -> None:
+        self._cluster = cluster
+        self._definitions: dict[str, Definition] = {}
+        self._since: dict[str, int] = {}
+        """The revision at which each definition got its present schemas."""
+        self._served: dict[str, list[GroupVersionResource]] = {}
+        cluster.on_write.insert(0, self._observe)
+        table = cluster.storage.table(DEFINITIONS)
+        served = cluster.catalog.stored_in(DEFINITIONS)
+        for record in table.scan("", cluster.storage.revision):
+            if served is not None:
+                self._set(_definition(served, record), record.revision)
+
+    def find(self, name: str) -> Definition | None:
+        """Return a definition by its name; None if it does not exist."""
+        return self._definitions.get(name)
+
+    def _observe(self, served: ServedResource, record: Record) -> None:
+        if served.table != DEFINITIONS:
+            return
+        if record.is_deleted:
+            self._remove(record.key)
+            return
+        definition = _definition(served, record)
+        known = self._definitions.get(record.key)
+        # A change of the metadata, say, leaves the resources as they are.
+        if known is None or not known.serves_as(definition):
+            self._set(definition, record.revision)
+
+    def _set(self, definition: Definition, revision: int) -> None:
+        from masthead_server.resources.custom.resource import served_versions, stored_resource
+
+        known = self._definitions.get(definition.name)
+        # Objects that went through the same schemas need not go through them again.
+        if known is None or known.schemas_digest != definition.schemas_digest:
+            self._since[definition.name] = revision
+        self._withdraw(definition.name)
+        self._definitions[definition.name] = definition
+        if not definition.is_servable:
+            return
+        catalog = self._cluster.catalog
+        served = [
+            each
+            for each in served_versions(definition, self._since[definition.name], self._find_service)
+            if catalog.find(each.gvr) is None and catalog.by_kind(each.gvk) is None
+        ]
+        for each in served:
+            catalog.add(each)
+        self._served[definition.name] = [each.gvr for each in served]
+        catalog.set_stored(definition.table, stored_resource(definition))
+
+    def _find_service(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """Find a service as kube-apiserver does without its own routing: by its cluster address, or external name.
+
+        Raises:
+            LookupError: If there is no such service, or no such port.
+        """
+        services = self._cluster.catalog.stored_in("services")
+        record = self._cluster.storage.table("services").get(f"{namespace}/{name}")
+        if services is None or record is None:
+            raise LookupError(f"service {quoted(name)} not found")
+        spec = part(services.load(record), "spec")
+        if text(spec, "type") == "ExternalName":
+            return text(spec, "externalName"), port
+        if not any(each.get("port") == port for each in items(spec, "ports")):
+            raise LookupError(f"no service port {port} found for service {quoted(name)}")
+        return text(spec, "clusterIP"), port
+
+    def _remove(self, name: str) -> None:
+        self._withdraw(name)
+        definition = self._definitions.pop(name, None)
+        self._since.pop(name, None)
+        if definition is not None:
+            # The watches of its objects have nothing more to send. A change of the definition leaves them open.
+            for end in tuple(self._cluster.storage.table(definition.table).enders):
+                end()
+
+    def _withdraw(self, name: str) -> None:
+        catalog = self._cluster.catalog
+        for gvr in self._served.pop(name, ()):
+            catalog.remove(gvr)
+        if known := self._definitions.get(name):
+            catalog.set_stored(known.table, None)
+
+
+def _definition(served: ServedResource, record: Record) -> Definition:
+    # Imported with the first definition; many servers never have one.
+    from masthead_server.resources.custom.definition import Definition
+
+    return Definition(served.load(record))

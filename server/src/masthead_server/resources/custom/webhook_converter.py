@@ -1,0 +1,163 @@
+"""Conversion by webhook, which a request has to wait for: see `masthead_server.resources.deferred_work`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import uuid
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import msgspec
+
+from masthead_server.resources.custom.conversion_review import (
+    ConversionError,
+    ConversionRequest,
+    choose_version,
+)
+from masthead_server.resources.deferred_work import WorkNeeded, WorkResults
+from masthead_server.webhooks import Webhook, WebhookError, call_webhook
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.plain import Plain, part, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.resources.custom.definition import Definition, DefinitionVersion
+
+__all__ = ["ConversionNeeded", "ServiceResolver", "WebhookConverter"]
+
+ServiceResolver: TypeAlias = "Callable[[str, str, int], tuple[str, int]]"
+"""Returns the host and port of a service, given its namespace, name and port; raises LookupError if it is unknown."""
+
+_LARGE: Final = 256 * 1024
+"""Bytes above which a response is decoded in a thread."""
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_MOST_OBJECTS: Final = 500
+"""How many objects are sent in one review."""
+_Key: TypeAlias = tuple[str, bytes]
+
+
+class ConversionNeeded(WorkNeeded):
+    """Objects have to be converted by a webhook first.
+
+    Attributes:
+        converter: What converts them.
+        objects: The objects, with kind and apiVersion, by what identifies their conversion.
+        target: The API version to convert them to.
+    """
+
+    def __init__(self, converter: WebhookConverter, objects: dict[_Key, Plain], target: str) -> None:
+        super().__init__(f"{len(objects)} objects are to be converted to {target}")
+        self.converter = converter
+        self.objects = objects
+        self.target = target
+
+    async def perform(self, results: WorkResults) -> None:
+        """Call the webhook, and keep what it made of the objects, or why it failed."""
+        keys = list(self.objects)
+        for begin in range(0, len(keys), _MOST_OBJECTS):
+            some = keys[begin : begin + _MOST_OBJECTS]
+            outcomes: list[Plain] | list[ConversionError]
+            try:
+                outcomes = await self.converter.call([self.objects[key] for key in some], self.target)
+            except ConversionError as error:
+                outcomes = [error] * len(some)
+            for key, outcome in zip(some, outcomes, strict=True):
+                results.set(key, outcome)
+
+
+class WebhookConverter:
+    """Converts objects by the webhook of a definition.
+
+    Args:
+        definition: The definition.
+        resolve: Returns where a service is, given its namespace, name and port.
+    """
+
+    def __init__(self, definition: Definition, resolve: ServiceResolver) -> None:
+        webhook = part(definition.conversion, "webhook")
+        self._config = part(webhook, "clientConfig")
+        self._review_versions: list[str] = webhook.get("conversionReviewVersions") or []
+        self._resolve = resolve
+
+    def convert(self, found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> Plain:
+        """Return an object in another version, if the webhook has converted it.
+
+        Raises:
+            ConversionNeeded: If the webhook has to be called first.
+            StatusFailure: If the webhook has failed.
+        """
+        self.require([found], source, target)
+        key, _ = _identified(found, source, target)
+        results = WorkResults.current()
+        outcome = results.find(key) if results is not None else None
+        if isinstance(outcome, ConversionError):
+            raise StatusFailure(500, "", str(outcome))
+        converted = cast("Plain", msgspec.json.decode(_encode(outcome)))
+        # The webhook does not see the version, which changes with every write.
+        if version := text(part(found, "metadata"), "resourceVersion"):
+            converted["metadata"]["resourceVersion"] = version
+        return {name: value for name, value in converted.items() if name not in {"kind", "apiVersion"}}
+
+    def require(self, objects: list[Plain], source: DefinitionVersion, target: DefinitionVersion) -> None:
+        """Make sure that the webhook has converted objects.
+
+        Raises:
+            ConversionNeeded: If it has to be called first.
+        """
+        results = WorkResults.current()
+        identified = dict(_identified(each, source, target) for each in objects)
+        missing = {
+            key: each for key, each in identified.items() if results is None or results.find(key) is None
+        }
+        if missing:
+            raise ConversionNeeded(self, missing, target.gvk.api_version)
+
+    async def call(self, objects: list[Plain], target: str) -> list[Plain]:
+        """Have objects of one version converted to another.
+
+        Raises:
+            ConversionError: If the webhook cannot be called, or if its response is invalid.
+        """
+        version = choose_version(self._review_versions)
+        request = ConversionRequest(str(uuid.uuid4()), version, target, objects)
+        try:
+            body = await call_webhook(self._webhook(), request.encode())
+        except WebhookError as error:
+            raise request.failure(str(error)) from None
+        if len(body) > _LARGE:
+            return await asyncio.to_thread(request.read, body)
+        return request.read(body)
+
+    def _webhook(self) -> Webhook:
+        bundle = _pem(text(self._config, "caBundle"))
+        if url := text(self._config, "url"):
+            return Webhook(url, bundle)
+        service = part(self._config, "service")
+        name, namespace, port = (
+            text(service, "name"),
+            text(service, "namespace"),
+            int(service.get("port", 443)),
+        )
+        path = text(service, "path") or "/"
+        url = f"https://{name}.{namespace}.svc:{port}{path}"
+        try:
+            return Webhook(url, bundle, self._resolve(namespace, name, port))
+        except LookupError as error:
+            raise WebhookError(f'Post "{url}?timeout=30s": {error.args[0]}') from None
+
+
+def _identified(found: Plain, source: DefinitionVersion, target: DefinitionVersion) -> tuple[_Key, Plain]:
+    """Return what identifies a conversion, and the object as the webhook gets it."""
+    metadata = {key: value for key, value in part(found, "metadata").items() if key != "resourceVersion"}
+    gvk = source.gvk
+    whole = {**found, "apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
+    return (target.name, _encode(whole)), whole
+
+
+def _pem(bundle: str) -> str:
+    try:
+        return base64.b64decode(bundle).decode("ascii", "replace").strip()
+    except binascii.Error:
+        return ""

@@ -1,0 +1,12 @@
+"""Go's types of the group apiregistration; `masthead_server.resources.go_types` says how to read them."""
+
+from typing import Final
+
+__all__ = ["TYPES"]
+
+TYPES: Final = {
+    "v1": """
+APIServiceCondition lastTransitionTime! status:ConditionStatus type:APIServiceConditionType
+ServiceReference port:*
+""",
+}

@@ -1,0 +1,12 @@
+"""Go's types of the group events; `masthead_server.resources.go_types` says how to read them."""
+
+from typing import Final
+
+__all__ = ["TYPES"]
+
+TYPES: Final = {
+    "v1": """
+Event deprecatedFirstTimestamp! deprecatedLastTimestamp! eventTime!
+EventSeries lastObservedTime!
+""",
+}

@@ -1,0 +1,271 @@
+"""Building blocks of validation.
+
+Every check takes the path of a field and its value, and returns what is wrong with it; nothing if it is fine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from masthead._meta.quantity import Quantity
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
+from masthead_server.resources import names
+from masthead_server.wire.plain import Plain, part
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors
+
+Rule: TypeAlias = Callable[[str], list[str]]
+"""Says what is wrong with a text."""
+
+IMMUTABLE: Final = "field is immutable"
+NEGATIVE: Final = "must be greater than or equal to 0"
+MOST: Final = 2**31 - 1
+"""The largest number of 32 bits."""
+
+
+def follows(path: str, value: object, rule: Rule) -> Errors:
+    """Validate a text against a rule for its form."""
+    text = value if isinstance(value, str) else str(value or "")
+    if (rule is names.LABEL_VALUE or rule is names.config_key) and names.is_plain(text):
+        return []
+    if (rule is names.label or rule is names.SUBDOMAIN) and names.is_plain_label(text):
+        return []
+    # Only results for short strings are cached, so that clients cannot fill the memory with long ones.
+    problems = _problems(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
+    return [invalid(path, value, each) for each in problems] if problems else []
+
+
+@lru_cache(maxsize=16_384)
+def _problems(rule: Rule, value: str) -> tuple[str, ...]:
+    """Ask a rule; names come again and again, in every object of a workload."""
+    return tuple(rule(value))
+
+
+def given(path: str, value: object, rule: Rule) -> Errors:
+    """Validate a text that must be there against a rule for its form."""
+    return follows(path, value, rule) if value else [required(path)]
+
+
+def one_of(path: str, value: object, known: Iterable[str]) -> Errors:
+    """Validate that a text is one of some; messages list them in this order."""
+    if not value:
+        return [required(path)]
+    return known_or_nothing(path, value, known)
+
+
+def known_or_nothing(path: str, value: object, known: Iterable[str]) -> Errors:
+    """Validate that a text is one of some if it is there; an empty one is."""
+    choices = tuple(known)
+    return [] if value is None or value in choices else [unsupported(path, value, choices)]
+
+
+def choice_errors(path: str, owner: Plain, choices: Mapping[str, tuple[str, ...]]) -> Errors:
+    """Validate that some fields, if they are there, have one of the values that each may have."""
+    errors: Errors = []
+    for field, known in choices.items():
+        if owner.get(field, known[0]) not in known:
+            errors.append(unsupported(f"{path}.{field}", owner[field], known))
+    return errors
+
+
+def unsupported(path: str, value: object, known: Iterable[str]) -> FieldError:
+    """Return the error about a value that is not among the supported ones."""
+    listed = ", ".join(quoted(each) for each in known)
+    return FieldError("FieldValueNotSupported", path, value, f"supported values: {listed}")
+
+
+def not_found(path: str, value: object, detail: str = "") -> FieldError:
+    """Return the error about a name that names nothing."""
+    return FieldError("FieldValueNotFound", path, value, detail)
+
+
+def not_negative(path: str, value: object) -> Errors:
+    """Validate a number that counts something, if it is there."""
+    return [invalid(path, value, NEGATIVE)] if isinstance(value, int) and value < 0 else []
+
+
+def between(path: str, value: object, least: int, most: int) -> Errors:
+    """Validate a number against its bounds, if it is there."""
+    if value is None or (isinstance(value, int) and least <= value <= most):
+        return []
+    return [invalid(path, value, f"must be between {least} and {most}, inclusive")]
+
+
+def immutable(path: str, new: object, old: object) -> Errors:
+    """Validate that a value has not changed; what is empty counts as absent."""
+    return [] if same(new, old) else [invalid(path, new, IMMUTABLE)]
+
+
+def same(new: object, old: object) -> bool:
+    """Tell whether two values mean the same: Go cannot tell an empty list or map from none."""
+    return new == old or (new in _EMPTY and old in _EMPTY) or _pruned(new) == _pruned(old)
+
+
+def same_structs(new: object, old: object) -> bool:
+    """Tell whether two values mean the same, where empty objects are structs, which Go distinguishes from nil."""
+    return new == old or _pruned(new, _NO_STRUCTS) == _pruned(old, _NO_STRUCTS)
+
+
+_EMPTY: Final[tuple[object, ...]] = (None, {}, [], "")
+_NO_STRUCTS: Final[tuple[object, ...]] = (None, [], "")
+
+
+def _pruned(value: object, empty: tuple[object, ...] = _EMPTY) -> object:
+    if isinstance(value, dict):
+        found = {key: _pruned(each, empty) for key, each in cast("dict[str, object]", value).items()}
+        return {key: each for key, each in found.items() if each not in empty}
+    if isinstance(value, list):
+        return [_pruned(each, empty) for each in cast("list[object]", value)]
+    return value
+
+
+def shown_map(found: Plain | None) -> Plain | None:
+    """Show a map as a message does: by the order of its keys."""
+    return dict(sorted(found.items())) if found is not None else None
+
+
+def each_of(owner: Plain, name: str, path: str) -> Iterable[tuple[str, Plain]]:
+    """Return the structs of a list together with their paths."""
+    found = owner.get(name)
+    if not found:  # most lists of most objects are not there, and no path is made for them
+        return ()
+    return [(f"{path}.{name}[{index}]", item) for index, item in enumerate(cast("list[Plain]", found))]
+
+
+def words(owner: Plain, name: str) -> list[str]:
+    """Return a list of texts; an empty one if the field is unset."""
+    return list(cast("list[str]", owner.get(name) or ()))
+
+
+def texts_of(owner: Plain, name: str, path: str) -> Iterator[tuple[str, str]]:
+    """Return the texts of a list together with their paths."""
+    for index, item in enumerate(words(owner, name)):
+        yield f"{path}.{name}[{index}]", item
+
+
+def unique(path: str, value: str, seen: set[str]) -> Errors:
+    """Validate that a value comes for the first time."""
+    if value in seen:
+        return [duplicate(path, value)]
+    seen.add(value)
+    return []
+
+
+def port(path: str, value: object) -> Errors:
+    """Validate the number of a port."""
+    return between(path, 0 if value is None else value, 1, 65535)
+
+
+def port_or_name(path: str, value: object) -> Errors:
+    """Validate a port that may be given by its name."""
+    return follows(path, value, port_name) if isinstance(value, str) else port(path, value)
+
+
+def port_name(value: str) -> list[str]:
+    """Return what keeps a text from being the name of a port."""
+    found: list[str] = []
+    if len(value) > 15:
+        found.append("must be no more than 15 characters")
+    if not re.fullmatch("[-a-z0-9]+", value):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", value):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in value:
+        found.append("must not contain consecutive hyphens")
+    if value.startswith("-") or value.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def labels(path: str, found: Plain) -> Errors:
+    """Validate the keys and the values of labels."""
+    errors: Errors = []
+    for key, value in found.items():
+        errors += follows(path, key, names.qualified_name)
+        errors += follows(path, value, names.LABEL_VALUE)
+    return errors
+
+
+def label_selector(path: str, selector: Plain) -> Errors:
+    """Validate a selector of labels."""
+    errors = labels(f"{path}.matchLabels", part(selector, "matchLabels"))
+    for at, requirement in each_of(selector, "matchExpressions", path):
+        errors += _requirement(at, requirement)
+    return errors
+
+
+def _requirement(path: str, requirement: Plain) -> Errors:
+    errors = operands(path, requirement)
+    if requirement.get("operator") not in {"In", "NotIn", "Exists", "DoesNotExist"}:
+        operator = requirement.get("operator", "")
+        errors = [invalid(f"{path}.operator", operator, "not a valid selector operator")]
+    errors += follows(f"{path}.key", requirement.get("key", ""), names.qualified_name)
+    for at, value in texts_of(requirement, "values", path):
+        errors += follows(at, value, names.LABEL_VALUE)
+    return errors
+
+
+def operands(path: str, requirement: Plain) -> Errors:
+    """Validate that a requirement has values if its operator needs some, and none if not."""
+    operator, values = requirement.get("operator"), requirement.get("values")
+    if operator in {"In", "NotIn"} and not values:
+        return [required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in {"Exists", "DoesNotExist"} and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [forbidden(f"{path}.values", why)]
+    return []
+
+
+def amount(value: object) -> Quantity:
+    """Read an amount; none is zero."""
+    if value is None:
+        return _NONE
+    written = cast("str", value)
+    return _quantity(written) if len(written) <= names.LONGEST_KEPT else Quantity(written)
+
+
+_NONE: Final = Quantity(0)
+_quantity: Final = lru_cache(maxsize=4096)(Quantity)
+"""The same few amounts stand in every container."""
+
+
+def not_negative_amount(path: str, value: object) -> Errors:
+    """Validate that an amount is not below zero."""
+    quantity = amount(value)
+    return [invalid(path, str(quantity), NEGATIVE)] if quantity.sign < 0 else []
+
+
+def whole_or_percent(path: str, value: object) -> Errors:
+    """Validate a count that may be given as a share."""
+    if isinstance(value, str):
+        if re.fullmatch("[0-9]+%", value):
+            return []
+        why = (
+            "a valid percent string must be a numeric string followed by an ending '%' "
+            "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+        )
+        return [invalid(path, value, why)]
+    return not_negative(path, value)
+
+
+def up_to_all(path: str, value: object) -> Errors:
+    """Validate that a share is not more than everything."""
+    if (
+        isinstance(value, str)
+        and re.fullmatch("[0-9]+%", value)
+        and len(value[:-1].lstrip("0")) > 2
+        and value.lstrip("0") != "100%"
+    ):
+        return [invalid(path, value, "must not be greater than 100%")]
+    return []

@@ -1,0 +1,132 @@
+"""kube-apiserver's internal types, as far as its messages show them.
+
+A refusal to change a spec shows what changed as a difference of two texts, and a refusal to change a template
+shows the template. Both print the server's own structs: every field, in their order, under their Go names.
+Structs that are not in the table are printed as they are written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from functools import cache
+from typing import Final, cast
+
+from masthead_server.wire.plain import Plain, part
+
+_ZEROS: Final[dict[str, object]] = {"text": "", "flag": False, "number": 0}
+_STRUCTS: Final = {
+    "PodSpec": (
+        "Volumes InitContainers:Container Containers:Container EphemeralContainers RestartPolicy:text"
+        " TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy:text NodeSelector"
+        " ServiceAccountName:text AutomountServiceAccountToken NodeName:text SecurityContext:PodSecurityContext"
+        " ImagePullSecrets:Name Hostname:text Subdomain:text SetHostnameAsFQDN Affinity SchedulerName:text"
+        " Tolerations:Toleration HostAliases:HostAlias PriorityClassName:text Priority PreemptionPolicy DNSConfig"
+        " ReadinessGates:Condition RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints OS:Name"
+        " SchedulingGates:Name ResourceClaims Resources:ResourceRequirements HostnameOverride SchedulingGroup"
+    ),
+    "Container": (
+        "Name:text Image:text Command Args WorkingDir:text Ports:ContainerPort EnvFrom Env:EnvVar"
+        " Resources:ResourceRequirements! ResizePolicy RestartPolicy RestartPolicyRules"
+        " VolumeMounts:VolumeMount VolumeDevices LivenessProbe ReadinessProbe StartupProbe Lifecycle"
+        " TerminationMessagePath:text TerminationMessagePolicy:text ImagePullPolicy:text SecurityContext"
+        " Stdin:flag StdinOnce:flag TTY:flag"
+    ),
+    "PodSecurityContext": (
+        "HostNetwork:flag HostPID:flag HostIPC:flag ShareProcessNamespace HostUsers SELinuxOptions"
+        " WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy FSGroup"
+        " FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
+    ),
+    "SecurityContext": (
+        "Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot"
+        " ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile"
+    ),
+    "ResourceRequirements": "Limits Requests Claims",
+    "ContainerPort": "Name:text HostPort:number ContainerPort:number Protocol:text HostIP:text",
+    "EnvVar": "Name:text Value:text ValueFrom",
+    "VolumeMount": (
+        "Name:text ReadOnly:flag RecursiveReadOnly MountPath:text SubPath:text MountPropagation"
+        " SubPathExpr:text"
+    ),
+    "Toleration": "Key:text Operator:text Value:text Effect:text TolerationSeconds",
+    "HostAlias": "IP:text Hostnames",
+    "Condition": "ConditionType:text",
+    "Name": "Name:text",
+    "ClaimSpec": (
+        "AccessModes Selector Resources:ClaimResources! VolumeName:text StorageClassName VolumeMode"
+        " DataSource:Source DataSourceRef:Reference VolumeAttributesClassName"
+    ),
+    "ClaimResources": "Limits Requests",
+    "ObjectReference": (
+        "Kind:text Namespace:text Name:text UID:text APIVersion:text ResourceVersion:text FieldPath:text"
+    ),
+    "EventSource": "Component:text Host:text",
+    "Source": "APIGroup Kind:text Name:text",
+    "Reference": "APIGroup Kind:text Name:text Namespace",
+    "VolumeSource": (
+        "GCEPersistentDisk AWSElasticBlockStore HostPath:HostPath Glusterfs NFS:NFS RBD Quobyte ISCSI"
+        " FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk"
+        " PortworxVolume ScaleIO Local:Local StorageOS CSI:CSI"
+    ),
+    "HostPath": "Path:text Type",
+    "NFS": "Server:text Path:text ReadOnly:flag",
+    "Local": "Path:text FSType",
+    "CSI": (
+        "Driver:text VolumeHandle:text ReadOnly:flag FSType:text VolumeAttributes ControllerPublishSecretRef"
+        " NodeStageSecretRef NodePublishSecretRef ControllerExpandSecretRef NodeExpandSecretRef"
+    ),
+}
+"""The fields of a struct: a name, and after a colon what its zero is, or the struct that it holds."""
+_WRITTEN: Final = {"CephFS": "cephfs", "StorageOS": "storageos"}
+_HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+
+
+@cache
+def _fields(struct: str) -> tuple[tuple[str, str, str], ...]:
+    """Return a struct's fields: the Go name, the written name, and what it holds."""
+    found: list[tuple[str, str, str]] = []
+    for field in _STRUCTS[struct].split():
+        name, _, holds = field.partition(":")
+        # Leading capitals are written small, but for the last if a word begins with it.
+        small = re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]", lambda match: match[0].lower(), name)
+        found.append((name, _WRITTEN.get(name, small), holds))
+    return tuple(found)
+
+
+def inner(struct: str, found: Plain) -> Plain:
+    """Show a struct as kube-apiserver holds it."""
+    return {name: _inner_value(holds, found.get(written)) for name, written, holds in _fields(struct)}
+
+
+def _inner_value(holds: str, value: object) -> object:
+    if value is None:
+        return inner(holds[:-1], {}) if holds.endswith("!") else _ZEROS.get(holds)
+    struct = holds.removesuffix("!")
+    if struct not in _STRUCTS:
+        return value
+    if isinstance(value, list):
+        return [inner(struct, each) for each in cast("list[Plain]", value)]
+    return inner(struct, cast("Plain", value))
+
+
+def inner_pod_spec(spec: Plain) -> Plain:
+    """Show what a pod asks for as kube-apiserver holds it: sharing with the host is a matter of security there."""
+    shared = {field: spec[field] for field in _HOST_FIELDS if spec.get(field) is not None}
+    shown = inner("PodSpec", spec)
+    shown["SecurityContext"] = inner("PodSecurityContext", {**part(spec, "securityContext"), **shared})
+    return shown
+
+
+def difference(then: Plain, now: Plain) -> str:
+    """Show what changed, as the lines of a unified diff."""
+    before, after = (json.dumps(each, indent=1, ensure_ascii=False).splitlines() for each in (then, now))
+    if max(len(before), len(after)) > _MOST_LINES:
+        # Finding the smallest difference takes the square of the length.
+        return f" ... ({len(before)} lines before, {len(after)} lines after)\n"
+    lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
+    return "".join(f"{line}\n" for line in lines)
+
+
+_MOST_LINES: Final = 3_000
+"""Lines of an object whose difference from another is shown."""

@@ -1,0 +1,40 @@
+"""Label selectors in plain data."""
+
+from __future__ import annotations
+
+from masthead_server.resources.validation.checks import shown_map, words
+from masthead_server.wire.plain import Plain, items, part, text
+
+
+def selects(selector: Plain, labels: Plain) -> bool:
+    """Tell whether a selector fits labels; an empty one fits all, one that makes no sense is taken to."""
+    fits = all(labels.get(key) == value for key, value in part(selector, "matchLabels").items())
+    return fits and all(_meets(each, labels) for each in items(selector, "matchExpressions"))
+
+
+def shown_selector(selector: Plain | None) -> Plain | None:
+    """Show a selector as a message does: its fields in the API's order, without what is empty."""
+    if selector is None:
+        return None
+    shown: Plain = {}
+    if selector.get("matchLabels"):
+        shown["matchLabels"] = shown_map(selector["matchLabels"])
+    if selector.get("matchExpressions"):
+        shown["matchExpressions"] = [_shown(each) for each in items(selector, "matchExpressions")]
+    return shown
+
+
+def _shown(requirement: Plain) -> Plain:
+    shown: Plain = {field: text(requirement, field) for field in ("key", "operator")}
+    values = words(requirement, "values")
+    return {**shown, "values": values} if values else shown
+
+
+def _meets(requirement: Plain, labels: Plain) -> bool:
+    value, values = labels.get(text(requirement, "key")), words(requirement, "values")
+    return {
+        "In": value in values,
+        "NotIn": value not in values,
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+    }.get(text(requirement, "operator"), True)

@@ -1,0 +1,265 @@
+"""Validation of pod specs, in pods and in templates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import forbidden, invalid, required
+from masthead_server.resources import names
+from masthead_server.resources.validation.addresses import ip_errors
+from masthead_server.resources.validation.checks import (
+    MOST,
+    between,
+    choice_errors,
+    each_of,
+    follows,
+    label_selector,
+    labels,
+    one_of,
+    operands,
+    texts_of,
+    unique,
+    unsupported,
+)
+from masthead_server.resources.validation.containers import (
+    container_errors,
+    ephemeral_container_errors,
+    init_container_errors,
+    user_errors,
+)
+from masthead_server.resources.validation.pod_references import (
+    dns_errors,
+    pod_claim_errors,
+    system_errors,
+)
+from masthead_server.resources.validation.resource_requirements import claim_names, requirement_errors
+from masthead_server.resources.validation.volume_sources import volume_errors
+from masthead_server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors
+    from masthead_server.wire.plain import Plain
+
+_RESTART: Final = ("Always", "OnFailure", "Never")
+_DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CONTEXT_CHOICES: Final = {
+    "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
+    "supplementalGroupsPolicy": ("Merge", "Strict"),
+}
+_SPREAD_CHOICES: Final = {"nodeAffinityPolicy": ("Honor", "Ignore"), "nodeTaintsPolicy": ("Honor", "Ignore")}
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def pod_spec_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
+    """Validate what a pod asks for.
+
+    Args:
+        spec: The spec.
+        path: Where it is.
+        of_pod: Whether it is that of a pod rather than of a template.
+    """
+    # Volumes first: containers may mount only those that are valid.
+    volumes, errors = volume_errors(spec, path)
+    claims = claim_names(spec)
+    errors += pod_claim_errors(spec, path)
+    errors += container_errors(spec, path, volumes, claims)
+    errors += init_container_errors(spec, path, volumes, claims)
+    errors += ephemeral_container_errors(spec, path, volumes, claims)
+    if spec.get("resources") is not None:
+        errors += requirement_errors(f"{path}.resources", part(spec, "resources"), claims)
+    if spec.get("hostNetwork"):
+        errors += _host_network_errors(spec, path, of_pod=of_pod)
+    errors += one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
+    errors += one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
+    errors += labels(f"{path}.nodeSelector", part(spec, "nodeSelector"))
+    if spec.get("securityContext"):
+        errors += user_errors(spec["securityContext"], f"{path}.securityContext")
+        errors += choice_errors(f"{path}.securityContext", spec["securityContext"], _CONTEXT_CHOICES)
+    if spec.get("affinity"):
+        errors += _affinity_errors(spec["affinity"], f"{path}.affinity")
+    errors += dns_errors(spec, path)
+    errors += _gate_errors(spec, path)
+    errors += _spread_errors(spec, path)
+    errors += _name_errors(spec, path)
+    errors += toleration_errors(spec, path)
+    return errors + _last_errors(spec, path)
+
+
+def _host_network_errors(spec: Plain, path: str, *, of_pod: bool) -> Errors:
+    errors: Errors = []
+    for at, container in each_of(spec, "containers", path):
+        for where, port in each_of(container, "ports", at):
+            outer = port.get("hostPort") or 0
+            # A template may leave hostPort out, because it is set by default in Pods only.
+            if (of_pod or outer) and outer != (port.get("containerPort") or 0):
+                why = "must match `containerPort` when `hostNetwork` is true"
+                errors.append(invalid(f"{where}.hostPort", outer, why))
+    return errors
+
+
+def _gate_errors(spec: Plain, path: str) -> Errors:
+    errors: Errors = []
+    for at, gate in each_of(spec, "readinessGates", path):
+        errors += follows(f"{at}.conditionType", text(gate, "conditionType"), names.qualified_name)
+    seen: set[str] = set()
+    for at, gate in each_of(spec, "schedulingGates", path):
+        name = text(gate, "name")
+        errors += follows(at, name, names.qualified_name) + unique(at, name, seen)
+    return errors
+
+
+def _spread_errors(spec: Plain, path: str) -> Errors:
+    errors: Errors = []
+    for at, each in each_of(spec, "topologySpreadConstraints", path):
+        if (each.get("maxSkew") or 0) <= 0:
+            errors.append(invalid(f"{at}.maxSkew", each.get("maxSkew") or 0, "must be greater than zero"))
+        if not each.get("topologyKey"):
+            errors.append(required(f"{at}.topologyKey", "can not be empty"))
+        else:
+            errors += follows(f"{at}.topologyKey", each["topologyKey"], names.qualified_name)
+        known, choice = ("DoNotSchedule", "ScheduleAnyway"), each.get("whenUnsatisfiable", "")
+        if choice not in known:
+            errors.append(unsupported(f"{at}.whenUnsatisfiable", choice, known))
+        if each.get("minDomains", 1) <= 0:
+            errors.append(invalid(f"{at}.minDomains", each["minDomains"], "must be greater than zero"))
+        errors += choice_errors(at, each, _SPREAD_CHOICES)
+        errors += label_selector(f"{at}.labelSelector", part(each, "labelSelector"))
+    return errors
+
+
+def _name_errors(spec: Plain, path: str) -> Errors:
+    errors: Errors = []
+    for field in ("serviceAccountName", "nodeName"):
+        if spec.get(field):
+            errors += follows(f"{path}.{field}", spec[field], names.SUBDOMAIN)
+    errors += between(f"{path}.activeDeadlineSeconds", spec.get("activeDeadlineSeconds"), 1, MOST)
+    for field in ("hostname", "subdomain"):
+        if spec.get(field):
+            errors += follows(f"{path}.{field}", spec[field], names.label)
+    if spec.get("hostnameOverride") is not None:
+        errors += follows(f"{path}.hostnameOverride", spec["hostnameOverride"], names.SUBDOMAIN)
+    return errors
+
+
+def toleration_errors(spec: Plain, path: str) -> Errors:
+    """Validate which taints of nodes a pod tolerates."""
+    errors: Errors = []
+    for at, each in each_of(spec, "tolerations", path):
+        key, operator, effect = text(each, "key"), text(each, "operator"), text(each, "effect")
+        if key:
+            errors += follows(f"{at}.key", key, names.qualified_name)
+        elif operator != "Exists":
+            why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.append(invalid(f"{at}.operator", operator, why))
+        if each.get("tolerationSeconds") is not None and effect != "NoExecute":
+            why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.append(invalid(f"{at}.effect", effect, why))
+        errors += _operator_errors(at, operator, text(each, "value"))
+        if effect and effect not in _EFFECTS:
+            errors.append(unsupported(f"{at}.effect", effect, _EFFECTS))
+    return errors
+
+
+def _operator_errors(path: str, operator: str, value: str) -> Errors:
+    if operator in {"", "Equal"}:
+        wrong = names.LABEL_VALUE(value)
+        return [invalid(f"{path}.operator", value, ";".join(wrong))] if wrong else []
+    if operator == "Exists":
+        why = "value must be empty when `operator` is 'Exists'"
+        return [invalid(f"{path}.operator", value, why)] if value else []
+    known = ("Equal", "Exists", "Lt", "Gt") if operator in {"Lt", "Gt"} else ("Equal", "Exists")
+    return [unsupported(f"{path}.operator", operator, known)]
+
+
+def _last_errors(spec: Plain, path: str) -> Errors:
+    errors: Errors = []
+    for at, alias in each_of(spec, "hostAliases", path):
+        errors += ip_errors(f"{at}.ip", text(alias, "ip"))
+        for where, name in texts_of(alias, "hostnames", at):
+            errors += follows(where, name, names.SUBDOMAIN)
+    if spec.get("priorityClassName"):
+        errors += follows(f"{path}.priorityClassName", spec["priorityClassName"], names.SUBDOMAIN)
+    if spec.get("runtimeClassName") is not None:
+        errors += follows(f"{path}.runtimeClassName", spec["runtimeClassName"], names.SUBDOMAIN)
+    policy = spec.get("preemptionPolicy")
+    if policy is not None:
+        errors += one_of(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
+    return errors + system_errors(spec, path)
+
+
+def _affinity_errors(affinity: Plain, path: str) -> Errors:
+    errors: Errors = []
+    node, at = part(affinity, "nodeAffinity"), f"{path}.nodeAffinity"
+    if node.get(_REQUIRED) is not None:
+        errors += node_selector_errors(f"{at}.{_REQUIRED}", part(node, _REQUIRED))
+    for where, term in each_of(node, _PREFERRED, at):
+        errors += _weight_errors(where, term)
+        errors += _node_term_errors(f"{where}.preference", part(term, "preference"))
+    for side in ("podAffinity", "podAntiAffinity"):
+        pods, at = part(affinity, side), f"{path}.{side}"
+        for where, term in each_of(pods, _REQUIRED, at):
+            errors += _pod_term_errors(where, term)
+        for where, term in each_of(pods, _PREFERRED, at):
+            errors += _weight_errors(where, term)
+            errors += _pod_term_errors(f"{where}.podAffinityTerm", part(term, "podAffinityTerm"))
+    return errors
+
+
+def _weight_errors(path: str, term: Plain) -> Errors:
+    weight = term.get("weight") or 0
+    return [] if 1 <= weight <= 100 else [invalid(f"{path}.weight", weight, "must be in the range 1-100")]
+
+
+def node_selector_errors(path: str, selector: Plain) -> Errors:
+    """Validate which nodes are selected."""
+    if not items(selector, "nodeSelectorTerms"):
+        return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
+    return [
+        error
+        for at, term in each_of(selector, "nodeSelectorTerms", path)
+        for error in _node_term_errors(at, term)
+    ]
+
+
+def _node_term_errors(path: str, term: Plain) -> Errors:
+    errors: Errors = []
+    for at, requirement in each_of(term, "matchExpressions", path):
+        operator = text(requirement, "operator")
+        errors += operands(at, requirement)
+        if operator in {"Gt", "Lt"}:
+            if len(requirement.get("values") or ()) != 1:
+                why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+                errors.append(required(f"{at}.values", why))
+        elif operator not in {"In", "NotIn", "Exists", "DoesNotExist"}:
+            errors.append(invalid(f"{at}.operator", operator, "not a valid selector operator"))
+        errors += follows(f"{at}.key", text(requirement, "key"), names.qualified_name)
+        for where, value in texts_of(requirement, "values", at):
+            errors += follows(where, value, names.LABEL_VALUE)
+    return errors
+
+
+def _pod_term_errors(path: str, term: Plain) -> Errors:
+    errors = label_selector(f"{path}.labelSelector", part(term, "labelSelector"))
+    errors += label_selector(f"{path}.namespaceSelector", part(term, "namespaceSelector"))
+    for _, name in texts_of(term, "namespaces", path):
+        errors += follows(f"{path}.namespace", name, names.label)
+    # An empty key gets both errors.
+    if not term.get("topologyKey"):
+        errors.append(required(f"{path}.topologyKey", "can not be empty"))
+    return errors + follows(f"{path}.topologyKey", text(term, "topologyKey"), names.qualified_name)
+
+
+def template_errors(template: Plain, path: str) -> Errors:
+    """Validate a template of pods."""
+    meta = part(template, "metadata")
+    errors = labels(f"{path}.labels", part(meta, "labels"))
+    for key in part(meta, "annotations"):
+        errors += follows(f"{path}.annotations", key.lower(), names.qualified_name)
+    spec = part(template, "spec")
+    errors += pod_spec_errors(spec, f"{path}.spec", of_pod=False)
+    if spec.get("ephemeralContainers"):
+        why = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", why))
+    return errors

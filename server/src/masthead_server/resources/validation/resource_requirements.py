@@ -1,0 +1,176 @@
+"""Validation of resource names, amounts, limits and requests."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from masthead._schema.errors import forbidden, invalid, required
+from masthead_server.resources import names
+from masthead_server.resources.validation.checks import (
+    amount,
+    each_of,
+    follows,
+    not_found,
+    not_negative_amount,
+    unique,
+)
+from masthead_server.wire.plain import items, part, text
+
+if TYPE_CHECKING:
+    from masthead_server.resources.behavior import Errors
+    from masthead_server.wire.plain import Plain
+
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_COUNTED: Final = (
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+)
+_FOR_CONTAINERS: Final = frozenset(_COMPUTE)
+FOR_QUOTAS: Final = frozenset(
+    {*_COMPUTE, *_COUNTED, "requests.storage"}
+    | {f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE}
+)
+"""Resources that Kubernetes itself knows how to bound."""
+_STANDARD: Final = FOR_QUOTAS | {"storage"}
+_HUGE: Final = "hugepages-"
+
+
+def is_huge(name: str) -> bool:
+    """Tell whether a resource is memory in large pages."""
+    return name.startswith(_HUGE)
+
+
+def is_native(name: str) -> bool:
+    """Tell whether Kubernetes itself knows a resource."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Return whether a name is a valid extended resource."""
+    return (
+        not is_native(name)
+        and not name.startswith("requests.")
+        and not names.qualified_name(f"requests.{name}")
+    )
+
+
+def is_whole(name: str) -> bool:
+    """Tell whether a resource comes in whole pieces only."""
+    return name in _COUNTED or is_extended(name)
+
+
+def may_overcommit(name: str) -> bool:
+    """Tell whether less of a resource may be requested than the limit says."""
+    return is_native(name) and not is_huge(name)
+
+
+def name_errors(path: str, name: str) -> Errors:
+    """Validate the name of any resource."""
+    errors = follows(path, name, names.qualified_name)
+    standard = name in _STANDARD or is_huge(name) or name.startswith(f"requests.{_HUGE}")
+    if not errors and "/" not in name and not standard:
+        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+    return errors
+
+
+def container_name_errors(path: str, name: str) -> Errors:
+    """Validate the name of a resource that a container may have."""
+    errors = name_errors(path, name)
+    if "/" not in name:
+        if name not in _FOR_CONTAINERS and not is_huge(name):
+            errors.append(invalid(path, name, "must be a standard resource for containers"))
+    elif not is_native(name) and not is_extended(name):
+        errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
+    return errors
+
+
+def quota_name_errors(path: str, name: str) -> Errors:
+    """Validate the name of a resource that a quota may bound."""
+    errors = name_errors(path, name) if not name.startswith("count/") else []
+    if "/" not in name and name not in FOR_QUOTAS and not name.startswith(f"requests.{_HUGE}"):
+        errors.append(invalid(path, name, "must be a standard resource for quota"))
+    return errors
+
+
+def value_errors(path: str, name: str, value: object) -> Errors:
+    """Validate an amount."""
+    errors = not_negative_amount(path, value)
+    quantity = amount(value)
+    if is_whole(name) and quantity.nanos % 10**9:
+        errors.append(invalid(path, str(quantity), "must be an integer"))
+    return errors
+
+
+def requirement_errors(path: str, resources: Plain, claims: set[str]) -> Errors:
+    """Validate what a container asks for and may use."""
+    if not resources:
+        return []
+    limits, requests = part(resources, "limits"), part(resources, "requests")
+    errors: Errors = []
+    for name, value in limits.items():
+        errors += _amount_errors(path, "limits", name, value)
+    for name, value in requests.items():
+        errors += _amount_errors(path, "requests", name, value)
+        errors += _balance(path, name, value, limits.get(name))
+    stated = {**limits, **requests}
+    if "cpu" not in stated and "memory" not in stated and any(map(is_huge, stated)):
+        errors.append(forbidden(path, "HugePages require cpu or memory"))
+    return errors + (_claim_errors(path, resources, claims) if "claims" in resources else [])
+
+
+def _amount_errors(path: str, side: str, name: str, value: object) -> Errors:
+    if len(name) <= names.LONGEST_KEPT and _is_usual(name) and amount(value).sign >= 0:
+        return []
+    at = f"{path}.{side}[{name}]"
+    return container_name_errors(at, name) + value_errors(at, name, value)
+
+
+@lru_cache(maxsize=1024)
+def _is_usual(name: str) -> bool:
+    """Tell whether a container may have a resource, and any part of it."""
+    return not container_name_errors("", name) and not is_whole(name)
+
+
+def _balance(path: str, name: str, request: object, limit: object) -> Errors:
+    free = may_overcommit(name)
+    if free and (limit is None or amount(request) <= amount(limit)):
+        return []
+    if limit is None:
+        why = "Limit must be set for non overcommitable resources"
+        return [required(f"{path}.limits", why)]
+    requested, most = amount(request), amount(limit)
+    if requested != most and not free:
+        return [invalid(f"{path}.requests", str(requested), f"must be equal to {name} limit of {most}")]
+    if requested > most:
+        detail = f"must be less than or equal to {name} limit of {most}"
+        return [invalid(f"{path}.requests", str(requested), detail)]
+    return []
+
+
+def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
+    errors: Errors = []
+    seen: set[str] = set()
+    for at, claim in each_of(resources, "claims", path):
+        name = text(claim, "name")
+        if not name:
+            errors.append(required(f"{at}.name"))
+            continue
+        errors += unique(at, f"{name}/{claim['request']}" if claim.get("request") else name, seen)
+        if name not in known:
+            why = "must be one of the names in pod.spec.resourceClaims"
+            why += f": {', '.join(sorted(known))}" if known else " which is empty"
+            errors.append(not_found(at, name, why))
+    return errors
+
+
+def claim_names(spec: Plain) -> set[str]:
+    """Return the names under which a pod's containers may refer to its claims."""
+    return {text(each, "name") for each in items(spec, "resourceClaims")}

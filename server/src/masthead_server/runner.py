@@ -1,0 +1,256 @@
+"""Runs a server: in the running event loop, or in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from masthead._meta.green_threads import refuse_green_threads
+from masthead._module import set_module
+from masthead.errors import ConfigError
+from masthead_server.clock import SystemClock, VirtualClock
+from masthead_server.server import Server
+from masthead_server.settings import Settings, Token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+    from types import TracebackType
+
+    from masthead_server.clock import Clock
+
+__all__ = ["ServerRunner", "run", "run_alone"]
+
+
+@set_module("masthead.server")
+def run(  # noqa: PLR0913 - each is something that a user may want to say
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    data: str | Path | None = None,
+    token: str | Token | None = Token.RANDOM,
+    tls: bool = False,
+    controllers: bool | Collection[str] = True,
+    bootstrap: bool = True,
+    workloads: bool = False,
+    kubelet: bool = False,
+    clock: Clock | type[Clock] | None = None,
+    bookmark_every: float = 60.0,
+    watch_timeout: float = 1800.0,
+    watch_list: bool = True,
+    sharded_list_and_watch: bool = False,
+    event_ttl: float = 3600.0,
+    history: int = 10_000,
+    history_bytes: int = 64 * 1024 * 1024,
+    backlog: int = 10_000,
+    seed: int | None = None,
+    allow_remote: bool = False,
+    allowed_hosts: Sequence[str] = (),
+) -> ServerRunner:
+    """Run a server in a context.
+
+    ``async with run() as server`` runs it in the running event loop; ``with run() as server`` runs it in a
+    thread of its own, for blocking code. At the end of the block it stops, and its objects are gone, unless
+    ``data`` names a file. Any number of servers can run side by side; each needs a `run` of its own.
+
+    Args:
+        host: The address to listen on.
+        port: The port; 0 for any that is free.
+        data: A file to store objects in, created if it does not exist. Without one they are in memory. The certificate
+            authority and a random token are kept beside it: with the same `port`, kubeconfigs stay valid after a restart.
+        token: The bearer token of clients; a random one by default, None to accept every request.
+        tls: Serve TLS only. Without, the port speaks plain HTTP and TLS: `Server.url` is ``http://...``, and the kubeconfig
+            has the address for TLS, if the extra ``tls`` is installed. `Server.ca` is the certificate authority: kept beside
+            `data` for later runs, otherwise in memory.
+        controllers: Whether to run controllers, or the names of those to run: ``namespaces`` deletes what
+            terminating namespaces contain, ``garbage`` collects garbage, ``pods`` ends pods when their grace
+            period is over, ``volumes`` releases claims and volumes that nothing uses, ``deletions`` completes
+            deletions that a full disk interrupted, ``serviceaccounts`` and ``root-ca`` keep a service account and a
+            ConfigMap in every namespace, ``aggregation`` fills in aggregated ClusterRoles. Without, the server
+            behaves like kube-apiserver alone.
+            (The garbage collector also deletes objects whose owners do not exist, as the real one does;
+            owners of kinds that this server does not serve count as existing.)
+        bootstrap: Whether the server has from the start what every cluster has: the Service ``kubernetes`` with its
+            endpoints, RBAC's roles and bindings, priority classes, flow schemas and priority levels, the default
+            ServiceCIDR, and in every namespace the service account ``default`` and the ConfigMap
+            ``kube-root-ca.crt``. Without, there are only the four namespaces of every cluster.
+        workloads: Whether Deployments, ReplicaSets, StatefulSets and ReplicationControllers get their pods, by the
+            controllers ``deployments``, ``replicasets``, ``statefulsets`` and ``replicationcontrollers``. The pods
+            stay pending unless there is a kubelet. Without, a test writes the status of a Deployment itself.
+        kubelet: Whether every new pod is scheduled and started, ephemeral containers are started, and deleted pods end at
+            once. Without, `Server.kubelet` starts pods on request.
+        clock: The clock, or a class to make one of for this server alone; the system's by default. See
+            `VirtualClock`.
+        bookmark_every: Seconds between a watch's bookmarks.
+        watch_timeout: Seconds until a watch ends, unless its request says otherwise.
+        watch_list: Whether a watch may send initial events (``sendInitialEvents``); otherwise it is refused.
+        sharded_list_and_watch: Whether lists and watches can be limited to a shard (``shardSelector``), as with the
+            feature gate ``ShardedListAndWatch``, alpha in Kubernetes 1.36; otherwise the parameter is ignored.
+        event_ttl: Seconds until an Event is removed, counted from its last write; ``math.inf`` to keep them all.
+        history: How many revisions of history to keep; those older than ten minutes are compacted in any
+            case.
+        history_bytes: How many bytes of history to keep at most: superseded and deleted states. Older watches
+            and continue tokens expire, as they do when there are too many revisions.
+        backlog: How many changes may be pending for a watch whose client does not read; after that it is
+            closed.
+        seed: Makes uids and generated names the same in every run.
+        allow_remote: Allow a host that other machines can reach.
+        allowed_hosts: Further host names of the server, such as ``host.docker.internal``; ``"*"`` for any.
+            Requests without a bearer token must use a name of this machine (``localhost``, ``127.0.0.1``,
+            ``::1``), `host` or one of these, and so must the origin of web pages: otherwise any web page
+            could send requests to a server without a token. With `allow_remote`, numeric addresses are
+            allowed, too.
+
+    Raises:
+        ConfigError: On entering the context: If the address or the file is not available, a value is invalid,
+            another server uses the same virtual clock, or the context was entered before.
+    """
+    return ServerRunner(
+        Settings(
+            host=host,
+            port=port,
+            data=data,
+            token=token,
+            tls=tls,
+            controllers=controllers,
+            bootstrap=bootstrap,
+            workloads=workloads,
+            kubelet=kubelet,
+            clock=SystemClock() if clock is None else clock() if isinstance(clock, type) else clock,
+            bookmark_every=bookmark_every,
+            watch_timeout=watch_timeout,
+            watch_list=watch_list,
+            sharded_list_and_watch=sharded_list_and_watch,
+            event_ttl=event_ttl,
+            history=history,
+            history_bytes=history_bytes,
+            backlog=backlog,
+            seed=seed,
+            allow_remote=allow_remote,
+            allowed_hosts=allowed_hosts,
+        )
+    )
+
+
+@set_module("masthead.server")
+class ServerRunner:
+    """Runs a server for the length of one block; to be entered with ``async with`` or ``with``, once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._was_entered = False
+        self._block: AbstractAsyncContextManager[Server] | None = None
+        self._thread: _ServerThread | None = None
+
+    async def __aenter__(self) -> Server:
+        self._enter_once()
+        self._block = serving(self._settings)
+        return await self._block.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            await block.__aexit__(kind, error, trace)
+
+    def __enter__(self) -> Server:
+        self._enter_once()
+        self._thread = _ServerThread(self._settings)
+        return self._thread.start_server()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.stop_server()
+
+    def _enter_once(self) -> None:
+        if self._was_entered:
+            raise ConfigError("this server was started before; call masthead.server.run() again for another")
+        self._was_entered = True
+
+
+@asynccontextmanager
+async def serving(settings: Settings) -> AsyncGenerator[Server]:
+    """Run a server in this event loop for the length of a block.
+
+    Raises:
+        ConfigError: If the settings are invalid, or the address or the file is not available.
+    """
+    settings.check()
+    clock = settings.clock
+    with clock.claim() if isinstance(clock, VirtualClock) else nullcontext():
+        server = Server(settings)
+        # The start is inside, so that what it opened before it failed is closed, too.
+        try:
+            await server.start()
+            yield server
+        finally:
+            await server.stop()
+
+
+def run_alone(serve: Coroutine[object, object, None]) -> None:
+    """Run a server in an event loop of its own: uvloop's where that is installed."""
+    with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+        runner.run(serve)
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        # The default of Windows cannot watch sockets, which `ServerListener` needs.
+        return asyncio.SelectorEventLoop
+    return uvloop.new_event_loop
+
+
+class _ServerThread:
+    """Runs a server in an event loop of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._thread = threading.Thread(target=self._run, name="masthead-server", daemon=True)
+        self._settings = settings
+        self._is_up = threading.Event()
+        self._server: Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._error: BaseException | None = None
+
+    def start_server(self) -> Server:
+        """Start the thread, and wait until the server listens."""
+        refuse_green_threads("a server in this process")
+        self._thread.start()
+        self._is_up.wait()
+        if self._server is None:
+            self._thread.join()
+            raise self._error or RuntimeError("the server did not start")
+        return self._server
+
+    def stop_server(self) -> None:
+        """Stop the server, and wait for the thread to end."""
+        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            run_alone(self._serve())
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            self._error = error
+        finally:
+            self._is_up.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        async with serving(self._settings) as server:
+            self._server = server
+            self._is_up.set()
+            await self._stop.wait()

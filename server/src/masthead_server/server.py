@@ -1,0 +1,614 @@
+"""A running server and its controls, for its own event loop and for any other thread."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import errno
+import logging
+import math
+import os
+import socket
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+
+from aiohttp.http_exceptions import HttpProcessingError
+
+from masthead._module import set_module
+from masthead.errors import ClosedError, ConfigError, InvalidValueError, UnknownKindError
+from masthead_server.access import AccessControl, token_path
+from masthead_server.clock import VirtualClock
+from masthead_server.cluster import ClusterState
+from masthead_server.connection import HttpServer, abort_connection
+from masthead_server.controllers.event_expiry import EventExpiryController
+from masthead_server.controllers.manager import (
+    BOOTSTRAP_CONTROLLERS,
+    CONTROLLERS,
+    WORKLOAD_CONTROLLERS,
+    ControllerManager,
+)
+from masthead_server.controllers.objects import ObjectClient
+from masthead_server.faults import Effect, Faults
+from masthead_server.files import write_private
+from masthead_server.http import HttpHandler
+from masthead_server.kubelet.connecters import Connecters
+from masthead_server.kubelet.controller import KubeletController
+from masthead_server.kubelet.kubelet import Kubelet
+from masthead_server.kubelet.lifecycle import KUBELET, PodLifecycle
+from masthead_server.kubelet.runtime import PodRuntime
+from masthead_server.listener import ServerListener
+from masthead_server.request_metrics import RequestMetrics
+from masthead_server.resources.catalog import Catalog
+from masthead_server.resources.custom.installer import DefinitionInstaller
+from masthead_server.storage import JournalError, Storage
+from masthead_server.tls import can_issue
+from masthead_server.unenforced import UnenforcedKinds
+from masthead_server.verbs.discovery import VERSION
+from masthead_server.verbs.rest import Rest
+from masthead_server.verbs.selection import SelectionPredicate
+from masthead_server.verbs.watch import WatchLimits
+from masthead_server.wire.failures import StatusFailure
+from masthead_server.wire.options import CollectionOptions, FeatureGates
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Collection
+
+    from masthead._meta.gvk import GroupVersionResource
+    from masthead._meta.object import Object
+    from masthead_server.clock import Timer
+    from masthead_server.request_recorder import RecordedRequest
+    from masthead_server.settings import Settings
+    from masthead_server.storage import Record
+    from masthead_server.tls import Certificates
+
+__all__ = ["Change", "Server"]
+
+ResultT = TypeVar("ResultT")
+ObjectT = TypeVar("ObjectT", bound="Object")
+_COMPACT_EVERY: Final = 300.0
+"""Seconds between compactions; a continue token or version lives at least as long, and at most twice as
+long."""
+_STOP_WITHIN: Final = 0.5
+"""Seconds for responses to be sent when the server stops."""
+_CONNECTIONS: Final = logging.getLogger("masthead.server.connections")
+"""aiohttp's logger for errors."""
+_ITERATIONS_TO_ACCEPT: Final = 8
+"""Iterations of the event loop in which an incoming connection is accepted, looked at, handed on, and first read."""
+_IDLE_WITHIN: Final = 30.0
+_NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+"""The errors for an address that the host table has and the machine has not: IPv6 is often disabled."""
+_WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Wildcard addresses, and one to connect to instead."""
+
+
+def _is_about_the_server(record: logging.LogRecord) -> bool:
+    """Whether a log record is about the server, not about a malformed request or a closed connection."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | ConnectionError))
+
+
+_CONNECTIONS.addFilter(_is_about_the_server)
+
+
+@set_module("masthead.server")
+@dataclass(frozen=True, slots=True)
+class Change(Generic[ObjectT]):
+    """A write to an object, as `Server.history` returns it.
+
+    Attributes:
+        type: ``ADDED``, ``MODIFIED`` or ``DELETED``.
+        version: The resourceVersion of the write.
+        object: The object after the write; for a deletion, its last state.
+    """
+
+    type: str
+    version: str
+    object: ObjectT
+
+
+@set_module("masthead.server")
+class Server:
+    """A running server. `masthead.server.run` makes one.
+
+    All methods are thread-safe, but for `start` and `stop`, which `run` calls in the server's own event loop.
+    Once the server has stopped, `requests`, `history` and `revision` still work; `compact`, `advance`,
+    `quiesce` and `wait_until_quiet` raise `ClosedError`.
+
+    Attributes:
+        url: Its base URL.
+        token: The bearer token of clients; None if no authentication is needed.
+        faults: The faults to inject.
+        kubelet: What runs in pods: their logs, their commands and their phases.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.url: str = ""
+        catalog = Catalog.builtin()
+        self.faults: Faults = Faults(catalog, self._release_bookmarks)
+        self._settings = settings
+        self._certificates = settings.certificates() if settings.tls else None
+        self._issuing = threading.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+        self._progress = asyncio.Event()
+        self._has_stopped = False
+        journal = settings.journal()
+        try:
+            # After the data file: nothing is written beside a file that cannot be used.
+            self.token: str | None = settings.resolve_token()
+        except ConfigError:
+            if journal is not None:
+                journal.close()
+            raise
+        self._storage = Storage(journal, window=settings.history, most_bytes=settings.history_bytes)
+        self._cluster = ClusterState(
+            self._storage,
+            settings.clock,
+            catalog,
+            seed=settings.seed,
+            token=self.token,
+            authority=self._certificates.authority if self._certificates else "",
+        )
+        self._definitions = DefinitionInstaller(self._cluster)
+        unenforced = UnenforcedKinds(runs_workloads=settings.workloads)
+        self._cluster.on_write.append(unenforced.observe)
+        self._runtime = PodRuntime(self._cluster)
+        self._cluster.on_write.append(self._runtime.observe)
+        self._lifecycle = PodLifecycle(self._runtime)
+        self.kubelet: Kubelet = Kubelet(self._runtime, self._lifecycle, self._call)
+        self._controllers = self._make_controllers(settings)
+        limits = WatchLimits(
+            bookmark_every=settings.bookmark_every,
+            timeout=settings.watch_timeout,
+            backlog=settings.backlog,
+        )
+        gates = FeatureGates(
+            watch_list=settings.watch_list, sharded_list_and_watch=settings.sharded_list_and_watch
+        )
+        self._handler = HttpHandler(
+            Rest(self._cluster, self.faults, limits, self._progress.set, gates),
+            self.faults,
+            access=AccessControl(self.token, settings.hosts()),
+            clock=settings.clock,
+            revision=lambda: self._storage.revision,
+            on_idle=self._progress.set,
+            metrics=RequestMetrics(self._storage, settings.clock.now().timestamp(), VERSION),
+            connecters=Connecters(self._runtime),
+            unenforced=unenforced,
+        )
+        self._http = HttpServer(self._handler.handle, clock=settings.clock, logger=_CONNECTIONS)
+        self._listeners: list[ServerListener] = []
+        self._compaction_timer: Timer | None = None
+        self._last_revision = self._storage.revision
+
+    def _make_controllers(self, settings: Settings) -> ControllerManager:
+        made = ControllerManager(self._cluster, _controllers_of(settings), self._progress.set)
+        if settings.event_ttl < math.inf:
+            ttl = timedelta(seconds=settings.event_ttl)
+            made.add("event-expiry", EventExpiryController(ObjectClient(self._cluster), ttl))
+        if settings.kubelet:
+            client = ObjectClient(self._cluster, KUBELET)
+            made.add("kubelet", KubeletController(client, self._lifecycle))
+        return made
+
+    async def start(self) -> None:
+        """Start to listen; `run` calls this in the server's own event loop.
+
+        Raises:
+            ConfigError: If the server cannot listen on the address.
+        """
+        settings = self._settings
+        try:
+            sockets = _listening_sockets(settings.host, settings.port)
+        except OSError as error:
+            problem = f"cannot listen on {settings.host}:{settings.port}: {_why(error)}"
+            raise ConfigError(f"{problem}. Name another port, or none for any that is free.") from None
+        ip, port = _address_of(sockets[0])
+        host = _WILDCARDS.get(settings.host, settings.host)
+        # Before the first request, which finds all that every cluster has.
+        self._add_first_objects(_WILDCARDS.get(ip, ip), port)
+        for listening in sockets:
+            listener = ServerListener(
+                listening,
+                self._http,
+                context=self._tls_context,
+                requires_tls=settings.tls,
+                clock=settings.clock,
+            )
+            self._listeners.append(listener)
+            listener.start()
+        self.url = f"{'https' if settings.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+        self._compaction_timer = settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
+
+    def _add_first_objects(self, ip: str, port: int) -> None:
+        self._cluster.add_first_namespaces()
+        if self._settings.kubelet:
+            self._lifecycle.register_node()
+        if self._settings.bootstrap:
+            from masthead_server.controllers.bootstrap import BootstrapController
+
+            bootstrap = BootstrapController(self._cluster, ip, port)
+            bootstrap.store_all()
+            self._controllers.add("bootstrap", bootstrap)
+        self._controllers.start()
+        self._controllers.drain()
+
+    async def stop(self) -> None:
+        """End every watch, finish the requests in flight, and release the port, the timers and the file.
+
+        `run` calls this at the end of its block, in the server's own event loop. A second call does nothing.
+        """
+        if self._has_stopped:
+            return
+        self._has_stopped = True
+        # A connection that is half accepted when the listener closes would leak: so accept no more of them,
+        # and let those finish that are being accepted.
+        for listener in self._listeners:
+            listener.stop_accepting()
+        for _ in range(_ITERATIONS_TO_ACCEPT):
+            await asyncio.sleep(0)
+        for listener in self._listeners:
+            listener.close()
+        if self._compaction_timer is not None:
+            self._compaction_timer.cancel()
+        self._controllers.stop()
+        for watch in tuple(self._handler.watchers):
+            watch.end()
+        for connection in tuple(self._handler.connections):
+            connection.cancel()
+        self._lifecycle.close()
+        self._runtime.close()
+        transports = [each.transport for each in self._http.connections]
+        self._http.pre_shutdown()  # or the shutdown would wait for idle connections
+        await self._http.shutdown(_STOP_WITHIN)
+        for transport in transports:
+            if transport is not None:
+                abort_connection(transport)  # or one whose client does not read would stay open
+        await asyncio.sleep(0)
+        self._storage.close()
+        self._progress.set()
+
+    def __repr__(self) -> str:
+        return f"<Server {self.url or 'that does not listen yet'}{', stopped' if self._has_stopped else ''}>"
+
+    @property
+    def ca(self) -> str:
+        """The certificate authority, in PEM; empty if none can be made, because the extra ``tls`` is not installed."""
+        issued = self._issue_certificates()
+        return issued.authority if issued is not None else ""
+
+    def _issue_certificates(self) -> Certificates | None:
+        """The certificates, made when they are first needed: importing what makes them takes a while."""
+        # A client may connect while another thread asks for the kubeconfig.
+        with self._issuing:
+            if self._certificates is None and can_issue():
+                self._certificates = self._settings.certificates()
+            return self._certificates
+
+    def _tls_context(self) -> ssl.SSLContext | None:
+        issued = self._issue_certificates()
+        return issued.context if issued is not None else None
+
+    def kubeconfig(self) -> str:
+        """Return a kubeconfig for this server, as YAML, credentials included.
+
+        Its address is that of TLS, because Go's clients send no token without. Where no certificates can be made (the extra
+        ``tls`` is not installed), the token is part of the path instead. A server without a token needs neither.
+        """
+        from masthead_server.kubeconfig import (
+            kubeconfig,  # which imports YAML
+        )
+
+        if self.token is None and not self._settings.tls:
+            return kubeconfig(self.url, token=None)
+        if not self.ca:
+            return kubeconfig(self.url + token_path(cast("str", self.token)), token=self.token)
+        url = f"https://{self.url.partition('://')[2]}"
+        return kubeconfig(url, token=self.token, authority=self.ca)
+
+    def write_kubeconfig(self, path: str | Path) -> Path:
+        """Write the kubeconfig to a file that only its owner can read; returns its path.
+
+        The file is replaced atomically.
+
+        Raises:
+            ConfigError: If the file cannot be written, or is a symbolic link.
+        """
+        target = Path(path)
+        try:
+            write_private(target, self.kubeconfig())
+        except OSError as error:
+            problem = f"cannot write a kubeconfig to {target}: {error.strerror}"
+            raise ConfigError(
+                f"{problem}. Name a file in a folder that exists and that you may write."
+            ) from None
+        return target
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last write."""
+        return self._storage.revision
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """The last 10,000 requests, oldest first, with the bodies of the last of them, 8 MiB in all.
+
+        A request is recorded when all of it has been read, before the response. One that was refused before
+        its body was read (no token, a wrong one, a foreign host) is recorded without its body; the last 1,000
+        of those are kept apart from the others. Paths, queries and headers take 16 MiB at most, those of
+        refused requests 2 MiB: the oldest requests are dropped first.
+        """
+        return self._read(lambda: list(self._handler.recorder))
+
+    def history(self, obj: ObjectT) -> list[Change[ObjectT]]:
+        """Return every write to the object of this kind, namespace and name since the last compaction.
+
+        Writes to an object that was deleted and created again are all included; their uids differ.
+
+        Raises:
+            UnknownKindError: If the server does not serve the kind.
+            InvalidValueError: If the kind is namespaced, and the object has no namespace; or if its version is one
+                that a webhook converts to.
+        """
+        served = self._cluster.catalog.by_kind(obj.gvk)
+        if served is None:
+            raise UnknownKindError(f"the server serves no {obj.gvk}")
+        name, namespace = obj.metadata.name, obj.metadata.namespace
+        if served.is_namespaced and not namespace:
+            raise InvalidValueError(f"{served.kind} {name!r} has no namespace", value=obj)
+        if served.converts_by_webhook and served.stored_as.version != served.version:
+            stored = served.stored_as
+            raise InvalidValueError(
+                f"a webhook converts {served.kind} to {served.version}: ask for its history in {stored}",
+                value=obj,
+            )
+        key = served.key(namespace or "", name or "")
+
+        # Only the bytes are read in the loop's thread; they are decoded in the caller's.
+        def read() -> list[tuple[str, str, bytes]]:
+            records = [record for record in self._storage.table(served.table).log if record.key == key]
+            return [(_type_of(each), str(each.revision), served.codec.write(each.value)) for each in records]
+
+        return [Change(kind, version, type(obj).from_json(body)) for kind, version, body in self._read(read)]
+
+    def versions(
+        self,
+        resource: GroupVersionResource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        shard_selector: str = "",
+    ) -> dict[str, str]:
+        """Return the resourceVersions of all objects that a list would return, by ``namespace/name``; no request is made.
+
+        Raises:
+            UnknownKindError: If the server does not serve the resource.
+            InvalidValueError: If a selector is invalid.
+        """
+        options = CollectionOptions(label_selector, field_selector, shard_selector)
+
+        def read() -> dict[str, str]:
+            served = self._cluster.catalog.find(resource)
+            if served is None:
+                raise UnknownKindError(f"the server serves no {resource}")
+            try:
+                selection = SelectionPredicate(served, namespace, options)
+            except StatusFailure as failure:
+                raise InvalidValueError(str(failure), value=(label_selector, field_selector)) from None
+            present = self._storage.table(served.table).scan(selection.prefix, self._storage.revision)
+            return {each.key: str(each.revision) for each in selection.among(present)}
+
+        return self._read(read)
+
+    def pending_work(self) -> list[str]:
+        """Return what keeps the server from being idle, as `quiesce` waits for it; empty if it is idle."""
+        return [] if self._has_stopped else self._call(self._pending_work)
+
+    def compact(self, revision: int | None = None) -> int:
+        """Compact the history up to a revision, the present one by default; returns that revision.
+
+        Older versions and continue tokens expire. Open watches that have been sent everything continue; a
+        watch that lags behind is closed.
+
+        Raises:
+            ClosedError: If the server has stopped.
+        """
+        return self._call(lambda: self._storage.compact(revision))
+
+    def advance(self, seconds: float) -> None:
+        """Advance a virtual clock; timers that are due on the way fire, in order and each at its own time.
+
+        Controllers reconcile on the way, too, so that many small steps have the same effect as a large one.
+        What goes to clients, such as bookmarks, has been sent once `quiesce` returns.
+
+        Raises:
+            ConfigError: If the server uses the system's clock.
+            ValueError: If the number of seconds is negative.
+            ClosedError: If the server has stopped.
+        """
+        clock = self._settings.clock
+        if not isinstance(clock, VirtualClock):
+            raise ConfigError(
+                "only a virtual clock can be advanced: start the server with clock=VirtualClock"
+            )
+        self._call(lambda: clock.advance(seconds, drain=self._controllers.drain))
+
+    async def quiesce(self, *, within: float = _IDLE_WITHIN) -> None:
+        """Wait until the server is idle: nothing happens any more without a request or a timer.
+
+        That is so when every request that has been read is responded to, the controllers have nothing left to
+        reconcile, and every watch has been sent all its events: handed to the network, that is, not
+        necessarily read by the client. A watch that a fault has silenced, or that was closed because its
+        client did not read, has nothing left to send. One whose client does not read, and is not closed yet,
+        is waited for.
+
+        Args:
+            within: Seconds of real time, whatever the clock.
+
+        Raises:
+            TimeoutError: If it does not become idle in time; the message says what it waited for.
+            ClosedError: If the server has stopped, or stops meanwhile.
+        """
+        self._check_running()
+        if asyncio.get_running_loop() is self._loop:
+            await self._wait_until_idle(within)
+        else:
+            waiting = asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop)
+            await asyncio.wrap_future(waiting)
+
+    def wait_until_quiet(self, *, within: float = _IDLE_WITHIN) -> None:
+        """Block until the server is idle, as `quiesce` awaits it.
+
+        Raises:
+            TimeoutError: If it does not become idle in time; the message says what it waited for.
+            ClosedError: If the server has stopped, or stops meanwhile.
+            ConfigError: If it is called in the server's own event loop, which it would block.
+        """
+        self._check_running()
+        if self._is_own_thread():
+            raise ConfigError("this would block the server's own event loop: await server.quiesce() instead")
+        asyncio.run_coroutine_threadsafe(self._wait_until_idle(within), self._loop).result()
+
+    async def _wait_until_idle(self, within: float) -> None:
+        pending: list[str] = []
+        try:
+            async with asyncio.timeout(within):
+                while pending := await self._pending_work_soon():
+                    self._progress.clear()
+                    await self._progress.wait()
+                    # A server that has stopped meanwhile never becomes idle.
+                    self._check_running()
+        except TimeoutError:
+            what = "; ".join(pending)
+            raise TimeoutError(f"the server did not become idle within {within:g} seconds: {what}") from None
+
+    async def _pending_work_soon(self) -> list[str]:
+        """What keeps the server from being idle, once it has read what its sockets hold already."""
+        for _ in range(_ITERATIONS_TO_ACCEPT):
+            await asyncio.sleep(0)
+        return self._pending_work()
+
+    def _pending_work(self) -> list[str]:
+        """What keeps the server from being idle."""
+        found = [f"{each.info} has no response yet" for each in self._handler.in_flight]
+        if not self._controllers.is_idle:
+            found.append("the controllers have objects to reconcile")
+        unread = [info for watch, info in self._handler.watchers.items() if not watch.is_caught_up]
+        return found + [f"the client of {info} does not read what it is sent" for info in unread]
+
+    def _compact_and_reschedule(self) -> None:
+        """Compact up to the revision of the last time, and schedule the next time."""
+        with suppress(JournalError):  # the disk may have room the next time
+            self._storage.compact(self._last_revision)
+        self._last_revision = self._storage.revision
+        self._compaction_timer = self._settings.clock.call_later(_COMPACT_EVERY, self._compact_and_reschedule)
+
+    def _release_bookmarks(self) -> None:
+        def release() -> None:
+            for watch, info in tuple(self._handler.watchers.items()):
+                if not self.faults.has_pending(info, Effect.HOLD_BOOKMARKS):
+                    watch.release_bookmarks()
+
+        with suppress(ClosedError):
+            self._call(release)
+
+    def _is_own_thread(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # no loop runs in this thread
+            return False
+
+    def _check_running(self) -> None:
+        if self._pid != os.getpid():
+            raise ClosedError("the server runs in the process that this one was forked from; use it there")
+        if self._has_stopped:
+            raise ClosedError("the server has stopped: this is only for the block that it runs in")
+
+    def _read(self, act: Callable[[], ResultT]) -> ResultT:
+        """Call in the event loop's thread; once the server has stopped, in this thread."""
+        return act() if self._has_stopped else self._call(act)
+
+    def _call(self, act: Callable[[], ResultT]) -> ResultT:
+        """Call in the event loop's thread, whatever the thread of the caller."""
+        self._check_running()
+        # In the loop's own thread, waiting for the loop would never end.
+        if self._is_own_thread():
+            return act()
+
+        async def do() -> ResultT:
+            return act()
+
+        doing = asyncio.run_coroutine_threadsafe(do(), self._loop)
+        try:
+            return doing.result()
+        except concurrent.futures.CancelledError:
+            raise ClosedError("the server stopped before this was done") from None
+
+
+def _address_of(listening: socket.socket) -> tuple[str, int]:
+    ip, port, *_ = listening.getsockname()
+    return str(ip), int(port)
+
+
+def _controllers_of(settings: Settings) -> Collection[str]:
+    """The controllers to run; without bootstrap objects, those that create some are not among them."""
+    if isinstance(settings.controllers, bool):
+        chosen = CONTROLLERS.keys() - WORKLOAD_CONTROLLERS if settings.controllers else set[str]()
+        if not settings.bootstrap:
+            chosen -= BOOTSTRAP_CONTROLLERS
+    else:
+        chosen = set(settings.controllers)
+    return chosen | WORKLOAD_CONTROLLERS if settings.workloads else chosen
+
+
+def _listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of a host that this machine has, on one port.
+
+    The host is not resolved by the event loop: uvloop does that in threads of libuv, which the process joins
+    when it exits; in a forked process, where they do not exist, that is a crash.
+
+    Args:
+        host: An address or a name.
+        port: The port; 0 for any that is free.
+
+    Raises:
+        OSError: If there is no such host, or if the port is taken.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    refusal: OSError | None = None
+    sockets: list[socket.socket] = []
+    with ExitStack() as undo:
+        for family, _, _, _, address in dict.fromkeys(found):
+            # Port 0 lets the first address choose a port; the others have to use the same one.
+            chosen = sockets[0].getsockname()[1] if sockets else port
+            try:
+                bound = socket.create_server((address[0], chosen, *address[2:]), family=family)
+            except OSError as error:
+                # A name such as localhost may have an IPv6 address on a machine without IPv6.
+                if error.errno not in _NO_SUCH_ADDRESS:
+                    raise
+                refusal = error
+                continue
+            sockets.append(undo.enter_context(bound))
+        if not sockets:
+            raise refusal or OSError(errno.EADDRNOTAVAIL, "the host has no address")
+        undo.pop_all()
+    return sockets
+
+
+def _why(error: OSError) -> str:
+    """The message of an error without the address, which asyncio puts in front."""
+    if error.errno is None or isinstance(error, socket.gaierror):  # whose numbers are not the system's
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
+
+
+def _type_of(record: Record) -> str:
+    if record.is_deleted:
+        return "DELETED"
+    return "ADDED" if record.before is None else "MODIFIED"

@@ -1,0 +1,197 @@
+"""The settings of a server."""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from masthead._module import set_module
+from masthead.errors import ConfigError
+from masthead_server.clock import SystemClock
+from masthead_server.files import write_private
+from masthead_server.hosts import ANY, AllowedHosts, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from masthead_server.clock import Clock
+    from masthead_server.sqlite import SqliteJournal
+    from masthead_server.tls import Certificates
+
+__all__ = ["Settings", "Token"]
+
+_LAST_PORT: Final = 65_535
+_AUTHORITY: Final = ".authority.pem"
+"""Appended to the name of the data file: the certificate authority and its key."""
+_TOKEN: Final = ".token"
+"""Appended to the name of the data file: the random token."""
+_TOKEN_BYTES: Final = 24
+_RANDOM_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
+
+
+@set_module("masthead.server")
+class Token(Enum):
+    """A token that is not given as text."""
+
+    RANDOM = "random"
+    """A random token: a new one, or with `data` the one of earlier runs."""
+
+
+_TYPES: Final = {
+    "host": (str, "text"),
+    "port": (int, "a whole number"),
+    "token": (str | Token | None, "text, or None"),
+    "bookmark_every": (int | float, "a number"),
+    "watch_timeout": (int | float, "a number"),
+    "event_ttl": (int | float, "a number"),
+    "history": (int, "a whole number"),
+    "history_bytes": (int, "a whole number"),
+    "backlog": (int, "a whole number"),
+}
+"""The type of each value, and its name in messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The arguments of `masthead.server.run`; see there."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    data: str | Path | None = None
+    token: str | Token | None = field(default=Token.RANDOM, repr=False)
+    tls: bool = False
+    controllers: bool | Collection[str] = True
+    bootstrap: bool = True
+    workloads: bool = False
+    kubelet: bool = False
+    clock: Clock = field(default_factory=SystemClock)
+    bookmark_every: float = 60.0
+    watch_timeout: float = 1800.0
+    watch_list: bool = True
+    sharded_list_and_watch: bool = False
+    event_ttl: float = 3600.0
+    history: int = 10_000
+    history_bytes: int = 64 * 1024 * 1024
+    backlog: int = 10_000
+    seed: int | None = None
+    allow_remote: bool = False
+    allowed_hosts: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Validate the settings.
+
+        Raises:
+            ConfigError: If a value is invalid, or if other machines could reach the server and that is not
+                allowed.
+        """
+        # Types first: the comparisons below would raise a TypeError that names no setting.
+        for name, (kind, expected) in _TYPES.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise ConfigError(f"{name} must be {expected}, not {value!r}")
+        if not self.allow_remote and not is_loopback(self.host):
+            raise ConfigError(
+                f"{self.host} can be reached from other machines, where the token is the only protection; "
+                "to allow that, set allow_remote=True (--allow-remote)"
+            )
+        if not 0 <= self.port <= _LAST_PORT:
+            raise ConfigError(f"there is no port {self.port}; use one up to {_LAST_PORT}, or 0 for any")
+        if isinstance(self.token, str) and not self.token.strip():
+            raise ConfigError("the token is empty: set one, or token=None to accept every request")
+        for name in ("bookmark_every", "watch_timeout"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} is a time in seconds, and must be more than 0")
+        if not self.event_ttl > 0:
+            raise ConfigError("event_ttl is a time in seconds, and must be more than 0")
+        for name in ("history", "backlog"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is a number of changes, and must be at least 1")
+        if self.history_bytes < 1:
+            raise ConfigError("history_bytes is a number of bytes, and must be at least 1")
+        self._check_names()
+
+    def _check_names(self) -> None:
+        if not _are_names(self.allowed_hosts):
+            raise ConfigError(f"allowed_hosts must be a list of names, not {self.allowed_hosts!r}")
+        if not isinstance(self.controllers, bool) and not _are_names(self.controllers):
+            raise ConfigError(f"controllers must be a bool or a list of names, not {self.controllers!r}")
+
+    def hosts(self) -> AllowedHosts:
+        """Return the host names that requests without the token may use."""
+        return AllowedHosts((self.host, *self.allowed_hosts), allows_addresses=self.allow_remote)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names and addresses for a certificate."""
+        chosen = [each for each in (self.host, *self.allowed_hosts) if each != ANY]
+        return ("localhost", "127.0.0.1", "::1", *chosen)
+
+    def certificates(self) -> Certificates:
+        """Issue certificates: by an authority that is kept beside the data file, if there is one.
+
+        Raises:
+            ConfigError: If trustme is not installed, or the file of the authority cannot be used.
+        """
+        from masthead_server.tls import Certificates, shared_certificates
+
+        if self.data is not None:
+            return Certificates(self.names(), Path(f"{self.data}{_AUTHORITY}"))
+        return Certificates(self.names()) if self.tls else shared_certificates(self.names())
+
+    def resolve_token(self) -> str | None:
+        """Return the bearer token. A random one is kept beside the data file, if there is one: kubeconfigs stay valid.
+
+        Raises:
+            ConfigError: If the file of the token cannot be used.
+        """
+        if not isinstance(self.token, Token):
+            return self.token
+        return _random_token() if self.data is None else _load_or_create_token(Path(f"{self.data}{_TOKEN}"))
+
+    def journal(self) -> SqliteJournal | None:
+        """Open the data file, if there is one.
+
+        Raises:
+            ConfigError: If it cannot be used.
+        """
+        if self.data is None:
+            return None
+        from masthead_server.sqlite import SqliteJournal, is_json_object
+
+        return SqliteJournal(Path(self.data), is_json_object)
+
+
+def _random_token() -> str:
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def _load_or_create_token(file: Path) -> str:
+    """The token in a file; a new one if there is no file.
+
+    Raises:
+        ConfigError: If the file cannot be read or written, or holds something else.
+    """
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        token = _random_token()
+        try:
+            write_private(file, f"{token}\n")
+        except OSError as error:
+            raise ConfigError(f"cannot keep the token in {file}: {error.strerror}") from None
+        return token
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the token {file}: {error}") from None
+    if not _RANDOM_TOKEN.fullmatch(token):
+        raise ConfigError(f"{file} holds no token; delete it, and a new one is made, which clients need")
+    return token
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(each, str) for each in cast("Collection[object]", value)
+    )

@@ -1,0 +1,348 @@
+"""The storage: every state of every object since the last compaction, each with its revision.
+
+One counter, the revision, numbers all writes. A write makes a `Record`, which knows the one before it; so the
+present is the newest record of each key, and the past, down to the last compaction, is found by walking back.
+Pages of a list read one past revision, and a watch reads the records of its table in order, from its own
+position: there is no queue for it.
+
+Values are opaque bytes. Nothing blocks, and all calls come from one thread. With a `Journal`, a record is
+written there before it is visible.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from contextlib import suppress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Protocol
+
+from masthead_server.wire.failures import StatusFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["CompactedError", "Journal", "JournalError", "Record", "Storage", "RecordTable"]
+
+FIRST_REVISION: Final = 1
+"""The revision of an empty store: above 0, which means "any" in requests."""
+_revision_of = attrgetter("revision")
+
+
+class CompactedError(Exception):
+    """The requested revision has been compacted.
+
+    Attributes:
+        revision: The requested revision.
+        oldest: The oldest revision that can still be read.
+    """
+
+    def __init__(self, revision: int, oldest: int) -> None:
+        super().__init__(f"revision {revision} has been compacted; the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class JournalError(StatusFailure):
+    """A record could not be stored: the disk is full, say. The response is that of a failure of etcd."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(500, "", problem)
+
+
+class Record:
+    """One state of one object.
+
+    Attributes:
+        revision: The revision of the write.
+        key: ``namespace/name``, or ``name``.
+        value: The object's bytes; for a deletion, its last state with the deletion's revision.
+        is_deleted: Whether this write removed the object.
+        previous: The record before, if it is not compacted.
+        labels: The object's labels, cached once they were read.
+        uid_hash: The hash of the object's uid, cached once a shard selector was matched.
+    """
+
+    __slots__ = ("is_deleted", "key", "labels", "previous", "revision", "uid_hash", "value")
+
+    def __init__(
+        self, revision: int, key: str, value: bytes, previous: Record | None, *, is_deleted: bool
+    ) -> None:
+        self.revision: int = revision
+        self.key: str = key
+        self.value: bytes = value
+        self.previous: Record | None = previous
+        self.is_deleted: bool = is_deleted
+        self.labels: dict[str, str] | None = None
+        self.uid_hash: int | None = None
+
+    @property
+    def before(self) -> Record | None:
+        """The object before this write; None if there was none."""
+        earlier = self.previous
+        return None if earlier is None or earlier.is_deleted else earlier
+
+
+class Journal(Protocol):
+    """Stores records beyond the life of the process."""
+
+    def read(self) -> Iterable[tuple[str, str, int, bool, bytes]]:
+        """Return all records by revision, each as table, key, revision, is deleted, and value."""
+        ...
+
+    def read_compacted(self) -> int:
+        """Return the revision of the last compaction."""
+        ...
+
+    def append(self, table: str, record: Record) -> None:
+        """Store a record; when this returns, it survives the death of the process.
+
+        Raises:
+            JournalError: If it could not be stored; then nothing of it was.
+        """
+        ...
+
+    def compact(self, revision: int) -> None:
+        """Drop what was superseded at or before a revision.
+
+        Raises:
+            JournalError: If it could not be dropped; then nothing was.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class RecordTable:
+    """The objects of one resource."""
+
+    def __init__(self) -> None:
+        self.log: list[Record] = []
+        """The records since the last compaction, in order."""
+        self.dropped = 0
+        """The newest revision that is no longer in the log."""
+        self.listeners: set[Callable[[], object]] = set()
+        """Called after every write."""
+        self.enders: set[Callable[[], object]] = set()
+        """Called when the resource is no longer served."""
+        self.count = 0
+        """How many objects there are."""
+        self._latest: dict[str, Record] = {}
+        self._keys: list[str] = []
+
+    def get(self, key: str) -> Record | None:
+        """Return the present record of an object, or None."""
+        record = self._latest.get(key)
+        return None if record is None or record.is_deleted else record
+
+    def scan(self, prefix: str, revision: int, *, after: str = "") -> Iterator[Record]:
+        """Iterate over the objects at a revision, ordered by key.
+
+        Args:
+            prefix: Only keys with this prefix.
+            revision: The revision to read.
+            after: Start at the first key that is not below this.
+        """
+        keys = self._keys
+        index = bisect_left(keys, max(prefix, after))
+        # Keys with one prefix are adjacent; beyond the first `len(prefix)` characters they may hold anything.
+        end = bisect_right(keys, prefix, lo=index, key=lambda key: key[: len(prefix)])
+        latest = self._latest
+        for key in keys[index:end]:
+            record: Record | None = latest[key]
+            while record is not None and record.revision > revision:
+                record = record.previous
+            if record is not None and not record.is_deleted:
+                yield record
+
+    def since(self, revision: int) -> list[Record]:
+        """Iterate over the records after a revision, in order."""
+        return self.log[bisect_right(self.log, revision, key=_revision_of) :]
+
+    def last(self, key: str) -> Record | None:
+        """Return the newest record of a key, which may be its deletion."""
+        return self._latest.get(key)
+
+    def add(self, record: Record) -> None:
+        """Add the next record."""
+        if record.key not in self._latest:
+            insort(self._keys, record.key)
+        self.count += (not record.is_deleted) - (record.before is not None)
+        self._latest[record.key] = record
+        self.log.append(record)
+
+    def compact(self, revision: int) -> None:
+        """Drop what was superseded at or before a revision."""
+        end = bisect_right(self.log, revision, key=_revision_of)
+        gone: set[str] = set()
+        for record in self.log[:end]:
+            record.previous = None
+            # A key that was created again has a newer record, and stays.
+            if record.is_deleted and self._latest[record.key] is record:
+                del self._latest[record.key]
+                gone.add(record.key)
+            self.dropped = record.revision
+        del self.log[:end]
+        if gone:
+            self._keys = [key for key in self._keys if key not in gone]
+
+
+class _Past:
+    """Counts the bytes of history, and finds the revision to compact at.
+
+    A write keeps the state before it until the write is compacted; a deletion, its own state.
+
+    Args:
+        most: The most bytes that there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: deque[tuple[int, int]] = deque()
+
+    def add(self, record: Record) -> None:
+        """Count the next record of any table."""
+        before = record.before
+        size = (len(before.value) if before else 0) + (len(record.value) if record.is_deleted else 0)
+        if size:
+            self._kept.append((record.revision, size))
+            self._size += size
+
+    def surplus(self) -> int:
+        """Return the revision to compact at so that half of the limit is left; 0 within the limit."""
+        if self._size <= self._most:
+            return 0
+        left = self._size
+        for revision, size in self._kept:
+            left -= size
+            # Half of it, so that not every further write has to compact again.
+            if left <= self._most // 2:
+                return revision
+        return 0
+
+    def forget(self, upto: int) -> None:
+        """Subtract what a compaction drops."""
+        while self._kept and self._kept[0][0] <= upto:
+            self._size -= self._kept.popleft()[1]
+
+
+class Storage:
+    """All tables, and the one revision that numbers their writes.
+
+    Args:
+        journal: Stores records beyond the life of the process; its records are loaded at once.
+        window: How many revisions of history to keep at least; older ones are compacted on writes.
+        most_bytes: How many bytes of history to keep at most, whatever the window: superseded states and
+            deletions.
+    """
+
+    def __init__(
+        self, journal: Journal | None = None, *, window: int = 10_000, most_bytes: int = 64 * 1024 * 1024
+    ) -> None:
+        self.revision = FIRST_REVISION
+        self.compacted = 0
+        self._journal = journal
+        self._window = window
+        self._past = _Past(most_bytes)
+        self._tables: dict[str, RecordTable] = {}
+        if journal is not None:
+            try:
+                self._restore(journal)
+            except BaseException:
+                # Nobody else can close it: the caller gets no storage.
+                journal.close()
+                raise
+
+    def table(self, name: str) -> RecordTable:
+        """Return the table of a resource, which is created if it does not exist."""
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = RecordTable()
+        return table
+
+    def tables(self) -> list[tuple[str, RecordTable]]:
+        """Iterate over the tables by name."""
+        return sorted(self._tables.items())
+
+    def write(self, table_name: str, key: str, value: bytes, *, is_deleted: bool = False) -> Record:
+        """Store the next state of an object; the value must already have `next_revision`.
+
+        Raises:
+            JournalError: If it could not be stored; then it is not visible either.
+        """
+        table = self.table(table_name)
+        record = Record(self.revision + 1, key, value, table.last(key), is_deleted=is_deleted)
+        if self._journal is not None:
+            self._journal.append(table_name, record)
+        self.revision = record.revision
+        table.add(record)
+        self._past.add(record)
+        for wake in tuple(table.listeners):
+            wake()
+        if upto := self._due():
+            # The write is done, whatever the outcome; a compaction that fails is tried again after the next
+            # write.
+            with suppress(JournalError):
+                self.compact(upto)
+        return record
+
+    def _due(self) -> int:
+        """The revision to compact at now; 0 if all history can stay."""
+        is_long = self.revision - self.compacted > 2 * self._window
+        return max(self.revision - self._window if is_long else 0, self._past.surplus())
+
+    @property
+    def next_revision(self) -> int:
+        """The revision of the next write."""
+        return self.revision + 1
+
+    def check_readable(self, revision: int) -> None:
+        """Make sure that a revision is not compacted.
+
+        Raises:
+            CompactedError: If it is.
+        """
+        if revision < self.compacted:
+            raise CompactedError(revision, self.compacted)
+
+    def compact(self, revision: int | None = None) -> int:
+        """Drop what was superseded at or before a revision, the present one by default.
+
+        Returns:
+            The revision of the last compaction.
+
+        Raises:
+            JournalError: If the journal could not be compacted; then nothing is.
+        """
+        upto = self.revision if revision is None else min(revision, self.revision)
+        if upto > self.compacted:
+            # The journal first: if that fails, nothing has changed.
+            if self._journal is not None:
+                self._journal.compact(upto)
+            self.compacted = upto
+            self._past.forget(upto)
+            for table in self._tables.values():
+                table.compact(upto)
+        return self.compacted
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _restore(self, journal: Journal) -> None:
+        for name, key, revision, is_deleted, value in journal.read():
+            table = self.table(name)
+            record = Record(revision, key, value, table.last(key), is_deleted=is_deleted)
+            table.add(record)
+            self._past.add(record)
+            self.revision = max(self.revision, revision)
+        self.compacted = journal.read_compacted()
+        # The newest records may have been compacted; their revisions must not be used again.
+        self.revision = max(self.revision, self.compacted)
+        self._past.forget(self.compacted)
+        for table in self._tables.values():
+            table.compact(self.compacted)

@@ -1,0 +1,129 @@
+"""Streamed responses: watches, large bodies, and the faults that are injected into a watch."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from aiohttp.web_response import StreamResponse
+
+from masthead_server.faults import Effect
+from masthead_server.verbs.events import error_line
+from masthead_server.verbs.watch import too_old
+
+if TYPE_CHECKING:
+    from aiohttp.web_request import BaseRequest
+
+    from masthead_server.faults import Fault
+    from masthead_server.verbs.watch import Watcher
+    from masthead_server.wire.failures import StatusFailure
+
+__all__ = [
+    "LARGE",
+    "STREAM_EFFECTS",
+    "StreamTruncator",
+    "open_stream",
+    "send_error_event",
+    "send",
+    "send_body",
+]
+
+STREAM_EFFECTS: Final = (Effect.DROP, Effect.CUT, Effect.SILENCE, Effect.EXPIRE)
+LARGE: Final = 256 * 1024
+"""Bytes of a body that are sent in one piece; a longer one is sent in pieces of this length."""
+_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
+
+
+class StreamTruncator:
+    """Cuts a stream off after so many lines, and says when its fault is due.
+
+    Args:
+        after: How many whole lines are sent.
+        cuts: Whether half of the next line is sent, too.
+    """
+
+    def __init__(self, after: int, *, cuts: bool) -> None:
+        self._left = after
+        self._cuts = cuts
+        self.is_due = not after and not cuts
+        """Whether the fault is due."""
+
+    def truncate(self, piece: bytes) -> bytes:
+        """Return what is still sent of a piece."""
+        lines = piece.splitlines(keepends=True)
+        sent = lines[: self._left]
+        if self._cuts and len(lines) > self._left:
+            following = lines[self._left]
+            sent.append(following[: len(following) // 2])
+            self.is_due = True
+        self._left -= min(self._left, len(lines))
+        self.is_due = self.is_due or (not self._cuts and not self._left)
+        return b"".join(sent)
+
+
+async def open_stream(incoming: BaseRequest, headers: tuple[tuple[str, str], ...]) -> StreamResponse:
+    """Start a stream; its headers are sent at once."""
+    response = StreamResponse()
+    for name, value in (*_HEADERS, *headers):
+        response.headers.add(name, value)
+    response.enable_chunked_encoding()
+    await response.prepare(incoming)
+    return response
+
+
+async def send_body(incoming: BaseRequest, response: StreamResponse, body: bytes) -> None:
+    """Send a large body piece by piece, as the client reads it, so that no more than a piece is buffered.
+
+    Raises:
+        ConnectionError: If the client went away.
+    """
+    response.content_length = len(body)
+    await response.prepare(incoming)
+    view = memoryview(body)
+    for start in range(0, len(body), LARGE):
+        await response.write(view[start : start + LARGE])
+    await response.write_eof()
+
+
+async def send_error_event(incoming: BaseRequest, failure: StatusFailure) -> StreamResponse:
+    """Start a stream, and end it with an error event."""
+    response = await open_stream(incoming, ())
+    await response.write(error_line(failure))
+    await response.write_eof()
+    return response
+
+
+async def send(incoming: BaseRequest, response: StreamResponse, watch: Watcher, fault: Fault | None) -> None:
+    """Send a watch to its end, or until its fault is due.
+
+    Args:
+        incoming: The request.
+        response: The stream, already started.
+        watch: The watch.
+        fault: The fault to inject, if any.
+
+    Raises:
+        ConnectionError: If the client went away.
+    """
+    if incoming.transport is not None:
+        watch.abort = incoming.transport.abort
+    spoiler = StreamTruncator(fault.after, cuts=fault.effect is Effect.CUT) if fault else None
+    while not (spoiler and spoiler.is_due) and (piece := await watch.read()):
+        sent = spoiler.truncate(piece) if spoiler else piece
+        if sent:
+            await response.write(sent)
+            # Writing does not wait for a client that reads fast enough, and long initial events are many pieces.
+            await asyncio.sleep(0)
+    if fault and spoiler and spoiler.is_due:
+        await _inject(incoming, response, watch, fault.effect)
+
+
+async def _inject(incoming: BaseRequest, response: StreamResponse, watch: Watcher, effect: Effect) -> None:
+    if effect is Effect.EXPIRE:
+        await response.write(error_line(too_old(watch.cursor, watch.newest)))
+    elif effect is Effect.SILENCE:
+        watch.silence()
+        await watch.ended.wait()
+    elif incoming.transport is not None:
+        # What was written is still sent, but not the last chunk: so the client knows that the stream broke.
+        incoming.transport.close()

@@ -1,0 +1,194 @@
+"""Faults of the streams between clients and pods: exec, attach, port-forward, logs and proxies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from masthead_server.faults import Effect
+from masthead_server.stream_counters import BodyCounter, ChunkCounter, MessageCounter, StreamHead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aiohttp.base_protocol import BaseProtocol
+
+    from masthead_server.faults import Fault
+    from masthead_server.stream_counters import StreamCounter
+
+__all__ = ["CONNECTION_EFFECTS", "FaultyTransport", "websocket_frame"]
+
+CONNECTION_EFFECTS: Final = (
+    Effect.DROP_STREAM,
+    Effect.SILENCE_STREAM,
+    Effect.CLOSE_STREAM,
+    Effect.INSERT_MESSAGE,
+)
+_BETWEEN_MESSAGES: Final = frozenset({Effect.CLOSE_STREAM, Effect.INSERT_MESSAGE})
+_BINARY: Final = 0x2
+_CLOSE: Final = 0x8
+
+
+def websocket_frame(opcode: int, payload: bytes) -> bytes:
+    """Return a frame of a WebSocket, as a server sends it."""
+    size = len(payload)
+    if size < 126:
+        return bytes((0x80 | opcode, size)) + payload
+    if size < 2**16:
+        return bytes((0x80 | opcode, 126)) + size.to_bytes(2) + payload
+    return bytes((0x80 | opcode, 127)) + size.to_bytes(8) + payload
+
+
+class FaultyTransport(asyncio.Transport):
+    """A client's connection with a fault that becomes due after so many bytes.
+
+    Args:
+        transport: The connection.
+        protocol: What aiohttp writes with, which is made to wait.
+        fault: The fault.
+
+    Attributes:
+        inner: The connection itself.
+        is_silent: Whether the connection is silenced.
+    """
+
+    def __init__(self, transport: asyncio.Transport, protocol: BaseProtocol, fault: Fault) -> None:
+        super().__init__()
+        self.inner = transport
+        self.is_silent = False
+        self._protocol = protocol
+        self._fault = fault
+        self._head = StreamHead()
+        self._counter: StreamCounter | None = None
+        self._received = BodyCounter(fault.after) if fault.counts_received else None
+        self._is_pending = True
+        self._is_over = False  # whatever is written from now on is not sent
+
+    def receive(self, data: bytes) -> bytes:
+        """Return what the server gets of what the client sends."""
+        if self._is_over:
+            return b""
+        due = self._received.find(data) if self._received is not None and self._is_pending else None
+        if due is None:
+            return data
+        self._inject()
+        return data[:due]
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        """Send what is sent in spite of the fault."""
+        if self._is_over:
+            return
+        view = memoryview(data).cast("B")
+        start = self._head.take(view)
+        due = self._find(view[start:])
+        if due is None:
+            self.inner.write(data)
+            return
+        self.inner.write(view[: start + due])
+        if self._inject():
+            self.inner.write(view[start + due :])
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview[Any]]) -> None:
+        """Send several pieces."""
+        for each in list_of_data:
+            self.write(each)
+
+    def _find(self, view: memoryview[int]) -> int | None:
+        """Where in the stream's next bytes the fault is due."""
+        if not self._head.is_complete or self._received is not None or not self._is_pending:
+            return None
+        if self._counter is None:
+            self._counter = self._make_counter()
+        return self._counter.find(view)
+
+    def _make_counter(self) -> StreamCounter:
+        after = self._fault.after
+        if self._fault.effect in _BETWEEN_MESSAGES and self._head.is_websocket:
+            return MessageCounter(after)
+        return ChunkCounter(after) if self._head.is_chunked else BodyCounter(after)
+
+    def _inject(self) -> bool:
+        """Do what the fault does; returns whether the stream goes on."""
+        self._is_pending = False
+        effect = self._fault.effect
+        if effect is Effect.INSERT_MESSAGE:
+            self.inner.write(websocket_frame(_BINARY, self._fault.data))
+            return True
+        self._is_over = True
+        if effect is Effect.SILENCE_STREAM:
+            self._silence()
+        elif effect is Effect.CLOSE_STREAM and self._head.is_websocket:
+            self.inner.write(websocket_frame(_CLOSE, self._fault.data))
+            self._end()
+        else:
+            # What was written is still sent.
+            self.inner.close()
+        return False
+
+    def _silence(self) -> None:
+        self.is_silent = True
+        self.inner.pause_reading()
+        if not self._protocol.writing_paused:
+            self._protocol.pause_writing()
+
+    def _end(self) -> None:
+        """Send nothing more, and let the client close the connection: a reset might destroy what it has not read."""
+        if self.inner.can_write_eof():
+            self.inner.write_eof()
+        else:
+            self.inner.close()
+
+    def close(self) -> None:
+        """Close the connection, unless it is silenced."""
+        if not self.is_silent:
+            self.inner.close()
+
+    def abort(self) -> None:
+        """Break the connection."""
+        self.inner.abort()
+
+    def is_closing(self) -> bool:
+        """Tell whether the connection is closing."""
+        return self.inner.is_closing()
+
+    def write_eof(self) -> None:
+        """Send nothing more."""
+        if not self._is_over:
+            self.inner.write_eof()
+
+    def can_write_eof(self) -> bool:
+        """Tell whether one direction can end by itself."""
+        return self.inner.can_write_eof()
+
+    def pause_reading(self) -> None:
+        """Read no more for now."""
+        self.inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again, unless the connection is silenced."""
+        if not self.is_silent:
+            self.inner.resume_reading()
+
+    def is_reading(self) -> bool:
+        """Tell whether the connection is read."""
+        return self.inner.is_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as its base has it
+        """Return what is known of the connection."""
+        return self.inner.get_extra_info(name, default)
+
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes are still to be sent."""
+        return self.inner.get_write_buffer_size()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Set when a writer has to wait."""
+        self.inner.set_write_buffer_limits(high, low)
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        """Return what handles the connection."""
+        return self.inner.get_protocol()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Set what handles the connection."""
+        self.inner.set_protocol(protocol)

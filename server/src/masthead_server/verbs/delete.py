@@ -1,0 +1,230 @@
+"""Delete: at once, after a grace period, or when the last finalizer is gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.quoting import quoted
+from masthead_server.clock import stamp
+from masthead_server.wire.failures import StatusFailure, conflict, details_of
+from masthead_server.wire.plain import Plain, metadata, part
+
+if TYPE_CHECKING:
+    from masthead_server.cluster import ClusterState
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.storage import Record
+    from masthead_server.wire.options import DeletionOptions
+
+__all__ = ["FOREGROUND", "ORPHAN", "Deleted", "check_preconditions", "delete"]
+
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_DONE: Final = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The outcome of a deletion.
+
+    Attributes:
+        found: The object to respond with, as it is stored.
+        value: Its stored text.
+        is_gone: Whether it is removed, rather than marked.
+    """
+
+    found: Plain
+    value: bytes
+    is_gone: bool
+
+
+def delete(
+    cluster: ClusterState, served: ServedResource, namespace: str, name: str, options: DeletionOptions
+) -> Deleted:
+    """Delete an object, or mark it for deletion.
+
+    Raises:
+        StatusFailure: If it does not exist, a precondition is not met, or it may not be deleted.
+    """
+    record = cluster.find(served, namespace, name)
+    if not served.is_custom:
+        # A deletion is about metadata alone, and so the object is not converted.
+        served = cluster.catalog.stored_in(served.table) or served
+    found = served.load(record)
+    if served.table == "namespaces" and name in _IMMORTAL:
+        message = f"namespaces {quoted(name)} is forbidden: this namespace may not be deleted"
+        raise StatusFailure(403, "Forbidden", message, details=details_of(name, "", "namespaces"))
+    check_preconditions(served, metadata(found), options)
+    if served.table == "namespaces":
+        return _delete_namespace(cluster, served, record, found, options)
+    if served.behavior.begin_deletion is not None and not metadata(found).get("deletionTimestamp"):
+        return _begin_deletion(cluster, served, record, found, options)
+    return _delete_object(cluster, served, record, found, options)
+
+
+def check_preconditions(served: ServedResource, meta: Plain, options: DeletionOptions) -> None:
+    """Check the preconditions of a deletion.
+
+    Raises:
+        StatusFailure: If the object has another uid or version.
+    """
+    checks = (
+        ("UID", options.uid, "uid", "deleted and then recreated"),
+        ("ResourceVersion", options.version, "resourceVersion", "modified"),
+    )
+    for word, wanted, field, guess in checks:
+        if wanted is not None and wanted != meta[field]:
+            problem = (
+                f"the {word} in the precondition ({wanted}) does not match the {word} in record ({meta[field]}). "
+                f"The object might have been {guess}"
+            )
+            # Namespaces and definitions have handlers of their own, with a message of their own.
+            if served.table == "namespaces" or served.behavior.begin_deletion is not None:
+                problem = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {meta[field]}"
+                raise conflict(served.group, served.name, meta["name"], problem)
+            raise conflict(served.group, served.kind, meta["name"], problem)
+
+
+def _delete_object(
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
+) -> Deleted:
+    meta = metadata(found)
+    grace = _grace(found, options) if served.strategy.graceful else None
+    if served.strategy.graceful and meta.get("deletionTimestamp"):
+        shortened = _shorten(meta, options)
+        if shortened is None:
+            # A second DELETE can only shorten the grace period; one that does not changes nothing at all.
+            return Deleted(found, served.dump(found), is_gone=False)
+        grace = shortened if meta.get("deletionGracePeriodSeconds") is not None else None
+    elif grace is not None:
+        _mark(cluster, meta, grace)
+    wanted = _finalizers(served, meta, options)
+    changes_finalizers = set(wanted) != set(meta.get("finalizers") or ())
+    if changes_finalizers:
+        meta["finalizers"] = wanted
+        if not wanted:
+            del meta["finalizers"]
+    if grace is None and not wanted:
+        return _remove(cluster, served, record, found, options)
+    # Only finalizers hold the object, for which no grace period is waited.
+    if grace is None and not meta.get("deletionTimestamp"):
+        _mark(cluster, meta, 0)
+    elif grace is None:
+        meta.setdefault("deletionGracePeriodSeconds", 0)
+    return _update_then_remove(cluster, served, record, found, options, is_complete=not wanted and not grace)
+
+
+def _update_then_remove(
+    cluster: ClusterState,
+    served: ServedResource,
+    record: Record,
+    found: Plain,
+    options: DeletionOptions,
+    *,
+    is_complete: bool,
+) -> Deleted:
+    """Store the mark of deletion; then, if nothing holds the object, remove it, as a second write."""
+    if options.is_dry_run:
+        return Deleted(found, served.dump(found), is_gone=is_complete)
+    # An object that is marked already is not written again only for that.
+    if found != served.load(record):
+        record = cluster.write(served, record.key, found)
+    if not is_complete:
+        return Deleted(found, served.dump(found), is_gone=False)
+    return _remove(cluster, served, record, found, options)
+
+
+def _remove(
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
+) -> Deleted:
+    if not options.is_dry_run:
+        found = served.load(cluster.remove(served, record.key, found))
+    return Deleted(found, served.dump(found), is_gone=True)
+
+
+def _delete_namespace(
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
+) -> Deleted:
+    """Mark a namespace; the namespace controller deletes its contents, and then removes its finalizer."""
+    meta = metadata(found)
+    # The first DELETE never removes a namespace, even an empty one: its controller has to see it terminate.
+    if not meta.get("deletionTimestamp"):
+        _mark(cluster, meta, None)
+        found.setdefault("status", {})["phase"] = "Terminating"
+        wanted = _finalizers(served, meta, options)
+        if wanted:
+            meta["finalizers"] = wanted
+        if not options.is_dry_run:
+            cluster.write(served, record.key, found)
+        return Deleted(found, served.dump(found), is_gone=False)
+    # Only the subresource finalize removes spec.finalizers; until then another DELETE does nothing.
+    if part(found, "spec").get("finalizers"):
+        return Deleted(found, served.dump(found), is_gone=False)
+    return _delete_object(cluster, served, record, found, options)
+
+
+def _begin_deletion(
+    cluster: ClusterState, served: ServedResource, record: Record, found: Plain, options: DeletionOptions
+) -> Deleted:
+    """Mark an object whose controller has to clean up first; the propagation policy does not matter yet."""
+    now = cluster.now()
+    metadata(found)["deletionTimestamp"] = now
+    if served.behavior.begin_deletion is not None:
+        served.behavior.begin_deletion(found, now)
+    if not options.is_dry_run:
+        cluster.write(served, record.key, found)
+    return Deleted(found, served.dump(found), is_gone=False)
+
+
+def _grace(found: Plain, options: DeletionOptions) -> int:
+    """The grace period of a pod, in seconds."""
+    spec, status = part(found, "spec"), part(found, "status")
+    seconds = options.grace
+    if seconds is None:
+        seconds = spec.get("terminationGracePeriodSeconds", 0)
+    # There is no kubelet to end a pod that no node runs, or that has ended.
+    if not spec.get("nodeName") or status.get("phase") in _DONE:
+        return 0
+    return seconds if seconds >= 0 else 1
+
+
+def _shorten(meta: Plain, options: DeletionOptions) -> int | None:
+    """Shorten the grace period of a pod that is being deleted; returns the new one, or None if it stays."""
+    current = meta.get("deletionGracePeriodSeconds")
+    if current is None:
+        return 0
+    if options.grace is None or options.grace >= current:
+        return None
+    # The new period counts from the first DELETE, not from this one.
+    began = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=current)
+    meta["deletionTimestamp"] = stamp(began + timedelta(seconds=options.grace))
+    meta["deletionGracePeriodSeconds"] = options.grace
+    return options.grace
+
+
+def _mark(cluster: ClusterState, meta: Plain, grace: int | None) -> None:
+    when = cluster.clock.now() + timedelta(seconds=grace or 0)
+    meta["deletionTimestamp"] = stamp(when)
+    if grace is not None:
+        meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _finalizers(served: ServedResource, meta: Plain, options: DeletionOptions) -> list[str]:
+    """The finalizers of an object that is being deleted, with those of its propagation policy."""
+    present: list[str] = list(meta.get("finalizers") or ())
+    if served.strategy.dependents == "ignore":
+        return present
+    kept = [each for each in present if each not in {ORPHAN, FOREGROUND}]
+    # What the request says comes before the finalizers that the object has, and those before the default.
+    if options.orphans is not None:
+        return [*kept, ORPHAN] if options.orphans else kept
+    if options.policy:
+        return [*kept, *{"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])]
+    chosen = next((each for each in present if each in {ORPHAN, FOREGROUND}), None)
+    if chosen is not None:
+        return [*kept, chosen]
+    return [*kept, ORPHAN] if served.strategy.dependents == "orphan" else kept

@@ -1,0 +1,384 @@
+"""REST: dispatches a request to the verb and the resource that it names, and writes the response."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead_server import scheme
+from masthead_server.cluster import Replay
+from masthead_server.faults import Effect
+from masthead_server.resources.catalog import unknown_resource
+from masthead_server.resources.warnings.headers import fit
+from masthead_server.verbs import bodies, delete, discovery, reviews, subresources, write
+from masthead_server.verbs.lists import check_not_ahead, read_page
+from masthead_server.verbs.openapi import OpenApiHandler, is_openapi
+from masthead_server.verbs.patch import RequestPatch, patch_object, patch_type
+from masthead_server.verbs.paths import find_resource, not_allowed
+from masthead_server.verbs.representation import go_type, representation_for
+from masthead_server.verbs.selection import SelectionPredicate
+from masthead_server.verbs.watch import Watcher
+from masthead_server.verbs.write import WriteContext
+from masthead_server.wire.encoders import encoder_for
+from masthead_server.wire.failures import StatusFailure, bad_request, details_of
+from masthead_server.wire.limits import is_costly
+from masthead_server.wire.negotiation import negotiate
+from masthead_server.wire.options import (
+    CollectionOptions,
+    DeletionOptions,
+    FeatureGates,
+    WriteOptions,
+    manager_of_user_agent,
+    read_version,
+)
+from masthead_server.wire.request import (
+    APPLY_PATCH_TYPE,
+    JSON_TYPE,
+    ApiResponse,
+    DeferredResponse,
+    status_response,
+    warning_header,
+)
+from masthead_server.wire.request_info import split_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.faults import Faults
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.verbs.representation import Representation
+    from masthead_server.verbs.watch import WatchLimits
+    from masthead_server.verbs.write import Written
+    from masthead_server.wire.negotiation import MediaTypeOptions
+    from masthead_server.wire.plain import Plain
+    from masthead_server.wire.request import ApiRequest
+    from masthead_server.wire.request_info import RequestInfo
+
+__all__ = ["Rest"]
+
+_WRITES: Final = frozenset({"create", "update", "patch"})
+_READ_MANY: Final = frozenset({"list", "watch"})
+_MOST_ROUNDS: Final = 16
+"""How often a request is handled again because it has to wait for something first."""
+_TABLE_SUBRESOURCES: Final = frozenset({"", "status", "scale", "approval", "ephemeralcontainers", "resize"})
+"""The subresources that can be shown as a table; empty for the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """A request to a resource, and what was found out about it.
+
+    Attributes:
+        request: The request.
+        info: What it is about.
+        served: The resource.
+        media: What the client accepts.
+        representation: How objects appear in the response.
+        warnings: What the client gets as Warning headers, whatever the outcome.
+    """
+
+    request: ApiRequest
+    info: RequestInfo
+    served: ServedResource
+    media: MediaTypeOptions
+    representation: Representation
+    warnings: list[str] = field(default_factory=list[str])
+
+
+class Rest:
+    """Dispatches requests to verbs.
+
+    Args:
+        cluster: The cluster state.
+        faults: The faults to inject.
+        limits: The limits of watches.
+        on_idle: Called when a watch has sent all its events.
+        gates: What is switched on and off.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        faults: Faults,
+        limits: WatchLimits,
+        on_idle: Callable[[], object],
+        gates: FeatureGates | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._catalog = cluster.catalog
+        self._discovery = discovery.Discovery(cluster.catalog)
+        self._openapi = OpenApiHandler(cluster.catalog, cluster.clock)
+        self._faults = faults
+        self._limits = limits
+        self._gates = gates or FeatureGates()
+        self._on_idle = on_idle
+        self._verbs: dict[str, Callable[[RequestContext], ApiResponse | DeferredResponse]] = {
+            "get": self._get,
+            "list": self._list,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    async def respond(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request; wait for nothing, unless a webhook or a thread has to do something first.
+
+        Raises:
+            StatusFailure: If it is refused before the resource is known.
+        """
+        served = self._catalog.find(GroupVersionResource(info.group, info.version, info.resource))
+        if served is None:
+            return self.handle(request, info)
+        is_write = info.verb in _WRITES
+        if is_write and served.description.is_reviewed_ahead:
+            await asyncio.to_thread(_review, request, served)
+        return (
+            await self._respond_when_ready(request, info)
+            if is_write or served.may_wait
+            else self.handle(request, info)
+        )
+
+    def is_served(self, info: RequestInfo) -> bool:
+        """Tell whether the path of a request leads to a resource or subresource.
+
+        Raises:
+            StatusFailure: If it does not allow the method, or is none that a built-in resource has.
+        """
+        return find_resource(self._catalog, info) is not None
+
+    async def _respond_when_ready(
+        self, request: ApiRequest, info: RequestInfo
+    ) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request again and again, until there is nothing that it has to wait for."""
+        from masthead_server.resources.deferred_work import WorkNeeded, WorkResults
+
+        results, replay = WorkResults(), Replay()
+        for _ in range(_MOST_ROUNDS):
+            try:
+                with results.active(), self._cluster.replaying(replay):
+                    return self.handle(request, info)
+            except WorkNeeded as needed:
+                await needed.perform(results)
+        # Each time, another request has changed the object in the meantime.
+        raise StatusFailure(500, "", "the object has been modified too often while the request was handled")
+
+    def handle(self, request: ApiRequest, info: RequestInfo) -> ApiResponse | DeferredResponse | Watcher:
+        """Handle a request; returns the response, what makes it, or the watch to stream.
+
+        Raises:
+            StatusFailure: If it is refused before the resource is known.
+        """
+        if not info.resource or (info.group and not self._catalog.versions(info.group)):
+            return self._describe(request)
+        if info.verb == "head" and info.group not in scheme.VERSIONS:
+            # kube-apiserver's router does not know HEAD; the handler of custom resources takes it for GET.
+            info = replace(info, verb="get" if info.name else "list")
+        served = find_resource(self._catalog, info)
+        if served is None:
+            return discovery.not_found_page()
+        media = negotiate(
+            request.headers.get("accept", ""),
+            of_collection=info.verb in _READ_MANY,
+            is_watch=info.verb == "watch",
+            has_table="list" in served.verbs and info.subresource in _TABLE_SUBRESOURCES,
+            is_routed=not served.is_custom,
+        )
+        representation = representation_for(media, served, request, self._cluster.clock)
+        context = RequestContext(request, info, served, media, representation)
+        # Before the verb runs, because a request that fails gets the warning, too.
+        if served.deprecation_warning:
+            context.warnings.append(served.deprecation_warning)
+        if info.verb == "watch":
+            return self._watch(context)
+        try:
+            response = self._verbs[info.verb](context)
+        except StatusFailure as failure:
+            response = status_response(failure)
+        if isinstance(response, DeferredResponse):
+            make = response.make
+            return DeferredResponse(lambda: _finished(context, make()))
+        return _finished(context, response)
+
+    def _get(self, context: RequestContext) -> ApiResponse:
+        request, info, served = context.request, context.info, context.served
+        if context.media.is_metadata_list:
+            if served.is_custom:  # whose Go type could be a list, for all that the server knows
+                raise StatusFailure(500, "", "content is not a list")
+            problem = f"the requested object is not a list (*{go_type(served)})"
+            raise StatusFailure(
+                406, "NotAcceptable", f"you requested PartialObjectMetadataList, but {problem}"
+            )
+        if "export" in request.query:
+            raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
+        if info.subresource:
+            return ApiResponse(200, subresources.read(self._cluster, served, info, context.representation))
+        if not served.is_stored:
+            raise served.missing(info.name)
+        check_not_ahead(self._cluster.storage, read_version(request.first("resourceVersion")))
+        record = self._cluster.find(served, info.namespace, info.name)
+        return ApiResponse(200, context.representation.one(record.value))
+
+    def _list(self, context: RequestContext) -> ApiResponse | DeferredResponse:
+        options = CollectionOptions.of(context.request, self._gates)
+        selection = SelectionPredicate(context.served, context.info.namespace, options)
+        stale = self._faults.trigger(context.info, Effect.STALE) if options.version else None
+        storage = self._cluster.storage
+        latest = max(storage.compacted, storage.revision - stale.amount) if stale else None
+        page = read_page(storage, selection, options, latest=latest)
+        if context.representation.is_slow(page):
+            return DeferredResponse(lambda: ApiResponse(200, context.representation.page(page)))
+        return ApiResponse(200, context.representation.page(page))
+
+    def _describe(self, request: ApiRequest) -> ApiResponse | DeferredResponse:
+        if is_openapi(request.path):
+            return self._openapi.respond(request)
+        found = self._discovery.describe(request)
+        if found is not None:
+            if request.method != "GET" and not discovery.takes_any_method(request):
+                raise not_allowed()
+            if found.content_type == JSON_TYPE and not discovery.ignores_accept(request):
+                negotiate(request.headers.get("accept", ""))
+            return found
+        path = split_path(request.path)
+        if path is not None and path.group in scheme.VERSIONS:
+            raise unknown_resource()
+        return discovery.not_found_page()
+
+    def _watch(self, context: RequestContext) -> Watcher:
+        info = context.info
+        options = CollectionOptions.of(context.request, self._gates, is_watch=True)
+        selection = SelectionPredicate(context.served, info.namespace, options, name=info.name)
+        context.representation.open_stream()
+        return Watcher(
+            self._cluster,
+            selection,
+            options,
+            context.representation,
+            self._limits,
+            self._on_idle,
+            headers=tuple(warning_header(each) for each in context.warnings),
+        )
+
+    def _create(self, context: RequestContext) -> ApiResponse:
+        request, served = context.request, context.served
+        write_context = self._write_context(context, "CreateOptions")
+        if context.info.subresource:
+            return subresources.create(write_context, request)
+        if not served.is_stored:
+            return reviews.create(write_context, request)
+        decoded = bodies.decode(request, served.codec, write_context.options)
+        return _written(context, write.create(write_context, decoded))
+
+    def _update(self, context: RequestContext) -> ApiResponse:
+        request, served = context.request, context.served
+        write_context = self._write_context(context, "UpdateOptions")
+        if subresources.is_special(context.info.subresource):
+            return subresources.update(write_context, request)
+        decoded = bodies.decode(request, served.codec, write_context.options)
+        return _written(context, write.replace(write_context, decoded))
+
+    def _patch(self, context: RequestContext) -> ApiResponse:
+        media_type = patch_type(context.request, context.served)
+        if media_type == APPLY_PATCH_TYPE:
+            return self._apply(context)
+        patch = RequestPatch(context.request, media_type)
+        write_context = self._write_context(context, "PatchOptions")
+        if subresources.is_special(context.info.subresource):
+            return subresources.patch(write_context, patch)
+        return _written(context, patch_object(write_context, patch))
+
+    def _apply(self, context: RequestContext) -> ApiResponse:
+        from masthead_server.verbs.apply import apply_object
+
+        write_context = self._write_context(context, "PatchOptions", is_apply=True)
+        request = context.request
+        if request.document is None:
+            request = bodies.read_ahead(request)  # decoded once, for all steps that need it
+        if subresources.is_special(context.info.subresource):
+            return subresources.apply(write_context, request)
+        return _written(context, apply_object(write_context, request))
+
+    def _write_context(self, context: RequestContext, kind: str, *, is_apply: bool = False) -> WriteContext:
+        """Read the query of a write, whose options are of a kind that complaints name."""
+        info = context.info
+        return WriteContext(
+            self._cluster,
+            context.served,
+            info.namespace,
+            # A custom resource may be posted to a path with a name, which does not matter.
+            info.name if info.verb != "create" or info.subresource else "",
+            WriteOptions.of(context.request, kind, context.warnings, is_apply=is_apply),
+            user=context.request.user,
+            subresource=info.subresource,
+            is_put=info.verb == "update",
+            manager=context.request.first("fieldManager")
+            or manager_of_user_agent(context.request.headers.get("user-agent", "")),
+            is_large=bodies.is_large(context.request) or self._is_stored_large(context),
+        )
+
+    def _is_stored_large(self, context: RequestContext) -> bool:
+        info, served = context.info, context.served
+        if not info.name:
+            return False
+        record = self._cluster.storage.table(served.table).get(served.key(info.namespace, info.name))
+        return record is not None and is_costly(record.value)
+
+    def _delete(self, context: RequestContext) -> ApiResponse:
+        request, info, served = context.request, context.info, context.served
+        options = DeletionOptions.of(request, bodies.read_options(request))
+        _warn_of_deletion(context, options)
+        deleted = delete.delete(self._cluster, served, info.namespace, info.name, options)
+        if not deleted.is_gone or served.strategy.returns_deleted:
+            code = 202 if options.orphans is False and not deleted.is_gone else 200
+            return ApiResponse(code, context.representation.one(deleted.value))
+        meta = deleted.found["metadata"]
+        details = details_of(meta["name"], served.group, served.name, uid=meta["uid"])
+        head: Plain = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return ApiResponse(200, msgspec.json.encode({**head, "details": details}))
+
+    def _delete_collection(self, context: RequestContext) -> ApiResponse:
+        request, info, served = context.request, context.info, context.served
+        options = CollectionOptions.of(request, self._gates)
+        how = DeletionOptions.of(request, bodies.read_options(request))
+        _warn_of_deletion(context, how)
+        selection = SelectionPredicate(served, info.namespace, options)
+        page = read_page(self._cluster.storage, selection, options)
+        body = context.representation.page(page)
+        for record in page.records:
+            namespace, name = served.split(record.key)
+            delete.delete(self._cluster, served, namespace, name, how)
+        return ApiResponse(200, body)
+
+
+def _warn_of_deletion(context: RequestContext, how: DeletionOptions) -> None:
+    context.warnings.extend(context.served.delete_warnings(policy=how.policy, orphans=how.orphans))
+
+
+def _written(context: RequestContext, written: Written) -> ApiResponse:
+    return ApiResponse(201 if written.is_new else 200, context.representation.one(written.value))
+
+
+def _review(request: ApiRequest, served: ServedResource) -> None:
+    """Prepare the validation of a body, in a thread."""
+    sent = bodies.peek(request)
+    # It may be of any form; what is wrong with it is found when it is decoded.
+    with suppress(Exception):
+        served.behavior.review(sent or {})
+
+
+def _finished(context: RequestContext, response: ApiResponse) -> ApiResponse:
+    """Add the warnings, and encode the body in the media type that was negotiated."""
+    encoder = encoder_for(context.media.content_type, context.request)
+    warnings = (warning_header(each) for each in fit(context.warnings))
+    headers = (*response.headers, *warnings)
+    return ApiResponse(response.code, encoder.encode(response.body), encoder.content_type, headers)

@@ -1,0 +1,132 @@
+"""Reviews: objects that a POST completes, and that are not stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from masthead._meta.gvk import GroupVersionResource
+from masthead._schema.errors import invalid
+from masthead_server.verbs import bodies, subresources
+from masthead_server.verbs.write_steps import track_managers
+from masthead_server.wire.failures import bad_request, refused_fields
+from masthead_server.wire.plain import Plain, metadata, part, text
+from masthead_server.wire.request import ApiResponse, json_response
+from masthead_server.wire.user_info import ADMIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead._schema.errors import FieldError
+    from masthead_server.verbs.write import WriteContext
+    from masthead_server.wire.request import ApiRequest
+
+__all__ = ["create"]
+
+_PODS: Final = GroupVersionResource("", "v1", "pods")
+
+
+def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a review, which is not stored.
+
+    Raises:
+        StatusFailure: If it cannot be read, or lacks what it is about.
+    """
+    cluster, served = context.cluster, context.served
+    found = bodies.decode(request, served.codec, context.options)
+    if served.name == "bindings":
+        return _bind(context, request, found)
+    _check(found, served.name, served.gvk.group, context.namespace)
+    if not part(found, "metadata"):
+        found["metadata"] = {}
+    track_managers(context, found, None)
+    if served.name in _ANSWERED_ANEW:
+        metadata(found).pop("managedFields", None)
+    if served.name == "selfsubjectreviews":
+        metadata(found)["creationTimestamp"] = cluster.now()
+    if served.name == "selfsubjectrulesreviews":
+        found["spec"] = {}
+    if served.name == "tokenreviews":
+        found["status"] = _is_authenticated(found, cluster.token)
+    elif served.name == "selfsubjectreviews":
+        found["status"] = {"userInfo": request.user.to_plain()}
+    else:
+        found["status"] = _STATUSES[served.name](found)
+    return json_response(201, {"kind": served.kind, "apiVersion": served.api_version, **found})
+
+
+def _check(found: Plain, resource: str, group: str, namespace: str) -> None:
+    """Refuse a review that lacks what it is about.
+
+    Raises:
+        StatusFailure: If it does.
+    """
+    spec = part(found, "spec")
+    if resource == "tokenreviews" and not spec.get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+    if resource == "selfsubjectrulesreviews" and not spec.get("namespace"):
+        raise bad_request("no namespace on request")
+    if resource.endswith("accessreviews"):
+        errors = _access_errors(spec, resource, namespace)
+        if errors:
+            # kube-apiserver has forgotten the kind by then.
+            raise refused_fields(group, "", "", errors)
+
+
+def _access_errors(spec: Plain, resource: str, namespace: str) -> list[FieldError]:
+    wanted, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    shown = None if other is None else {"Path": text(other, "path"), "Verb": text(other, "verb")}
+    errors: list[FieldError] = []
+    if wanted is not None and other is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        errors.append(invalid("spec.nonResourceAttributes", shown, why))
+    if wanted is None and other is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(invalid("spec.resourceAttributes", None, why))
+    if resource != "selfsubjectaccessreviews" and not spec.get("user") and not spec.get("groups"):
+        errors.append(invalid("spec.user", "", "at least one of user or group must be specified"))
+    if resource == "localsubjectaccessreviews":
+        inside = text(wanted, "namespace") if wanted is not None else namespace
+        if inside != namespace:
+            path = "spec.resourceAttributes.namespace"
+            errors.append(invalid(path, inside, "must match metadata.namespace"))
+        if other is not None:
+            errors.append(invalid("spec.nonResourceAttributes", shown, "disallowed on this kind of request"))
+    return errors
+
+
+def _bind(context: WriteContext, request: ApiRequest, found: Plain) -> ApiResponse:
+    """Bind a pod by a Binding of its name: the old form of ``pods/binding``."""
+    pods = context.cluster.catalog.require(_PODS)
+    name = text(part(found, "metadata"), "name")
+    return subresources.create(replace(context, served=pods, name=name, subresource="binding"), request)
+
+
+def _is_allowed(_: Plain) -> Plain:
+    return {"allowed": True}
+
+
+def _rules(_: Plain) -> Plain:
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    return {
+        "resourceRules": [everything],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        "incomplete": False,
+    }
+
+
+def _is_authenticated(found: Plain, token: str | None) -> Plain:
+    shown = text(part(found, "spec"), "token")
+    if token is not None and shown != token:
+        return {"user": {}, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": ADMIN.to_plain()}
+
+
+_ANSWERED_ANEW: Final = frozenset({"selfsubjectreviews", "selfsubjectrulesreviews"})
+"""The reviews whose response is not the object that was sent."""
+_STATUSES: Final[dict[str, Callable[[Plain], Plain]]] = {
+    "selfsubjectaccessreviews": _is_allowed,
+    "subjectaccessreviews": _is_allowed,
+    "localsubjectaccessreviews": _is_allowed,
+    "selfsubjectrulesreviews": _rules,
+}

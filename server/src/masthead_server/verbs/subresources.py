@@ -1,0 +1,269 @@
+"""Subresources, and those above all that are kinds of their own: scales, bindings, evictions, tokens."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from masthead._schema.errors import invalid, not_supported, required
+from masthead_server import scheme
+from masthead_server.clock import stamp
+from masthead_server.resources.codec import KindDecoder
+from masthead_server.resources.scale import ReplicaScale
+from masthead_server.verbs import bodies, eviction, write
+from masthead_server.verbs.write_steps import check_names
+from masthead_server.wire.failures import StatusFailure, bad_request, conflict, refused_fields
+from masthead_server.wire.plain import Plain, metadata, part, text
+from masthead_server.wire.request import ApiResponse, json_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from masthead_server.cluster import ClusterState
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.resources.scale import ScaleView
+    from masthead_server.verbs.patch import RequestPatch
+    from masthead_server.verbs.representation import Representation
+    from masthead_server.verbs.write import WriteContext
+    from masthead_server.wire.request import ApiRequest
+    from masthead_server.wire.request_info import RequestInfo
+
+__all__ = ["apply", "create", "is_special", "patch", "read", "update"]
+
+_SCALE: Final = "scale"
+_GENERIC: Final = frozenset({"", "status", "finalize", "approval", "ephemeralcontainers", "resize"})
+"""Subresources that are written as the object itself is; empty for the object."""
+_REPLICAS: Final = ReplicaScale()
+_SUCCESS: Final[Plain] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+_SHORTEST_TOKEN: Final = 600
+_LONGEST_TOKEN: Final = 2**32
+"""The seconds that a token may be requested for, as of the real server."""
+
+
+def is_special(subresource: str) -> bool:
+    """Tell whether a subresource is a kind of its own."""
+    return subresource not in _GENERIC
+
+
+def read(
+    cluster: ClusterState, served: ServedResource, info: RequestInfo, representation: Representation
+) -> bytes:
+    """Write the body of the response to a GET of a subresource.
+
+    Raises:
+        StatusFailure: If there is no such object, or if the subresource needs a node.
+    """
+    record = cluster.find(served, info.namespace, info.name)
+    if info.subresource in _GENERIC:
+        return representation.one(record.value)
+    if info.subresource == _SCALE:
+        return representation.encoded(msgspec.json.encode(_scale_view(served).read(served.load(record))))
+    raise _needs_a_node(served, info.subresource)
+
+
+def update(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a PUT of a subresource that is a kind of its own.
+
+    Raises:
+        StatusFailure: If it is refused.
+    """
+    _check_is_scale(context)
+    scale = bodies.decode(request, _decoder_of(context), context.options)
+    check_names(scale, context.namespace, context.name, is_namespaced=True)
+    return _rescale(context, lambda _: scale)
+
+
+def patch(context: WriteContext, patch: RequestPatch) -> ApiResponse:
+    """Answer a PATCH of a subresource that is a kind of its own.
+
+    Raises:
+        StatusFailure: If it is refused.
+    """
+    _check_is_scale(context)
+    decoder, options = _decoder_of(context), context.options
+
+    def patched(scale: Plain) -> Plain:
+        result = patch.apply(scale, decoder.gvk, lenient=options.field_validation == "Ignore")
+        errors = result.strict_errors() if options.field_validation != "Ignore" else []
+        changed = bodies.drop_unknown(result.content, decoder, options, errors, result.refuse)
+        check_names(changed, context.namespace, context.name, is_namespaced=True)
+        return changed
+
+    return _rescale(context, patched)
+
+
+def apply(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a server-side apply of a subresource that is a kind of its own.
+
+    Raises:
+        StatusFailure: If it is refused, or if it conflicts with other managers.
+    """
+    from masthead_server.field_managers.scale import scale_manager
+    from masthead_server.verbs.apply import ApplyTarget, merge_configuration
+
+    _check_is_scale(context)
+    target = ApplyTarget(scale_manager(), _decoder_of(context), lambda merged: merged)
+
+    def applied(scale: Plain) -> Plain:
+        found = merge_configuration(context, request, target, scale)
+        check_names(found, context.namespace, context.name, is_namespaced=True)
+        return found
+
+    return _rescale(context, applied, is_apply=True)
+
+
+def create(context: WriteContext, request: ApiRequest) -> ApiResponse:
+    """Answer a POST to a subresource.
+
+    Raises:
+        StatusFailure: If it is refused.
+    """
+    act = _CREATE.get(context.subresource)
+    if act is None:
+        raise _needs_a_node(context.served, context.subresource)
+    older = eviction.OLDER_VERSIONS if context.subresource == "eviction" else ()
+    body = bodies.decode(request, _decoder_of(context), context.options, older=older)
+    check_names(body, context.namespace, "", is_namespaced=True)
+    return act(context, body)
+
+
+def _check_is_scale(context: WriteContext) -> None:
+    if context.subresource != _SCALE:
+        raise _needs_a_node(context.served, context.subresource)
+
+
+def _rescale(
+    context: WriteContext, change: Callable[[Plain], Plain], *, is_apply: bool = False
+) -> ApiResponse:
+    """Change the scale of an object, which is a view of the object itself; an apply has tracked its managers already."""
+    from masthead_server.field_managers.scale import ScaleEntries, scale_manager
+
+    served = context.served
+    view = _scale_view(served)
+
+    def rescaled(found: Plain) -> Plain:
+        before, meta = view.read_for_update(found), metadata(found)
+        entries = ScaleEntries(served, meta.pop("managedFields", []))
+        metadata(before)["managedFields"] = entries.of_scale()
+        scale = change(before)
+        if not is_apply:
+            scale_manager().update(before, scale, context.manager or "", context.cluster.now())
+        if of_parent := entries.of_parent(metadata(scale).get("managedFields") or []):
+            meta["managedFields"] = of_parent
+        view.set_replicas(found, part(scale, "spec").get("replicas", 0))
+        # The preconditions of the scale are those of the object.
+        for field in ("resourceVersion", "uid"):
+            if wanted := text(part(scale, "metadata"), field):
+                metadata(found)[field] = wanted
+        return found
+
+    written = write.update(replace(context, subresource="", manager=None), rescaled)
+    return json_response(200, view.read(served.codec.load(written.value)))
+
+
+def _scale_view(served: ServedResource) -> ScaleView:
+    return served.behavior.scale or _REPLICAS
+
+
+def _bind(context: WriteContext, body: Plain) -> ApiResponse:
+    """Give a pod its node."""
+    name = context.name
+    if text(part(body, "metadata"), "name") != name:
+        raise bad_request("name in URL does not match name in Binding object")
+    node = text(part(body, "target"), "name")
+    kind = text(part(body, "target"), "kind")
+    # kube-apiserver returns these errors of validation unwrapped, which makes them a 500 instead of a 422.
+    if kind not in {"", "Node"}:
+        problem = not_supported("target.kind", kind, ("Node", "<empty>"))
+        raise StatusFailure(500, "", str(problem))
+    if not node:
+        raise StatusFailure(500, "", str(required("target.name")))
+
+    def bound(found: Plain) -> Plain:
+        current = part(found, "spec").get("nodeName")
+        if current:
+            problem = f"pod {name} is already assigned to node {current!r}".replace("'", '"')
+            raise conflict(context.served.group, "pods/binding", name, problem)
+        found.setdefault("spec", {})["nodeName"] = node
+        found.setdefault("status", {}).setdefault("conditions", []).append(
+            {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": context.cluster.now(),
+            }
+        )
+        return found
+
+    write.update(replace(context, manager=None), bound)
+    return json_response(201, {**_SUCCESS, "code": 201})
+
+
+def _evict(context: WriteContext, body: Plain) -> ApiResponse:
+    """Delete a pod as the eviction and its disruption budget say."""
+    eviction.evict(context, body)
+    return json_response(201, {**_SUCCESS, "code": 201})
+
+
+def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
+    """Issue a token for a service account; no server accepts it, but it has a token's form and expiry."""
+    cluster, namespace, name = context.cluster, context.namespace, context.name
+    cluster.find(context.served, namespace, name)
+    spec = part(body, "spec")
+    if spec.get("expirationSeconds") is None:  # null is decoded as it is written
+        spec["expirationSeconds"] = 3600
+    _check_lifetime(spec["expirationSeconds"])
+    expires = cluster.clock.now() + timedelta(seconds=spec["expirationSeconds"])
+    subject = f"system:serviceaccount:{namespace}:{name}"
+    claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
+    pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]
+    token = ".".join(base64.urlsafe_b64encode(each).rstrip(b"=").decode() for each in pieces)
+    return json_response(
+        201,
+        {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {"name": name, "namespace": namespace, "creationTimestamp": cluster.now()},
+            "spec": spec,
+            "status": {"token": token, "expirationTimestamp": stamp(expires)},
+        },
+    )
+
+
+_CREATE: Final[Mapping[str, Callable[[WriteContext, Plain], ApiResponse]]] = {
+    "binding": _bind,
+    "eviction": _evict,
+    "token": _issue_token,
+}
+"""What a POST to each subresource does."""
+
+
+def _check_lifetime(seconds: int) -> None:
+    if seconds < _SHORTEST_TOKEN:
+        problem = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST_TOKEN:
+        problem = "may not specify a duration larger than 2^32 seconds"
+    else:
+        return
+    error = invalid("spec.expirationSeconds", seconds, problem)
+    raise refused_fields("authentication.k8s.io", "TokenRequest", "", [error])
+
+
+def _decoder_of(context: WriteContext) -> KindDecoder:
+    described = context.served.resource.subresource(context.subresource)
+    if described is None:
+        raise _needs_a_node(context.served, context.subresource)
+    return KindDecoder(scheme.object_class(described.kind))
+
+
+def _needs_a_node(served: ServedResource, subresource: str) -> StatusFailure:
+    message = (
+        f"{served.name}/{subresource} needs a node that runs pods, and this server has none; "
+        "point the same code at a cluster for that"
+    )
+    return StatusFailure(501, "NotImplemented", message)

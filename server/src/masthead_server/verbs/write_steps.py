@@ -1,0 +1,381 @@
+"""The steps of the write pipeline; `write` has them in order, and says what each is for."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from masthead._schema.errors import gather, invalid
+from masthead_server.resources.deferred_work import in_thread
+from masthead_server.resources.validation.metadata import create_errors, keep_system_fields, update_errors
+from masthead_server.resources.warnings.owner_references import dedup_owner_references
+from masthead_server.wire.failures import MODIFIED, StatusFailure, bad_request, conflict, refused_fields
+from masthead_server.wire.plain import Plain, metadata, part, text, without_managed_fields
+from masthead_server.wire.user_info import ADMIN
+
+if TYPE_CHECKING:
+    from masthead_server.cluster import ClusterState
+    from masthead_server.field_managers.field_manager import FieldManager
+    from masthead_server.resources.behavior import StrategyHooks
+    from masthead_server.resources.resource import ServedResource
+    from masthead_server.wire.options import WriteOptions
+    from masthead_server.wire.user_info import UserInfo
+
+__all__ = [
+    "WriteContext",
+    "admit",
+    "admit_namespace",
+    "assign_metadata",
+    "check_names",
+    "check_uid",
+    "check_version",
+    "check_version_number",
+    "check_version_unset",
+    "convert",
+    "dedup_owners",
+    "drop_system_fields",
+    "keep_times",
+    "keep_unwritable",
+    "nameless",
+    "prepare_create",
+    "prepare_update",
+    "raise_generation",
+    "set_defaults",
+    "track_managers",
+    "uid_problem",
+    "validate_create",
+    "validate_update",
+    "version_of",
+    "warn_of_update",
+]
+
+
+@dataclass(frozen=True)
+class WriteContext:
+    """What a write is about.
+
+    Attributes:
+        cluster: The cluster state.
+        served: The resource, in the version that the client uses.
+        namespace: The path's.
+        name: The path's; empty for a create.
+        options: The query's.
+        user: Who writes.
+        subresource: The part of the object that may change; empty for the main part.
+        is_put: Whether the object was sent whole, so that its uid is a precondition.
+        manager: Who manages the fields that change; empty if that is not known, None if the write is not tracked.
+        is_large: Whether what is sent, or what is stored, is so large that its fields are tracked in a thread.
+    """
+
+    cluster: ClusterState
+    served: ServedResource
+    namespace: str
+    name: str
+    options: WriteOptions
+    user: UserInfo = ADMIN
+    subresource: str = ""
+    is_put: bool = False
+    manager: str | None = None
+    is_large: bool = False
+
+    @functools.cached_property
+    def hooks(self) -> StrategyHooks:
+        """The strategy of what is written: the resource, or one of its subresources."""
+        return self.served.hooks_for(self.subresource)
+
+
+def set_defaults(context: WriteContext, found: Plain) -> Plain:
+    """Default: set the fields that a client left out."""
+    served = context.served
+    served.apply_defaults(found)
+    if served.behavior.default_times is not None:
+        served.behavior.default_times(found, context.cluster.now())
+    return found
+
+
+def convert(served: ServedResource, found: Plain) -> Plain:
+    """Convert: from the client's version to the shape in which the kind is stored."""
+    return served.to_storage(found)
+
+
+def drop_system_fields(new: Plain) -> None:
+    """Drop metadata that a client cannot set on a new object."""
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "uid", "creationTimestamp"):
+        metadata(new).pop(name, None)
+
+
+def track_managers(context: WriteContext, new: Plain, live: Plain | None) -> None:
+    """Field managers: record who has changed what, before the server itself changes anything."""
+    metadata(new).pop("selfLink", None)
+    if context.manager is not None:
+        # The import loads the schemas of the built-in kinds, which a server that is only read does not need.
+        from masthead_server.field_managers.field_manager import field_manager_of
+
+        manager, now = field_manager_of(context.served, context.subresource), context.cluster.now()
+        if context.is_large:
+            track = functools.partial(_tracked, manager, live, new, context.manager, now)
+            entries = in_thread(("track", version_of(live)), track)
+            _set_or_drop(metadata(new), "managedFields", entries or None)
+        else:
+            manager.update(live, new, context.manager, now)
+    _drop_empty_lists(context.served, new)
+
+
+def _tracked(manager: FieldManager, live: Plain | None, new: Plain, name: str, now: str) -> list[Plain]:
+    manager.update(live, new, name, now)
+    return metadata(new).get("managedFields") or []
+
+
+def version_of(live: Plain | None) -> str:
+    """Return the resourceVersion of a stored object; empty for a new one."""
+    return text(part(live or {}, "metadata"), "resourceVersion")
+
+
+def _drop_empty_lists(served: ServedResource, new: Plain) -> None:
+    """Replace empty lists by null where they are stored as null; only field managers need to see that they were sent."""
+    # Hardly any object has one, and `null_lists` loads the schemas of the built-in kinds.
+    if not any(each == [] or (isinstance(each, dict) and [] in each.values()) for each in new.values()):
+        return
+    for owner, name in served.codec.null_lists:
+        found = part(new, owner) if owner else new
+        if found.get(name) == []:
+            found[name] = None
+
+
+def keep_times(new: Plain, old: Plain) -> None:
+    """Field managers: keep the times of entries if nothing else changes, so that the write is a no-op."""
+    entries: list[Plain] = metadata(new).get("managedFields") or []
+    before: list[Plain] = metadata(old).get("managedFields") or []
+    if len(entries) != len(before) or entries == before:
+        return
+    if list(map(_timeless, entries)) == list(map(_timeless, before)) and without_managed_fields(
+        new
+    ) == without_managed_fields(old):
+        metadata(new)["managedFields"] = before
+
+
+def _timeless(entry: Plain) -> Plain:
+    return {name: value for name, value in entry.items() if name != "time"}
+
+
+def check_names(found: Plain, namespace: str, name: str, *, is_namespaced: bool) -> None:
+    """Make sure that an object is the one that the path names.
+
+    A namespace that it leaves out is filled in, and one that it cannot have is dropped.
+
+    Raises:
+        StatusFailure: If it is another.
+    """
+    meta = metadata(found)
+    if is_namespaced:
+        if meta.get("namespace") and meta["namespace"] != namespace:
+            raise bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
+    # The path of a create has no name.
+    if not name:
+        return
+    if not meta.get("name"):
+        raise nameless(name)
+    if meta["name"] != name:
+        raise bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+        )
+
+
+def nameless(name: str) -> StatusFailure:
+    """The object that a client sent does not say its name, or not what it is."""
+    return bad_request(
+        f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    )
+
+
+def admit_namespace(context: WriteContext, found: Plain) -> None:
+    """Admit: the namespace must exist and not be terminating."""
+    if context.served.is_namespaced:
+        context.cluster.check_namespace(context.served, context.namespace, text(metadata(found), "name"))
+
+
+def dedup_owners(context: WriteContext, found: Plain, *, is_patch: bool = False) -> None:
+    """Drop owner references that stand twice, with a warning."""
+    context.options.warnings.extend(dedup_owner_references(found, is_patch=is_patch))
+
+
+def check_version_unset(context: WriteContext, found: Plain) -> None:
+    """Refuse a new object with a version; kube-apiserver's storage does, which a dry run does not reach."""
+    version = text(metadata(found), "resourceVersion")
+    if not context.options.is_dry_run and version.isascii() and version.isdigit() and version.strip("0"):
+        raise StatusFailure(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def assign_metadata(context: WriteContext, found: Plain) -> None:
+    """Give a new object the metadata that the server alone decides, and an empty status."""
+    cluster, served = context.cluster, context.served
+    meta, strategy = metadata(found), served.strategy
+    if served.is_namespaced:
+        meta["namespace"] = context.namespace
+    else:
+        meta.pop("namespace", None)
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = cluster.new_name(meta["generateName"])
+    meta["uid"] = cluster.new_uid()
+    meta["creationTimestamp"] = cluster.now()
+    if strategy.first_generation is not None:
+        meta["generation"] = strategy.first_generation
+    if not meta.get("generation"):
+        meta.pop("generation", None)
+    if strategy.drops_status and "status" in found:
+        _set_or_drop(found, "status", served.codec.blank_status())
+
+
+def admit(context: WriteContext, found: Plain) -> None:
+    """Admit: what admission plugins decide about a new object of this kind."""
+    if refusal := context.hooks.admit_create(found, context.cluster.allocator):
+        raise refusal
+
+
+def prepare_create(context: WriteContext, found: Plain) -> None:
+    """Prepare: set what the server decides about a new object of this kind."""
+    context.hooks.record_user(found, context.user)
+    context.hooks.prepare_create(found, context.cluster.allocator)
+
+
+def validate_create(context: WriteContext, found: Plain) -> None:
+    """Validate a new object; all that is wrong with it makes one refusal."""
+    served, hooks = context.served, context.hooks
+    errors = gather(
+        lambda: [
+            *create_errors(found, served.strategy, namespaced=served.is_namespaced),
+            *hooks.validate_create(found),
+        ]
+    )
+    if errors:
+        raise refused_fields(*_group_kind(served, found), text(metadata(found), "name"), errors)
+
+
+def check_uid(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Take the uid of an object that was sent whole as a precondition."""
+    served, stored = context.served, metadata(old)
+    uid = text(metadata(new), "uid")
+    if uid and uid != stored["uid"]:
+        problem = uid_problem(served, stored, uid, stored["uid"])
+        raise conflict(served.group, served.name, stored["name"], problem)
+
+
+def uid_problem(served: ServedResource, meta: Plain, expected: str, actual: str) -> str:
+    """The message of kube-apiserver's storage about a precondition that is not met."""
+    key = served.key(text(meta, "namespace"), text(meta, "name"))
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{served.registry_name}/{key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
+    )
+
+
+def check_version(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Take the version of an update as a precondition; kinds differ in whether it may be left out."""
+    served, stored = context.served, metadata(old)
+    name = text(stored, "name")
+    version = text(metadata(new), "resourceVersion")
+    if not version or version == "0":
+        if not served.strategy.unconditional_update:
+            problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise refused_fields(served.group, served.name, name, [problem])
+        return
+    check_version_number(version)
+    if version != stored["resourceVersion"]:
+        raise conflict(served.group, served.name, name, MODIFIED)
+
+
+def check_version_number(version: str) -> None:
+    """Make sure that a version is a number, or empty."""
+    if version and not (version.isascii() and version.isdigit()):
+        raise StatusFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+
+
+def keep_unwritable(context: WriteContext, new: Plain, old: Plain) -> Plain:
+    """Keep what a client cannot change: system metadata, and everything that is not written."""
+    meta, stored = metadata(new), metadata(old)
+    keep_system_fields(new, old)
+    meta["resourceVersion"] = stored["resourceVersion"]
+    _keep("generation", meta, stored)
+    if context.subresource:
+        merge = context.served.subresource(context.subresource).merge
+        return _only_status(context.served, new, old) if merge is None else merge(new, old)
+    if context.served.strategy.has_status:
+        _keep("status", new, old)
+    return new
+
+
+def _only_status(served: ServedResource, new: Plain, old: Plain) -> Plain:
+    merged = {**old, "metadata": metadata(new)}
+    _keep("status", merged, new)
+    for field in served.strategy.status_keeps:
+        _keep(field, merged["metadata"], metadata(old))
+    return merged
+
+
+def prepare_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Prepare: keep or set what the server decides about a change of this kind or subresource."""
+    hooks, allocator = context.hooks, context.cluster.allocator
+    if context.subresource:
+        hooks.prepare_status(new, old, allocator)
+    else:
+        hooks.reallocate(new, old, allocator)
+        hooks.prepare_update(new, old)
+
+
+def raise_generation(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Count a change of what the kind's generation is about."""
+    served, subresource = context.served, context.subresource
+    strategy = served.strategy
+    if strategy.watches and (not subresource or served.subresource(subresource).raises_generation):
+        metadata(new)["generation"] = strategy.next_generation(new, old)
+        if not metadata(new)["generation"]:  # Go leaves out what is 0
+            del metadata(new)["generation"]
+
+
+def validate_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Validate a change; all that is wrong with it makes one refusal."""
+    served, hooks = context.served, context.hooks
+    validate = hooks.validate_status if context.subresource else hooks.validate_update
+    errors = gather(
+        lambda: [
+            *update_errors(new, old, served.strategy, of_status=bool(context.subresource)),
+            *validate(new, old),
+        ]
+    )
+    if errors:
+        raise refused_fields(*_group_kind(served, new), text(metadata(old), "name"), errors)
+
+
+def warn_of_update(context: WriteContext, new: Plain, old: Plain) -> None:
+    """Add the warnings of a change to those that the client gets."""
+    context.options.warnings.extend(context.served.warnings_for(context.subresource).on_update(new, old))
+
+
+def _keep(field: str, new: Plain, old: Plain) -> None:
+    """Give a field the value that it has in the other object, or remove it if it has none there."""
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
+
+
+def _group_kind(served: ServedResource, found: Plain) -> tuple[str, str]:
+    """The group and kind of an object; only one of another kind, which is refused, has these beside its fields."""
+    group = served.stored_group
+    if version := text(found, "apiVersion"):
+        group = version.rpartition("/")[0]
+    return group, text(found, "kind") or served.kind
+
+
+def _set_or_drop(found: Plain, field: str, value: object) -> None:
+    """Set a field, or remove it if the value is None."""
+    if value is None:
+        found.pop(field, None)
+    else:
+        found[field] = value

@@ -1,0 +1,343 @@
+r"""JSON patches, applied as kube-apiserver applies them.
+
+Its library for them departs from RFC 6902 in places, and so does this module:
+
+- ``replace`` adds a member that does not exist, and ``copy`` of one that does not exist adds null;
+- ``test`` compares spellings: ``1.0`` is not ``1``, and a plain ``<`` is not Go's ``\u003c``;
+- indexes may be negative, and have signs and leading zeros; what precedes a path's first slash is ignored.
+
+Bodies come as bytes, since the message about a malformed one and the spelling of values depend on them.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import msgspec
+
+from masthead._meta import typeinfo
+from masthead._meta.quoting import quoted
+from masthead._schema.errors import OMITTED, invalid
+from masthead_server.wire.failures import StatusFailure, bad_request, refused_fields
+from masthead_server.wire.go_duplicates import duplicate_keys
+from masthead_server.wire.go_json import JsonError, decode, type_name, wrong_type
+from masthead_server.wire.go_numbers import parse_int
+from masthead_server.wire.limits import BODY_LIMIT, nests_too_deeply, too_large
+from masthead_server.wire.patches import copy_json, refused_patch, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from masthead_server.wire.plain import Plain
+
+__all__ = ["apply_json_patch", "json_patch_errors"]
+
+MAX_OPERATIONS: Final = 10_000
+_MOST_COPIED: Final = BODY_LIMIT
+"""Bytes that all copies of a patch may have together, as in kube-apiserver."""
+_MOST_STEPS: Final = 10_000
+"""Steps of a path."""
+_MOST_SHIFTED: Final = 100_000_000
+"""Elements of arrays that may be shifted by others that are added or removed before them."""
+_MOST_COMPARED: Final = 16 * BODY_LIMIT
+"""Bytes that ``test`` operations may decode: nested values are decoded once for each level."""
+
+_Container: TypeAlias = "dict[str, object] | list[object]"
+_Operation: TypeAlias = dict[str, object]
+_NULL: Final = msgspec.Raw(b"null")
+_STRINGS: Final = ("op", "path", "from")
+_MEMBERS: Final = frozenset({*_STRINGS, "value"})
+
+
+def apply_json_patch(document: Plain, body: bytes, *, lenient: bool = False) -> Plain:
+    """Apply a JSON patch to a copy of an object.
+
+    Args:
+        document: The object as the client sees it; it is not changed, and shares nothing with the result.
+        body: The patch as it was sent.
+        lenient: Whether field validation is ``Ignore``, with which the patch's own shape is checked later.
+
+    Raises:
+        StatusFailure: If the patch is malformed, is too long, or does not apply.
+    """
+    operations, spelling = _operations(body, lenient=lenient)
+    if len(operations) > MAX_OPERATIONS:
+        raise too_large(
+            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        )
+    try:
+        # A patch applies as a whole or not at all; so the operations modify a copy.
+        patched = _Patched(copy_json(document), spelling)
+        for index, operation in enumerate(operations):
+            patched.apply(index, operation)
+    except _Inapplicable:
+        raise _rejected() from None
+    except RecursionError:
+        raise _too_deep() from None
+    # Operations can nest values deeper step by step, beyond what a body may contain.
+    if nests_too_deeply(patched.root):
+        raise _too_deep()
+    if not isinstance(patched.root, dict):
+        raise refused_patch(patched.root, wrong_type(patched.root))
+    return patched.root
+
+
+def json_patch_errors(body: bytes) -> list[str]:
+    """List the errors of strict field validation in a JSON patch that was applied."""
+    operations = cast("list[object]", decode(body) or [])
+    unknown = [
+        f"[{index}].{key}"
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for key in cast("Plain", operation)
+        if key not in _MEMBERS
+    ]
+    # Unknown members are not searched.
+    twice = [path for path in duplicate_keys(body, operations) if not path.startswith(tuple(unknown))]
+    return [
+        *(f"json patch unknown field {quoted(path)}" for path in unknown),
+        *(f"json patch duplicate field {quoted(path)}" for path in twice),
+    ]
+
+
+def _rejected() -> StatusFailure:
+    """The failure of every patch that does not apply; the reason is only in kube-apiserver's log."""
+    message = "the server rejected our request due to an error in our request"
+    return StatusFailure(422, "Invalid", message, details={})
+
+
+def _too_deep() -> StatusFailure:
+    return refused_fields("", "", "", [invalid("patch", OMITTED, "exceeded max depth")])
+
+
+_decode_patch: Final = typeinfo.json_decoder(list[dict[str, msgspec.Raw] | None] | None).decode
+_decode_members: Final = typeinfo.json_decoder(dict[str, msgspec.Raw]).decode
+_decode_elements: Final = typeinfo.json_decoder(list[msgspec.Raw]).decode
+
+
+class _Spelling:
+    """The spelling of the values of a patch, which only ``test`` operations need."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def of(self, index: int) -> bytes:
+        """The text of an operation's value."""
+        return bytes((self._operations[index] or {}).get("value", _NULL))
+
+    @functools.cached_property
+    def _operations(self) -> list[dict[str, msgspec.Raw] | None]:
+        try:
+            return _decode_patch(self._body) or []
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            # Something in it that only Go accepts; its spelling is lost.
+            return _decode_patch(msgspec.json.encode(decode(self._body))) or []
+
+
+def _operations(body: bytes, *, lenient: bool) -> tuple[list[_Operation], _Spelling]:
+    try:
+        patch = decode(body)
+        problem = _problem_with(patch, lenient=lenient)
+    except JsonError as error:
+        patch, problem = None, str(error)
+    if problem:
+        raise bad_request(problem if lenient else f"error decoding patch: {problem}")
+    return [each or {} for each in cast("list[_Operation | None]", patch or ())], _Spelling(body)
+
+
+def _problem_with(patch: object, *, lenient: bool) -> str:
+    """Return the message about a document that is no JSON patch; strict and lenient decoding differ in it."""
+    whole, each = (
+        ("jsonpatch.Patch", "jsonpatch.Operation")
+        if lenient
+        else ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
+    )
+    # Go decodes null into an empty list, without an error.
+    if patch is None:
+        return ""
+    if not isinstance(patch, list):
+        return f"json: cannot unmarshal {type_name(patch)} into Go value of type {whole}"
+    for operation in cast("list[object]", patch):
+        if operation is not None and not isinstance(operation, dict):
+            return f"json: cannot unmarshal {type_name(operation)} into Go value of type {each}"
+        # Only the strict decoding goes into a struct, whose fields have types.
+        if lenient:
+            continue
+        for key, value in cast("Plain", operation or {}).items():
+            if key in _STRINGS and value is not None and not isinstance(value, str):
+                found = type_name(value)
+                return f"json: cannot unmarshal {found} into Go struct field jsonPatchOp.{key} of type string"
+    return ""
+
+
+class _Inapplicable(Exception):  # noqa: N818 - it never leaves this module
+    """An operation does not apply."""
+
+
+class _Patched:
+    """A document that operations are applied to.
+
+    Args:
+        root: The document.
+        spelling: The spelling of the operations' values.
+    """
+
+    def __init__(self, root: _Container, spelling: _Spelling) -> None:
+        self.root = root
+        self._spelling = spelling
+        self._at = 0
+        self._copied = 0
+        self._shifted = 0
+        self._compared = 0
+        self._actions: Final[dict[object, Callable[[_Operation], None]]] = {
+            "add": self._add,
+            "remove": self._remove,
+            "replace": self._replace,
+            "move": self._move,
+            "copy": self._copy,
+            "test": self._test,
+        }
+
+    def apply(self, index: int, operation: _Operation) -> None:
+        """Apply one operation.
+
+        Raises:
+            _Inapplicable: If it does not apply.
+            StatusFailure: If the operations exceed a limit.
+        """
+        name = operation.get("op")
+        action = self._actions.get(name) if isinstance(name, str) else None
+        if action is None:
+            raise _Inapplicable
+        self._at = index
+        action(operation)
+
+    def _add(self, operation: _Operation) -> None:
+        self._put(operation, operation.get("value"))
+
+    def _remove(self, operation: _Operation) -> None:
+        self._drop(*self._place(operation, "path"))
+
+    def _replace(self, operation: _Operation) -> None:
+        value = operation.get("value")
+        if _text(operation, "path") == "":
+            if not isinstance(value, dict | list):
+                raise _Inapplicable
+            self.root = cast("_Container", value)
+            return
+        container, key = self._place(operation, "path")
+        if isinstance(container, dict):
+            container[key] = value
+        else:
+            container[_index(key, len(container))] = value
+
+    def _move(self, operation: _Operation) -> None:
+        container, key = self._place(operation, "from")
+        value = _get(container, key)
+        self._drop(container, key)
+        self._put(operation, value)
+
+    def _copy(self, operation: _Operation) -> None:
+        text = msgspec.json.encode(_get(*self._place(operation, "from")))
+        # All copies together, as kube-apiserver counts them: a few that double exceed any memory.
+        self._copied += len(text)
+        if self._copied > _MOST_COPIED:
+            raise _Inapplicable
+        self._put(operation, msgspec.json.decode(text))
+
+    def _test(self, operation: _Operation) -> None:
+        is_root = _text(operation, "path") == ""
+        found = self.root if is_root else _get(*self._place(operation, "path"))
+        if not self._equals(found, self._spelling.of(self._at)):
+            raise _Inapplicable
+
+    def _equals(self, value: object, raw: bytes) -> bool:
+        """Tell whether a value equals the text of one."""
+        # Counted, because every operation of a patch may test the same large value.
+        self._compared += len(raw)
+        if self._compared > _MOST_COMPARED:
+            raise too_large(f"the tests of a JSON patch compare at most {_MOST_COMPARED} bytes")
+        if isinstance(value, dict):
+            mine = cast("Plain", value)
+            theirs = _decode_members(raw) if raw.startswith(b"{") else None
+            return (
+                theirs is not None
+                and mine.keys() == theirs.keys()
+                and all(self._equals(mine[key], bytes(each)) for key, each in theirs.items())
+            )
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            others = _decode_elements(raw) if raw.startswith(b"[") else []
+            return (
+                raw.startswith(b"[")
+                and len(items) == len(others)
+                and all(self._equals(item, bytes(other)) for item, other in zip(items, others, strict=True))
+            )
+        # Scalars are compared as they are written: 1 and 1.0 are not equal.
+        return spelled(value).encode() == raw
+
+    def _put(self, operation: _Operation, value: object) -> None:
+        container, key = self._place(operation, "path")
+        if isinstance(container, dict):
+            container[key] = value
+        elif key == "-":
+            container.append(value)
+        else:
+            self._shift(container)
+            container.insert(_index(key, len(container) + 1), value)
+
+    def _drop(self, container: _Container, key: str) -> None:
+        if isinstance(container, list):
+            self._shift(container)
+            del container[_index(key, len(container))]
+        elif key in container:
+            del container[key]
+        else:
+            raise _Inapplicable
+
+    def _shift(self, array: list[object]) -> None:
+        """Count the elements that an insertion or removal shifts."""
+        self._shifted += len(array)
+        if self._shifted > _MOST_SHIFTED:
+            raise too_large(f"the operations of a JSON patch move at most {_MOST_SHIFTED} elements")
+
+    def _place(self, operation: _Operation, member: str) -> tuple[_Container, str]:
+        """Follow a path to the object or array that contains its target."""
+        # No document is as deep as a longer path.
+        steps = _text(operation, member).split("/", _MOST_STEPS)
+        if not 1 < len(steps) <= _MOST_STEPS:
+            raise _Inapplicable
+        container = self.root
+        for step in steps[1:-1]:
+            found = _get(container, _unescaped(step))
+            if not isinstance(found, dict | list):
+                raise _Inapplicable
+            container = cast("_Container", found)
+        return container, _unescaped(steps[-1])
+
+
+def _text(operation: _Operation, member: str) -> str:
+    found = operation.get(member)
+    if not isinstance(found, str):
+        raise _Inapplicable
+    return found
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _index(key: str, length: int) -> int:
+    """Parse an index of an array of this length; negative ones count from its end."""
+    try:
+        index = parse_int(key)
+    except ValueError:
+        raise _Inapplicable from None
+    if not -length <= index < length:
+        raise _Inapplicable
+    return index % length
+
+
+def _get(container: _Container, key: str) -> object:
+    return container.get(key) if isinstance(container, dict) else container[_index(key, len(container))]

@@ -1,5 +1,0 @@
-"""What every cluster has from its first moment: roles, priorities, flow control, and the Service ``kubernetes``.
-
-`objects.bootstrap_objects` lists them; `masthead._server.controllers.bootstrap` stores them, and restores those that a
-running kube-apiserver restores.
-"""
