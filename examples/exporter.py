@@ -42,7 +42,10 @@ class ClusterCollector(Collector):
         for pod in self._pods.list():
             labels = [pod.metadata.namespace, pod.metadata.name]
             phases.add_metric([*labels, pod.status.phase or "Unknown"], 1)
-            restarts.add_metric(labels, sum(each.restart_count for each in pod.status.container_statuses))
+            restarts.add_metric(
+                labels,
+                sum(container_status.restart_count for container_status in pod.status.container_statuses),
+            )
         missing = gauge("cluster_missing_replicas", "Replicas not available", "namespace", "deployment")
         for each in self._deployments.list():
             replicas = (each.spec.replicas or 0) - (each.status.available_replicas or 0)

@@ -42,7 +42,7 @@ async def run_jobs(client: aio.Client, jobs: Sequence[Job], leadership: aio.Lead
 
 async def lead(client: aio.Client, folder: Path, identity: str | None = None) -> None:
     """Wait until no other replica leads, and run what is left of the jobs."""
-    jobs = [each for each in masthead.load_manifests(folder) if isinstance(each, Job)]
+    jobs = [manifest for manifest in masthead.load_manifests(folder) if isinstance(manifest, Job)]
     elector = masthead.aio.LeaderElector(
         client,
         "job-runner",

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def restarts_between(old: Pod, new: Pod) -> Iterator[str]:
     """Compare two states of a pod. The counts tell also what happened while the connection was broken."""
-    before = {each.name: each.restart_count for each in old.status.container_statuses}
+    before = {
+        container_status.name: container_status.restart_count
+        for container_status in old.status.container_statuses
+    }
     for status in new.status.container_statuses:
         if status.restart_count > before.get(status.name, 0):
             ended = status.last_state.terminated

@@ -30,10 +30,10 @@ def uses(deployment: Deployment, name: str) -> bool:
     """Whether its pods read a Secret: from a volume or from their environment."""
     pod = deployment.spec.template.spec
     containers = [*pod.init_containers, *pod.containers]
-    names = {each.secret.secret_name for each in pod.volumes if each.secret}
+    names = {volume.secret.secret_name for volume in pod.volumes if volume.secret}
     names |= {each.secret_ref.name for one in containers for each in one.env_from if each.secret_ref}
     values = [each.value_from for one in containers for each in one.env if each.value_from]
-    names |= {each.secret_key_ref.name for each in values if each.secret_key_ref}
+    names |= {value.secret_key_ref.name for value in values if value.secret_key_ref}
     return name in names
 
 

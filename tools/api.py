@@ -37,10 +37,10 @@ def from_folders(openapi: Path, legacy: Path) -> dict[PurePosixPath, str]:
         GenerateError: If documents are missing or malformed.
     """
     modules = types.modules_of(releases.read(openapi, legacy), PACKAGE)
-    removed = [each for each in modules if each.removed]
+    removed = [module for module in modules if module.removed]
     return {
         **generate.module_files(modules, COMMAND),
-        _INDEX: render.render_index([each for each in modules if not each.removed], COMMAND),
+        _INDEX: render.render_index([module for module in modules if not module.removed], COMMAND),
         _REMOVED: render.render_index(
             removed, COMMAND, title="The module of each kind that is no longer served"
         ),

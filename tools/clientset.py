@@ -59,7 +59,7 @@ _ACTIONS: Final = "actions"
 
 def render_clientset(groups: Sequence[GroupDef], *, is_blocking: bool = False) -> str:
     """Write the module of the clientset."""
-    return render_root(_ROOT, [(each, each.name) for each in groups], is_blocking=is_blocking)
+    return render_root(_ROOT, [(group, group.name) for group in groups], is_blocking=is_blocking)
 
 
 def render_group(group: GroupDef, *, is_blocking: bool = False) -> str:
@@ -68,9 +68,9 @@ def render_group(group: GroupDef, *, is_blocking: bool = False) -> str:
     Raises:
         GenerateError: If two classes would have the same name.
     """
-    kinds = {each.returns: each for each in group.methods if len(each.bases) > 1}
+    kinds = {method.returns: method for method in group.methods if len(method.bases) > 1}
     names = [*sorted(kinds), group.name]
-    used = {base for each in group.methods for base in each.bases}
+    used = {base for method in group.methods for base in method.bases}
     if twice := [name for name, count in Counter([*names, *used, "Group"]).items() if count > 1]:
         raise GenerateError(f"{group.served} would have several classes called {', '.join(twice)}")
     lines = [
@@ -100,7 +100,7 @@ def _imports(group: GroupDef, used: set[str], names: Sequence[str], *, is_blocki
     checked = import_of(home, f"{version} as {group.accessor}", indent=4)
     if is_blocking:
         source = f"{_ROOT.package}.{group.accessor}"
-        awaited = [f"{each} as Async{each}" for each in sorted(names, key=str.lower)]
+        awaited = [f"{name} as Async{name}" for name in sorted(names, key=str.lower)]
         checked[:0] = [line for each in awaited for line in import_of(source, each, indent=4)]
     return [
         "from __future__ import annotations",

@@ -324,7 +324,7 @@ def _refuse_unused_sentences(scopes: Sequence[Scope]) -> None:
 def _module(scope: Scope, names: Sequence[str], functions: Sequence[str], rules: Rules) -> str:
     mirrors = [ClassMirror(scope, name, rules) for name in names]
     made: list[ast.stmt] = [in_caller(scope.functions[name], rules) for name in functions]
-    made += [each.rewritten() for each in mirrors]
+    made += [mirror.rewritten() for mirror in mirrors]
     at_run_time, for_checkers = names_needed(made)
     variables = [
         statement
@@ -352,7 +352,7 @@ def _module(scope: Scope, names: Sequence[str], functions: Sequence[str], rules:
         *([each] for each in made),
     ]
     texts = [ast.unparse(ast.fix_missing_locations(ast.Module(part, []))) for part in parts if part]
-    head = [first_line(scope.title), *([_NARROWS] if any(each.narrows for each in mirrors) else [])]
+    head = [first_line(scope.title), *([_NARROWS] if any(mirror.narrows for mirror in mirrors) else [])]
     return "\n\n".join([*head, *texts]) + "\n"
 
 

@@ -109,7 +109,7 @@ class GroupDef:
     @property
     def watched(self) -> GroupDef:
         """The group with those methods alone whose objects can be listed and watched."""
-        return replace(self, methods=tuple(each for each in self.methods if each.is_watched))
+        return replace(self, methods=tuple(method for method in self.methods if method.is_watched))
 
 
 def plural_of(kind: str, plural: str) -> str:
@@ -154,7 +154,7 @@ def _group(module: ModuleDef) -> GroupDef:
 def _bases(resource: Resource, gvk: GroupVersionKind) -> tuple[str, *tuple[str, ...]]:
     if resource.verbs == ("create",):
         return (REVIEWS[resource.namespaced],)
-    present = {each.name for each in resource.subresources}
+    present = {subresource.name for subresource in resource.subresources}
     parts = [base for part, base in _PARTS.items() if part in present]
     return (
         _RESOURCES[resource.namespaced],

@@ -94,7 +94,7 @@ def render_informer_group(group: GroupDef, *, is_blocking: bool = False) -> str:
 
 
 def _watched(groups: Sequence[GroupDef]) -> list[GroupDef]:
-    return [each.watched for each in groups if each.watched.methods]
+    return [group.watched for group in groups if group.watched.methods]
 
 
 def _class_name(group: GroupDef) -> str:

@@ -119,11 +119,11 @@ class ClassMirror:
         self.scope = scope
         self.rules = rules
         self.source = scope.classes[name]
-        methods = {each.name: each for each in _methods(self.source) if not _is_overload(each)}
+        methods = {method.name: method for method in _methods(self.source) if not _is_overload(method)}
         self.is_stream = "__anext__" in methods
         self.is_root = "__aenter__" in methods and not self.is_stream and not self._is_in_caller("__aenter__")
         self.methods = methods
-        self.overloads = [each for each in _methods(self.source) if _is_overload(each)]
+        self.overloads = [method for method in _methods(self.source) if _is_overload(method)]
 
     def rewritten(self) -> ast.ClassDef:
         """The blocking class.
@@ -140,7 +140,9 @@ class ClassMirror:
             body.append(self._constructor(self.rules.constructions[self.source.name]))
         for method in self.methods.values():
             if self._is_in_caller(method.name) or self._is_mirrored(method.name):
-                body += [self._overload(each) for each in self.overloads if each.name == method.name]
+                body += [
+                    self._overload(overload) for overload in self.overloads if overload.name == method.name
+                ]
                 body.append(self._method(method))
         # Methods that type checkers do not see are the same in both façades.
         body += [each for each in self.source.body if isinstance(each, ast.If)]
@@ -164,15 +166,15 @@ class ClassMirror:
     @property
     def narrows(self) -> bool:
         """Whether its object of the async façade is of a narrower type than its bases say."""
-        named = {_head(each) for each in self._named_bases()}
+        named = {_head(named_base) for named_base in self._named_bases()}
         return self.is_stream or (bool(named) and not named & self.rules.bases.keys())
 
     def _named_bases(self) -> list[ast.expr]:
-        return [each for each in self.source.bases if _head(each) != "Generic"]
+        return [base for base in self.source.bases if _head(base) != "Generic"]
 
     def _awaited(self) -> str:
         """The type of the class's namesake, with the class's own type parameters."""
-        generic = [each for each in self.source.bases if _head(each) == "Generic"]
+        generic = [base for base in self.source.bases if _head(base) == "Generic"]
         parameters = "".join(
             f"[{ast.unparse(each.slice)}]" for each in generic if isinstance(each, ast.Subscript)
         )
@@ -190,7 +192,7 @@ class ClassMirror:
             yield _expression(f"{FACADE.name}[{self._awaited()}]")
         mirrored = {ast.unparse(each): each for each in map(self._base, named)}  # two may have one stand-in
         yield from mirrored.values()
-        yield from (each for each in self.source.bases if _head(each) == "Generic")
+        yield from (base for base in self.source.bases if _head(base) == "Generic")
 
     def _base(self, base: ast.expr) -> ast.expr:
         name = _head(base)
@@ -265,7 +267,7 @@ class ClassMirror:
     def _root(self) -> list[ast.stmt]:
         """The constructor and the context manager of the client, which owns the portal."""
         source = self.methods["__init__"]
-        names = {each.arg for each in source.args.kwonlyargs}
+        names = {kwonlyarg.arg for kwonlyarg in source.args.kwonlyargs}
         # Or a traceback with locals would show the tokens in this frame, too.
         hides = f"kubeconfig = {CONCEALED.name}(kubeconfig)\n" if "kubeconfig" in names else ""
         begin = (
@@ -306,7 +308,7 @@ class ClassMirror:
         """Refuse a façade inside something else: it would come out unwrapped, or go in so."""
         head = returns.value if isinstance(returns, ast.Subscript) else returns
         parameters = (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)
-        looked_at = [each for each in parameters if each.arg not in (adapted or {})]
+        looked_at = [parameter for parameter in parameters if parameter.arg not in (adapted or {})]
         for node in (*(node for each in looked_at for node in ast.walk(each)), *ast.walk(returns)):
             if isinstance(node, ast.Name) and node is not head and self._is_facade(node.id):
                 raise self._cannot(method, f"with {node.id} inside something else")
@@ -341,7 +343,11 @@ def in_caller(function: ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules) ->
 
 def _exported(decorators: list[ast.expr]) -> list[ast.expr]:
     """The decorator of a definition whose namesake is exported."""
-    return [_expression(f'{_SET_MODULE}("masthead")') for each in decorators if _head(each) == _SET_MODULE]
+    return [
+        _expression(f'{_SET_MODULE}("masthead")')
+        for decorator in decorators
+        if _head(decorator) == _SET_MODULE
+    ]
 
 
 def _methods(source: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -379,7 +385,9 @@ def _passed_on(arguments: ast.arguments, adapted: Mapping[str, str] | None = Non
     yield from (instead.get(each.arg, each.arg) for each in (*arguments.posonlyargs, *arguments.args)[1:])
     if arguments.vararg:
         yield f"*{arguments.vararg.arg}"
-    yield from (f"{each.arg}={instead.get(each.arg, each.arg)}" for each in arguments.kwonlyargs)
+    yield from (
+        f"{kwonlyarg.arg}={instead.get(kwonlyarg.arg, kwonlyarg.arg)}" for kwonlyarg in arguments.kwonlyargs
+    )
     if arguments.kwarg:
         yield f"**{arguments.kwarg.arg}"
 

@@ -70,9 +70,9 @@ def public_modules(package: str) -> Iterator[str]:
     """The public modules of a package, itself first: those with no component that begins with an underscore."""
     yield package
     path = getattr(importlib.import_module(package), "__path__", None)
-    for each in sorted(pkgutil.iter_modules(path), key=lambda found: found.name) if path else ():
-        if not each.name.startswith("_"):
-            yield from public_modules(f"{package}.{each.name}")
+    for module in sorted(pkgutil.iter_modules(path), key=lambda found: found.name) if path else ():
+        if not module.name.startswith("_"):
+            yield from public_modules(f"{package}.{module.name}")
 
 
 def describe(modules: Sequence[str]) -> Iterator[str]:
@@ -128,9 +128,9 @@ def _class(name: str, cls: type) -> Iterator[str]:
         if base is cls or (base not in public and base is not object):
             members |= dict(_members(base))
     own = {*vars(cls), *_fields(cls)}
-    for each in sorted(members):
-        if each in own or each not in inherited:
-            yield f"    {members[each]}"
+    for member in sorted(members):
+        if member in own or member not in inherited:
+            yield f"    {members[member]}"
 
 
 def _is_private(cls: type) -> bool:
@@ -191,7 +191,7 @@ def _returns(found: inspect.Signature) -> str:
 
 def _parameters(parameters: Sequence[inspect.Parameter]) -> str:
     text: list[str] = []
-    kinds = [each.kind for each in parameters]
+    kinds = [parameter.kind for parameter in parameters]
     for index, each in enumerate(parameters):
         before = kinds[:index]
         if each.kind is each.KEYWORD_ONLY and not {each.KEYWORD_ONLY, each.VAR_POSITIONAL} & {*before}:
@@ -225,9 +225,7 @@ def _generated(modules: Sequence[str]) -> Iterator[str]:
     yield "masthead.api"
     for module in modules:
         found = importlib.import_module(module)
-        classes = [
-            each for each in vars(found).values() if isinstance(each, type) and each.__module__ == module
-        ]
+        classes = [var for var in vars(found).values() if isinstance(var, type) and var.__module__ == module]
         kinds = sorted(each.__name__ for each in classes if getattr(each, "RESOURCE", None))
         if classes:
             yield f"    {module}: {len(classes)} classes; kinds {', '.join(kinds) or 'none'}"
@@ -236,9 +234,9 @@ def _generated(modules: Sequence[str]) -> Iterator[str]:
 def current() -> str:
     """The public API as it is."""
     modules = [*public_modules("masthead")]
-    api = [each for each in modules if each.startswith("masthead.api")]
+    api = [module for module in modules if module.startswith("masthead.api")]
     lines = [
-        *describe([each for each in modules if each not in api and each not in _NOT_LISTED]),
+        *describe([module for module in modules if module not in api and module not in _NOT_LISTED]),
         *_generated(api),
     ]
     return "\n".join([_HEAD, *lines]).strip() + "\n"

@@ -58,10 +58,10 @@ AnyContender = TypeVar("AnyContender", bound=Contender)
 def installed(contenders: Mapping[str, Contender]) -> dict[str, str]:
     """The versions of those peers that this interpreter has."""
     found: dict[str, str] = {}
-    for each in contenders.values():
+    for contender in contenders.values():
         with contextlib.suppress(metadata.PackageNotFoundError):
-            if each.peer and each.is_there:
-                found[each.peer] = metadata.version(each.peer)
+            if contender.peer and contender.is_there:
+                found[contender.peer] = metadata.version(contender.peer)
     return found
 
 
@@ -79,12 +79,12 @@ def there(contenders: Mapping[str, AnyContender], versions: Mapping[str, str]) -
 
 def shares(contenders: Mapping[str, Contender], count: int) -> list[int]:
     """The numbers of objects that a contender reads, if most read so many; all of them read one first."""
-    return sorted({1, *(each.share(count) for each in contenders.values())} - {0})
+    return sorted({1, *(contender.share(count) for contender in contenders.values())} - {0})
 
 
 def missing(contenders: Mapping[str, Contender], versions: Mapping[str, str], *, why: str) -> Iterator[str]:
     """A note about the peers that are not there, if there are any."""
-    absent = sorted({each.peer for each in contenders.values() if each.peer} - versions.keys())
+    absent = sorted({contender.peer for contender in contenders.values() if contender.peer} - versions.keys())
     if absent:
         yield (
             f"{why}, so not measured: {', '.join(absent)} (pip install 'masthead[peers]', or name another "

@@ -202,8 +202,10 @@ def _labels(table: Table) -> dict[str, Any]:
     """What tables and pictures call the figures."""
     return {
         "title": table.title,
-        "columns": {each.name: {"title": each.title, "digits": each.digits} for each in table.columns},
-        "rows": {each.name: each.title for each in table.rows},
+        "columns": {
+            column.name: {"title": column.title, "digits": column.digits} for column in table.columns
+        },
+        "rows": {row.name: row.title for row in table.rows},
     }
 
 

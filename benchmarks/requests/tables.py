@@ -91,7 +91,7 @@ def facade_table(facades: Mapping[str, Figures], rounds: int) -> Table:
     for name, used in facades.items():
         over = used["over_us"]
         target = None if over is None else Target(f"facade_{name}_us", over, FACADE)
-        rows.append(Row(name, titles[name], tuple(used[each.name] for each in columns), target))
+        rows.append(Row(name, titles[name], tuple(used[column.name] for column in columns), target))
     title = f"One small get at a time through both façades, in turn: wall time, median of {rounds}"
     return Table("facade", title, columns, tuple(rows))
 

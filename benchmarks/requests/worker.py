@@ -146,8 +146,8 @@ def figure(kind: str, width: int, what: str) -> str:
 
 def _least(kind: str, width: int, meters: Sequence[Meter]) -> Figures:
     return {
-        figure(kind, width, "wall"): min(each.wall for each in meters),
-        figure(kind, width, "cpu"): min(each.cpu for each in meters),
+        figure(kind, width, "wall"): min(meter.wall for meter in meters),
+        figure(kind, width, "cpu"): min(meter.cpu for meter in meters),
     }
 
 

@@ -80,7 +80,7 @@ def _row(name: str, figure: float | None) -> Row:
 
 
 def _schema(*rules: str) -> Schema:
-    spec = {**SPEC, "x-kubernetes-validations": [{"rule": each} for each in rules]}
+    spec = {**SPEC, "x-kubernetes-validations": [{"rule": rule} for rule in rules]}
     return Schema.from_plain({"type": "object", "properties": {"spec": spec}})
 
 

@@ -127,7 +127,7 @@ def run(lab: Lab, counts: Sequence[int], repeat: int) -> Report:
         series = {hold: _points(each, key, factor) for hold, each in grown.items()}
         if all(series.values()):
             print(f"{plot(series, unit=unit)}\n")
-    tables: tuple[Table, ...] = (*(scaling_table(*each) for each in grown.items()), linear_table(grown))
+    tables: tuple[Table, ...] = (*(scaling_table(*item) for item in grown.items()), linear_table(grown))
     if tuple(counts) == _QUICK:  # which is too little to judge by
         tables = unjudged(tables)
     settings = {"most": max(counts), "repeat": repeat}

@@ -97,7 +97,7 @@ def update(load: Load, count: int, process: int) -> Figures:
         return [requests.update(found) for found in load.send([map(requests.get, each)])]
 
     names = shares("deployment", count, CONNECTIONS)
-    load.send([map(requests.create, each) for each in names])
+    load.send([map(requests.create, name) for name in names])
     updates = list(map(read, names))
     before = cpu_seconds(process)
     spent = _timed(load, updates, count)
@@ -111,7 +111,7 @@ def _send_all(
 ) -> Figures:
     count = sum(map(len, names))
     return {
-        phase: _timed(load, [list(map(request, each)) for each in names], count)
+        phase: _timed(load, [list(map(request, name)) for name in names], count)
         for phase, request in phases.items()
     }
 

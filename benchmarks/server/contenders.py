@@ -119,7 +119,7 @@ def times_the_real(
 
 def middle(figures: Iterable[float | None]) -> float:
     """The median of the figures that were measured."""
-    return statistics.median(each for each in figures if each is not None)
+    return statistics.median(figure for figure in figures if figure is not None)
 
 
 def at_least(name: str, value: float | None, limit: float | None) -> Target | None:

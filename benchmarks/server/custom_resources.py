@@ -127,8 +127,8 @@ def _writes_per_second(address: Address, objects: int) -> float:
         bodies = [_object(f"object-{owner}-{number}") for number in range(objects // CONNECTIONS)]
         requests = [address.request("POST", _objects(0), body) for body in bodies]
         with Connection(address) as connection:
-            for each in requests:
-                connection.send(each)
+            for request in requests:
+                connection.send(request)
 
     with ThreadPoolExecutor(CONNECTIONS) as threads:
         began = time.perf_counter()

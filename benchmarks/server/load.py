@@ -139,10 +139,10 @@ def work(load: Load, seconds: float) -> Figures:
 
     With it comes ``client``: the seconds of CPU that this process itself spent on a request.
     """
-    load.send([[each.create(number) for number in range(_WARM_UP)] for each in load.pods])
-    load.send([[each.update(number, 1) for number in range(_WARM_UP)] for each in load.pods])
+    load.send([[pod.create(number) for number in range(_WARM_UP)] for pod in load.pods])
+    load.send([[pod.update(number, 1) for number in range(_WARM_UP)] for pod in load.pods])
     spent = time.process_time()
-    creates, create_time = _timed(load, [_from(_WARM_UP, each.create) for each in load.pods], seconds)
+    creates, create_time = _timed(load, [_from(_WARM_UP, pod.create) for pod in load.pods], seconds)
     counts = [_WARM_UP + each for each in creates]
     updates, update_time = _timed(load, list(map(_updates, load.pods, counts)), seconds)
     gets, get_time = _timed(load, list(map(_gets, load.pods, counts)), seconds)
@@ -182,12 +182,12 @@ def watch(load: Load, watchers: int, updates: int) -> Figures:
     """
     each_updates = -(-updates // len(load.pods))
     expected = each_updates * len(load.pods)
-    load.send([[each.create(0)] for each in load.pods])
+    load.send([[pod.create(0)] for pod in load.pods])
     path = f"/api/v1/namespaces/{load.namespace}/pods"
     listed = load.connections[0].send(load.address.request("GET", f"{path}?limit=1"))
     version = _read_object(listed).metadata.resourceVersion
     begin = load.address.request("GET", f"{path}?watch=1&resourceVersion={version}")
-    bursts = [[each.update(0, 1 + serial) for serial in range(each_updates)] for each in load.pods]
+    bursts = [[pod.update(0, 1 + serial) for serial in range(each_updates)] for pod in load.pods]
     with ExitStack() as stack:
         streams = [stack.enter_context(Connection(load.address)).lines(begin) for _ in range(watchers)]
         threads = stack.enter_context(ThreadPoolExecutor(watchers))
@@ -224,7 +224,7 @@ def astray(written: Iterable[int], seen: Sequence[int]) -> int:
 def fill(load: Load, count: int) -> Figures:
     """Create so many pods; returns the bytes of one as the server answers it."""
     share = -(-count // len(load.pods))
-    load.send_until([map(each.create, range(share)) for each in load.pods], lambda: False)
+    load.send_until([map(pod.create, range(share)) for pod in load.pods], lambda: False)
     return {"pods": share * len(load.pods), "bytes": len(load.connections[0].send(load.pods[0].get(0)))}
 
 

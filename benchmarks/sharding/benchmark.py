@@ -75,7 +75,7 @@ def measured(data: Path, mode: str, replicas: int) -> list[Figures]:
         figures: list[Figures] = [json.loads(_line(each)) for each in started]
         after = cpu_seconds(server.pid)
     served = None if before is None or after is None else after - before
-    return [{**each, "server_cpu": served} for each in figures]
+    return [{**figure, "server_cpu": served} for figure in figures]
 
 
 def run(lab: Lab, objects: int) -> Report:

@@ -81,8 +81,8 @@ async def filled(client: Client, share: ShardSet) -> Figures:
         figures["received"] = float(len(done) + informer.health.other_shards)
         print(json.dumps(figures), flush=True)
         await asyncio.to_thread(sys.stdin.read)
-        for each in workers:
-            each.cancel()
+        for worker in workers:
+            worker.cancel()
         return figures
 
 

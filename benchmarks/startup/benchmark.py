@@ -105,7 +105,7 @@ def _time_table(measured: Mapping[str, Case], best: Mapping[str, Figures], repea
         figures = best[name]
         spent = figures["cpu_ms"]
         target = None if spent is None or case.limit is None else Target(f"{name}_ms", spent, case.limit)
-        rows.append(Row(name, case.title, tuple(figures[each.name] for each in columns), target))
+        rows.append(Row(name, case.title, tuple(figures[column.name] for column in columns), target))
     title = f"From a fresh interpreter, byte code cached: minimum of {repeat}"
     return Table("startup", title, columns, tuple(rows))
 

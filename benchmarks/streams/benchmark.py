@@ -69,7 +69,7 @@ def port_forward_part(bench: Bench, size: Size) -> Measured:
     """Measure bytes through one forwarded connection."""
     total = size.megabytes * 2**20
     found, versions = port_forward.measured(bench.lab, total, size.repeat, bench.peers_python)
-    missing = ", ".join(each for each in port_forward.PEERS if each not in found)
+    missing = ", ".join(peer for peer in port_forward.PEERS if peer not in found)
     note = (
         f"Not installed, so not measured: {missing} (pip install 'masthead[peers]', or name another interpreter that has "
         "them with --peers-python)."

@@ -91,7 +91,7 @@ def to_svg(chart: Chart) -> str:
     Raises:
         ValueError: If a panel does not have one value for each row.
     """
-    if any(len(each.values) != len(chart.labels) for each in chart.panels):
+    if any(len(panel.values) != len(chart.labels) for panel in chart.panels):
         raise ValueError(f"{chart.title}: every panel needs one value for each of {len(chart.labels)} rows")
     labels_end = _MARGIN + min(_LONGEST_LABEL, max(map(_width, chart.labels)))
     lines = _lines(chart.panels, WIDTH - _MARGIN - labels_end)

@@ -76,7 +76,7 @@ def draw(place: Place) -> None:
     """Write the pictures and the page of the results that there are, and remove pictures that are none of them."""
     found = {name: result for name in _NAMES if (result := load(name, place.results)) is not None}
     measured = [(each, found[each.name]) for each in CATALOG if each.name in found]
-    drawn = {each.file: to_svg(each.chart) for pair in measured for each in drawings(*pair)}
+    drawn = {drawing.file: to_svg(drawing.chart) for pair in measured for drawing in drawings(*pair)}
     folder = place.page.parent / place.pictures
     folder.parent.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.svg"):

@@ -54,9 +54,9 @@ def page(catalog: tuple[Benchmark, ...], results: Mapping[str, Result], pictures
 def _section(benchmark: Benchmark, result: Result, pictures: str) -> Iterator[str]:
     yield f"## `{benchmark.name}`\n"
     yield f"{benchmark.about} `make bench ONLY={benchmark.name}` measures it again.\n"
-    for each in drawings(benchmark, result):
-        yield f"![{each.chart.title}: {each.chart.subtitle}]({pictures}/{each.file})\n"
-        yield "\n".join(_table(each.chart)) + "\n"
+    for drawing in drawings(benchmark, result):
+        yield f"![{drawing.chart.title}: {drawing.chart.subtitle}]({pictures}/{drawing.file})\n"
+        yield "\n".join(_table(drawing.chart)) + "\n"
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     yield f"{result.date}, {result.place}; {versions}.\n"
 

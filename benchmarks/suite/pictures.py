@@ -57,7 +57,7 @@ def chart_of(picture: Picture, result: Result) -> Chart | None:
         return None
     first = next(iter(found.values()))
     labels: Mapping[str, str] = result.report["labels"][first]["rows"]
-    rows = [name for name in labels if any(fnmatch.fnmatch(name, each) for each in picture.rows)]
+    rows = [name for name in labels if any(fnmatch.fnmatch(name, row) for row in picture.rows)]
     titles = tuple(labels[name].strip() for name in rows)
     return Chart(
         picture.title,

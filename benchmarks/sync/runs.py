@@ -64,7 +64,7 @@ class Runs:
 
     def versions(self, module: str, contenders: Mapping[str, Contender]) -> dict[str, str]:
         """The installed peers among some contenders, and their versions."""
-        if not any(each.peer for each in contenders.values()):
+        if not any(contender.peer for contender in contenders.values()):
             return {}
         return self.python("-m", module, "installed", peer="any")
 

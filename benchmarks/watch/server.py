@@ -89,7 +89,7 @@ class Collection:
 
     @functools.cached_property
     def _updates(self) -> list[Update]:
-        return [Update.of(each) for each in self._pods]
+        return [Update.of(pod) for pod in self._pods]
 
     def page(self, start: int, limit: int) -> bytes:
         """A list from one pod on, of at most so many; of all, if the limit is 0."""

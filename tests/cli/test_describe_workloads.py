@@ -78,7 +78,7 @@ def test_the_pods_are_listed_in_one_request(cli: Cli, server: Server) -> None:
     before = len(server.requests)
     cli("describe deploy/front")
 
-    paths = [each.path for each in server.requests[before:]]
+    paths = [request.path for request in server.requests[before:]]
     assert paths.count("/api/v1/namespaces/default/pods") == 1
 
 

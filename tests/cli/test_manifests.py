@@ -195,7 +195,7 @@ def test_a_conflict_names_the_option_that_resolves_it(cli: Cli, monkeypatch: pyt
 def test_what_leaves_an_apply_set_is_pruned(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def text(*names: str) -> io.StringIO:
         return io.StringIO(
-            "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {each}}}\n" for each in names)
+            "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n" for name in names)
         )
 
     line = "apply -f - -n shop --applyset configmaps/set --prune"

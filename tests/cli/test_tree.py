@@ -197,8 +197,8 @@ def test_an_object_that_was_replaced_while_nobody_watched_is_the_new_one(
         made = maps.create(ConfigMap.new("replaced"))
         maps.create(config_map("below", made, "ConfigMap"))
         server.faults.expire_watch(resource="configmaps")  # so that it is listed again
-        for each in failures:
-            each.remove()
+        for failure in failures:
+            failure.remove()
         if root == "replaced":
             screen.expect("ConfigMap/below")
         screen.forget()

@@ -91,8 +91,10 @@ def await_condition(
     def is_met(event: Plain) -> bool:
         conditions: list[Plain] = (event["object"].get("status") or {}).get("conditions") or []
         return any(
-            each["type"] == kind and each["status"] == status and reason in ("", each["reason"])
-            for each in conditions
+            condition["type"] == kind
+            and condition["status"] == status
+            and reason in ("", condition["reason"])
+            for condition in conditions
         )
 
     api.await_event(api.path(DEFINITIONS), f"{plural}.{group_of(api)}", is_met)

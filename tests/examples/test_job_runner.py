@@ -54,7 +54,7 @@ async def report(client: aio.Client, name: str, *ends: str) -> None:
     """Wait until a job is there, and report its end as the job controller does."""
     jobs = client.batch_v1.jobs("default")
     await jobs.wait_for(name, conditions.exists(), timeout=60)
-    found = [{"type": each, "status": "True", "lastTransitionTime": TIME} for each in ends]
+    found = [{"type": end, "status": "True", "lastTransitionTime": TIME} for end in ends]
     status: dict[str, object] = {"startTime": TIME, "conditions": found}
     if "Complete" in ends:
         status |= {"completionTime": TIME, "succeeded": 1}

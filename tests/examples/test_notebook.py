@@ -51,4 +51,4 @@ def test_every_cell_shows_what_its_text_says(
 
 def test_it_is_stored_without_outputs() -> None:
     cells = [each for each in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if each["cell_type"] == "code"]
-    assert [(each["outputs"], each["execution_count"]) for each in cells] == [([], None)] * len(cells)
+    assert [(cell["outputs"], cell["execution_count"]) for cell in cells] == [([], None)] * len(cells)

@@ -41,7 +41,7 @@ def test_help_says_what_it_does(
 
 
 @pytest.mark.parametrize(
-    "program", [each for each in SCRIPTS if each.stem != "rotate_secrets"], ids=lambda path: path.stem
+    "program", [script for script in SCRIPTS if script.stem != "rotate_secrets"], ids=lambda path: path.stem
 )
 def test_without_a_cluster_it_ends_with_one_message(
     program: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

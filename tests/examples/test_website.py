@@ -92,7 +92,7 @@ async def test_another_replica_takes_over() -> None:
         await env.advance(30)
         await env.settle()
         assert second.is_leading
-        assert {each.replica for each in env.writes} == {second.name}
+        assert {write.replica for write in env.writes} == {second.name}
 
 
 def test_the_whole_operator_is_short() -> None:

@@ -119,9 +119,9 @@ def _classes_in(layer: str) -> Iterator[tuple[str, type]]:
     """Every class that a module of a layer defines or imports, with the last part of the module's name."""
     package = importlib.import_module(f"masthead.{layer}")
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        for each in vars(importlib.import_module(info.name)).values():
-            if isinstance(each, type):
-                yield info.name.rpartition(".")[2], each
+        for var in vars(importlib.import_module(info.name)).values():
+            if isinstance(var, type):
+                yield info.name.rpartition(".")[2], var
 
 
 async def _in_thread(call: Callable[..., Any], *args: Any, **options: Any) -> Any:

@@ -98,7 +98,7 @@ class Gate:
 
     def pair(self, user: str) -> Pair:
         made = self.authority.issue_cert(f"{user}@example.com", common_name=user)
-        chain = "".join(each.bytes().decode() for each in made.cert_chain_pems)
+        chain = "".join(cert_chain_pem.bytes().decode() for cert_chain_pem in made.cert_chain_pems)
         return Pair(chain, made.private_key_pem.bytes().decode())
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

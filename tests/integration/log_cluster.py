@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def pod(name: str, *containers: str, restart_policy: str = "Always", **metadata: Any) -> dict[str, Any]:
     """A pod with these containers."""
-    listed = [{"name": each, "image": "image"} for each in containers or ("app",)]
+    listed = [{"name": container, "image": "image"} for container in containers or ("app",)]
     return {
         "metadata": {"name": name, "labels": {"app": "web"}, **metadata},
         "spec": {"containers": listed, "restartPolicy": restart_policy},

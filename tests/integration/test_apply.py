@@ -61,7 +61,7 @@ async def test_a_field_owned_by_others_is_a_conflict_unless_forced(maps: Any) ->
     with pytest.raises(ConflictError, match='conflicts with "us"') as raised:
         await maps.apply(config_map("shared", data={"a": "2", "b": "2"}), field_manager="them")
     assert raised.value.details is not None
-    assert [each.field for each in raised.value.details.causes] == [".data.a", ".data.b"]
+    assert [caus.field for caus in raised.value.details.causes] == [".data.a", ".data.b"]
     assert (raised.value.verb, raised.value.name) == ("apply", "shared")
 
     taken = await maps.apply(config_map("shared", data={"a": "2"}), field_manager="them", force=True)
@@ -92,8 +92,8 @@ async def test_a_client_can_have_its_own_field_manager(cluster: Cluster, facade:
         applied = await client.core_v1.config_maps(namespace).apply(config_map("a", data={"a": "1"}))
         created = await client.core_v1.config_maps(namespace).create(config_map("b", data={"b": "1"}))
 
-    assert [each.manager for each in applied.metadata.managed_fields] == ["ours"]
-    assert [each.manager for each in created.metadata.managed_fields] == ["ours"]
+    assert [managed_field.manager for managed_field in applied.metadata.managed_fields] == ["ours"]
+    assert [managed_field.manager for managed_field in created.metadata.managed_fields] == ["ours"]
 
 
 async def test_an_object_without_a_type_is_applied(client: Any, namespace: str) -> None:
@@ -210,9 +210,10 @@ def type_of(wanted: dict[str, Any]) -> Any:
 
 def owned_by(obj: Any, manager: str) -> Any:
     return [
-        each.to_dict()["fieldsV1"]
-        for each in obj.metadata.managed_fields
-        if (each.manager, each.operation) == (manager, "Apply") and "fieldsV1" in each.to_dict()
+        managed_field.to_dict()["fieldsV1"]
+        for managed_field in obj.metadata.managed_fields
+        if (managed_field.manager, managed_field.operation) == (manager, "Apply")
+        and "fieldsV1" in managed_field.to_dict()
     ]
 
 
@@ -262,8 +263,8 @@ async def test_a_strategic_patch_merges_lists_by_their_keys(client: Any, namespa
         ),
     )
 
-    assert sorted(each.name for each in added.spec.template.spec.containers) == ["main", "side"]
-    assert [each.name for each in removed.spec.template.spec.containers] == ["main"]
+    assert sorted(container.name for container in added.spec.template.spec.containers) == ["main", "side"]
+    assert [container.name for container in removed.spec.template.spec.containers] == ["main"]
 
 
 async def test_an_invalid_apply_is_never_sent(maps: Any) -> None:
@@ -307,7 +308,7 @@ async def test_a_client_may_default_to_strict_validation_and_receives_warnings(
             await pods.create(STRANGE)
         await pods.create(STRANGE, field_validation="Warn")
 
-    assert [each.text for each in warnings] == ['unknown field "spec.containers[0].imge"']
+    assert [warning.text for warning in warnings] == ['unknown field "spec.containers[0].imge"']
 
 
 async def test_a_dry_run_of_every_write_stores_nothing(maps: Any) -> None:

@@ -26,8 +26,8 @@ async def deployments(client: Any, namespace: str) -> Any:
 
 def told(error: ApplyConflictError) -> list[tuple[str, str, str, str, str]]:
     return [
-        (each.field, each.manager, each.operation, each.subresource, each.api_version)
-        for each in error.conflicts
+        (conflict.field, conflict.manager, conflict.operation, conflict.subresource, conflict.api_version)
+        for conflict in error.conflicts
     ]
 
 
@@ -53,7 +53,7 @@ async def test_the_value_that_a_field_has_is_shared_without_a_conflict(maps: Any
 
     shared = await maps.apply(config_map("shared", data={"a": "1"}), field_manager="us")
 
-    assert sorted(each.manager for each in shared.metadata.managed_fields) == ["them", "us"]
+    assert sorted(managed_field.manager for managed_field in shared.metadata.managed_fields) == ["them", "us"]
     with pytest.raises(ApplyConflictError) as raised:
         await maps.apply(config_map("shared", data={"a": "2"}), field_manager="us")
     assert told(raised.value) == [(".data.a", "them", "Apply", "", "")]

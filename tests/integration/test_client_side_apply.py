@@ -63,7 +63,7 @@ async def test_items_of_lists_are_merged_by_their_keys(deployments: Any) -> None
         web({"name": "a", "image": "2"}, {"name": "c", "image": "1"})
     )
 
-    found = {each.name: each.image for each in applied.spec.template.spec.containers}
+    found = {container.name: container.image for container in applied.spec.template.spec.containers}
     assert found == {"a": "2", "c": "1", "side": "s"}
 
 

@@ -243,7 +243,7 @@ async def test_an_archive_that_lies_is_refused(
         await pods.copy_from("liar", source, tmp_path / "copy/new")
 
     assert (tmp_path / "secret").read_text() == "secret"
-    left = [each for each in names(tmp_path / "copy") if each not in {"new", "new/l", "new/f"}]
+    left = [name for name in names(tmp_path / "copy") if name not in {"new", "new/l", "new/f"}]
     assert (left, names(tmp_path)[-1]) == ([], "secret")
 
 

@@ -418,7 +418,7 @@ async def test_keys_leave_no_files_behind(
 
 
 def all_text(error: BaseException, *others: object) -> str:
-    return "".join(traceback.format_exception(error)) + "".join(f"{each!r} {each}" for each in others)
+    return "".join(traceback.format_exception(error)) + "".join(f"{other!r} {other}" for other in others)
 
 
 SHY: dict[str, dict[str, Any]] = {

@@ -161,8 +161,8 @@ async def test_a_custom_kind_works_like_any_other(client: Any, group: str) -> No
     things = await client.mapper.category("things")
 
     assert (mapped.namespaced, mapped.short_names) == (True, ("bx",))
-    assert {each.name for each in mapped.subresources} == {"status", "scale"}
-    assert ("boxen", "Box") in {(each.name, each.kind) for each in things}
+    assert {subresource.name for subresource in mapped.subresources} == {"status", "scale"}
+    assert ("boxen", "Box") in {(thing.name, thing.kind) for thing in things}
     assert await client.discovery.supports(GroupVersionResource(group, "v1", "boxen"))
     assert not await client.discovery.supports(GroupVersionResource(group, "v2", "boxen"))
 

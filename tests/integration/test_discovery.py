@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 async def test_groups_are_listed_with_their_versions_the_core_group_first(client: Any) -> None:
     groups = await client.discovery.groups()
-    by_name = {each.name: each for each in groups}
+    by_name = {group.name: group for group in groups}
 
     assert (groups[0].name, groups[0].versions) == ("", ("v1",))
     assert by_name["autoscaling"].versions == ("v2", "v1")
@@ -26,7 +26,7 @@ async def test_groups_are_listed_with_their_versions_the_core_group_first(client
 
 
 async def test_resources_have_all_their_discovery_fields(client: Any) -> None:
-    resources = {each.name: each for each in await client.discovery.resources("apps/v1")}
+    resources = {resource.name: resource for resource in await client.discovery.resources("apps/v1")}
     found = resources["deployments"]
 
     assert found.gvk == GroupVersionKind("apps", "v1", "Deployment")

@@ -302,7 +302,7 @@ async def test_a_full_name_needs_no_discovery(cluster: Cluster, client: Any, nam
 
     await client.dynamic(MAPS, namespace=namespace).list()
 
-    assert [each.path for each in list(server.requests)[before:]] == [
+    assert [request.path for request in list(server.requests)[before:]] == [
         f"/api/v1/namespaces/{namespace}/configmaps"
     ]
 

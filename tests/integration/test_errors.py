@@ -267,7 +267,7 @@ async def test_invalid_arguments_are_rejected_before_anything_is_sent(
     assert isinstance(caught.value, kind)
     assert isinstance(caught.value, ValueError | LookupError)
     assert len(str(caught.value)) > 20
-    sent = [each.path for each in cluster.embedded.requests[before:]]
+    sent = [request.path for request in cluster.embedded.requests[before:]]
     assert set(sent) <= {"/api", "/apis"}  # looking up a kind is discovery
     assert the_same(caught.value, pickle.loads(pickle.dumps(caught.value)))
 
@@ -351,7 +351,7 @@ async def test_log_lines_name_the_server(
     async with informer_of(maps) as informer:
         await informer.wait_synced(30)
 
-    ours = [each.getMessage() for each in caplog.records if each.name.startswith("masthead.")]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("masthead.")]
     assert all(place in each for each in ours)
     assert f'{place} warns: create configmaps {namespace}/a: unknown field "dta"' in ours
     assert f"informer configmaps of {place} has synced: 1 object in" in "\n".join(ours)

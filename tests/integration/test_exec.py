@@ -97,8 +97,8 @@ async def both(process: ExecProcess) -> None:
 
 
 async def size(process: ExecProcess) -> None:
-    async for each in process.resizes():
-        await process.stdout.write(f"{each.width}x{each.height}")
+    async for resiz in process.resizes():
+        await process.stdout.write(f"{resiz.width}x{resiz.height}")
         break
 
 

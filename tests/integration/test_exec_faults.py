@@ -175,7 +175,7 @@ async def test_an_upgrade_that_is_refused_is_not_tried_again() -> None:
             server.faults.fail(code, subresource="exec")
             with pytest.raises(error):
                 await pods.exec("web", ["mirror"], stdin=b"x")
-        assert len([each for each in server.requests if each.path.endswith("/exec")]) == 2
+        assert len([request for request in server.requests if request.path.endswith("/exec")]) == 2
 
 
 @in_virtual_time

@@ -58,9 +58,9 @@ async def test_a_forbidden_resource_is_reported_and_read_once_allowed(
         refused.remove()
         await informer.wait_synced(30)
         assert copy_of(informer) == {"a": "1"}
-    assert {type(each).__name__ for each in errors} == {name}
+    assert {type(error).__name__ for error in errors} == {name}
     assert [
-        each for each in caplog.records if each.levelname != "INFO"
+        record for record in caplog.records if record.levelname != "INFO"
     ] == []  # they went to the watch error handler
 
 
@@ -200,7 +200,7 @@ async def test_a_failing_filter_affects_only_its_own_handler(
         await reached(informer, await put(maps, "a"), *handles)
     assert picky.recorded == ["add a=1"]
     assert {"add bad=1", "add a=1"} <= set(other.recorded)
-    assert len([each for each in caplog.messages if "failed on the add" in each]) == 1
+    assert len([message for message in caplog.messages if "failed on the add" in message]) == 1
 
 
 async def test_handlers_may_add_and_remove_handlers_while_they_are_called(maps: Any) -> None:
@@ -256,7 +256,7 @@ async def test_a_client_that_is_closed_ends_its_informers(
         await informer.wait_for("999999999", 30)
     await informer.stop()
     assert "mine" not in {each.name for each in threading.enumerate()}
-    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_an_informer_of_a_closed_client_never_syncs(cluster: Cluster, facade: str) -> None:

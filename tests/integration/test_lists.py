@@ -25,7 +25,7 @@ async def maps(client: Any, namespace: str) -> Any:
 
 
 def names(items: Any) -> list[str]:
-    return [each.metadata.name for each in items]
+    return [item.metadata.name for item in items]
 
 
 ALL = [f"map-{index}" for index in range(7)]

@@ -67,7 +67,7 @@ async def test_a_quiet_log_is_requested_again_from_where_it_was() -> None:
 
         assert waiting.result() == ["two"]
         await stream.close()
-        requests = [each for each in cluster.server.requests if each.path.endswith("/log")]
+        requests = [request for request in cluster.server.requests if request.path.endswith("/log")]
         assert len(requests) > 40
 
 

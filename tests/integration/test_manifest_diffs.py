@@ -80,7 +80,9 @@ async def test_a_diff_with_conflicts_has_them_and_shows_what_force_would_do(
 
     diff = await client.diff_manifests(wanted, namespace=namespace, field_manager="us")
 
-    assert [(each.field, each.manager) for each in diff[0].conflict.conflicts] == [(".data.color", "them")]
+    assert [(conflict.field, conflict.manager) for conflict in diff[0].conflict.conflicts] == [
+        (".data.color", "them")
+    ]
     assert diff.has_changes
     text = diff.text(color=False)
     assert text.startswith(f"# ConfigMap {namespace}/a conflicts")

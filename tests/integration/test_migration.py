@@ -30,7 +30,9 @@ async def applied(maps: Any) -> Any:
 
 
 def managers(obj: Any) -> list[tuple[str, str]]:
-    return sorted((each.manager, each.operation) for each in obj.metadata.managed_fields)
+    return sorted(
+        (managed_field.manager, managed_field.operation) for managed_field in obj.metadata.managed_fields
+    )
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["typed", "dynamic"])
@@ -53,7 +55,9 @@ async def test_what_client_side_apply_has_set_is_handed_over(
 async def test_without_an_upgrade_client_side_fields_conflict_and_stay(maps: Any) -> None:
     with pytest.raises(ApplyConflictError, match="upgrade_managed_fields") as raised:
         await maps.apply(config_map("a", data={"one": "changed"}), field_manager="us")
-    assert [(each.manager, each.operation) for each in raised.value.conflicts] == [(CSA, "Update")]
+    assert [(conflict.manager, conflict.operation) for conflict in raised.value.conflicts] == [
+        (CSA, "Update")
+    ]
 
     kept = await maps.apply(config_map("a", data={"one": "1"}), field_manager="us")
 

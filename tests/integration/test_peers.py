@@ -166,7 +166,7 @@ async def test_a_list_is_more_than_its_first_page(client: Any, namespace: str) -
 
     found = await maps.list(label_selector="here=yes", page_size=5)
 
-    assert [each.metadata.name for each in found.items] == [f"map-{index:02}" for index in range(12)]
+    assert [item.metadata.name for item in found.items] == [f"map-{index:02}" for index in range(12)]
 
 
 async def test_a_list_that_expires_between_two_pages_is_listed_without_paging(facade: str) -> None:
@@ -222,7 +222,7 @@ async def test_one_undecodable_object_does_not_break_a_list(facade: str) -> None
         found = await client.core_v1.config_maps("shop").list(on_error=problems.append)
 
     assert [each.metadata.name for each in found] == ["a", "b"]
-    assert [each.path for each in problems] == ["items[1].metadata.name"]
+    assert [problem.path for problem in problems] == ["items[1].metadata.name"]
 
 
 # Who else is there
@@ -249,6 +249,6 @@ async def test_discovery_takes_two_requests_and_leaves_no_files(
     names = ("deploy", "pods", "ingresses.networking.k8s.io", "cj", "ConfigMap", "crd")
     await asyncio.gather(*(client.dynamic(name).list() for name in names))
 
-    paths = [each.path for each in server.requests[before:] if each.info.verb != "list"]
+    paths = [request.path for request in server.requests[before:] if request.info.verb != "list"]
     assert sorted(paths) == ["/api", "/apis"]
     assert files_in(temporary) == []

@@ -255,7 +255,7 @@ async def test_bookmarks_are_requested(cluster: Cluster, maps: Any) -> None:
     """Without, the version of a quiet watch grows old until it is forgotten."""
     async with quick(maps) as informer:
         await informer.wait_synced(30)
-    watches = [each for each in embedded(cluster).requests if each.info.verb == "watch"]
+    watches = [request for request in embedded(cluster).requests if request.info.verb == "watch"]
     assert "allowWatchBookmarks=true" in watches[-1].query
 
 
@@ -402,7 +402,7 @@ async def test_listers_and_lists_honor_selectors(maps: Any) -> None:
             found = informer.lister.namespace(maps.namespace).list(selector)
             assert {each.metadata.name for each in found} - {"kube-root-ca.crt"} == names
             from_server = await maps.list(label_selector=selector)
-            assert {each.metadata.name for each in from_server.items} - {"kube-root-ca.crt"} == names
+            assert {item.metadata.name for item in from_server.items} - {"kube-root-ca.crt"} == names
 
 
 async def test_objects_are_never_evicted_from_the_cache(facade: str) -> None:
@@ -427,7 +427,9 @@ async def test_an_informer_of_a_namespace_requests_only_that_namespace(
     before = len(embedded(cluster).requests)
     async with quick([secrets, client.core_v1.secrets("default")]) as informer:
         await informer.wait_synced(30)
-    paths = {each.path for each in embedded(cluster).requests[before:] if each.info.resource == "secrets"}
+    paths = {
+        request.path for request in embedded(cluster).requests[before:] if request.info.resource == "secrets"
+    }
     assert paths == {f"/api/v1/namespaces/{each}/secrets" for each in (namespace, "default")}
 
 

@@ -100,7 +100,7 @@ async def test_a_watch_continues_after_the_servers_timeout(facade: str) -> None:
                 server.advance(60)
                 await maps.create(ConfigMap.new("b"))
                 assert await next_events(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.info.verb == "watch"]
+        watches = [request for request in server.requests if request.info.verb == "watch"]
 
     assert len(watches) == 2
 
@@ -131,7 +131,7 @@ async def test_a_watch_survives_failures_to_resume(facade: str, failure: Scripte
     ):
         assert await next_events(events, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
-    assert [each["resourceVersion"] for each in script.queries] == ["5", "7", "7", "7", "7"]
+    assert [query["resourceVersion"] for query in script.queries] == ["5", "7", "7", "7", "7"]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -193,7 +193,7 @@ async def test_an_expired_version_is_requested_once(facade: str, form: str) -> N
         async with maps.watch(since=again.metadata.resource_version) as events:
             assert await next_events(events, 1) == [("DELETED", "a")]
 
-    assert [each["resourceVersion"] for each in script.queries] == ["5", "11"]
+    assert [query["resourceVersion"] for query in script.queries] == ["5", "11"]
 
 
 async def test_one_undecodable_object_does_not_break_a_watch(facade: str) -> None:
@@ -235,8 +235,8 @@ async def test_a_connection_lost_during_initial_events_restarts_them(facade: str
     ):
         assert await next_events(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a")]
 
-    assert [each.get("sendInitialEvents") for each in script.queries] == ["true", "true"]
-    assert not any("resourceVersion" in each for each in script.queries)
+    assert [query.get("sendInitialEvents") for query in script.queries] == ["true", "true"]
+    assert not any("resourceVersion" in query for query in script.queries)
 
 
 @pytest.mark.embedded_only
@@ -249,9 +249,9 @@ async def test_bookmarks_are_requested(cluster: Cluster, client: Any, namespace:
         await next_events(events, 1)
 
     (watch,) = [
-        each
-        for each in embedded(cluster).requests
-        if each.info.verb == "watch" and each.info.namespace == namespace
+        request
+        for request in embedded(cluster).requests
+        if request.info.verb == "watch" and request.info.namespace == namespace
     ]
     assert "allowWatchBookmarks=true" in watch.query
 
@@ -333,7 +333,7 @@ async def test_an_error_response_does_not_affect_other_calls(tmp_path: Path, fac
                     await maps.get("a")
                 await maps.create(ConfigMap.new("b"))
                 assert await next_events(events, 1) == [("ADDED", "b")]
-        watches = [each for each in server.requests if each.info.verb == "watch"]
+        watches = [request for request in server.requests if request.info.verb == "watch"]
 
     assert len(watches) == 1
     assert program.runs == (2 if code == 401 else 1)

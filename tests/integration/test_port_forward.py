@@ -298,7 +298,7 @@ async def test_a_service_leads_to_the_port_behind_it(client: Any) -> None:
     services = client.core_v1.services("default")
     forward = services.port_forward("web", 80, ":named", ":greet")
     async with forward as (number, name, _):
-        assert [each.remote for each in forward.ports] == [ECHO, ECHO, GREET]
+        assert [port.remote for port in forward.ports] == [ECHO, ECHO, GREET]
         assert forward.pod == "default/web"
         assert await talk(number, b"x") == await talk(name, b"x") == b"x"
     async with client.dynamic("v1", "services", namespace="default").connect("web", 90) as connection:

@@ -78,7 +78,7 @@ async def attempt(pods: Pods[Pod], said: bytes) -> tuple[bytes, set[str]]:
     try:
         return await mirrored(pods, said), set()
     except* PortForwardError as errors:
-        problems = {str(each) for each in errors.exceptions}
+        problems = {str(exception) for exception in errors.exceptions}
     return b"", problems
 
 
@@ -95,7 +95,9 @@ def test_a_connection_that_breaks_anywhere_is_an_error_or_comes_too_late(after: 
             server.faults.drop_stream(after=after, received=received, subresource="portforward")
             heard, problems = await attempt(pods, LONG)
             assert heard == LONG or problems
-            assert all(each.startswith("port-forward to pod default/web, port 7: ") for each in problems)
+            assert all(
+                problem.startswith("port-forward to pod default/web, port 7: ") for problem in problems
+            )
             # Nothing is left of it: the next connection works.
             assert await mirrored(pods, b"again") == b"again"
 
@@ -153,7 +155,7 @@ async def test_a_spare_connection_that_is_lost_is_replaced() -> None:
         server.faults.drop_stream(after=0, subresource="portforward", times=3)
         async with pods.port_forward("web", MIRROR) as port:
             await asyncio.sleep(60)
-            opened = len([each for each in server.requests if each.path.endswith("/portforward")])
+            opened = len([request for request in server.requests if request.path.endswith("/portforward")])
             assert 4 <= opened <= 8
             assert await talk(port, b"hello") == b"hello"
 

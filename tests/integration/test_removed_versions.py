@@ -107,7 +107,7 @@ def test_the_registry_finds_removed_kinds_and_does_not_list_them() -> None:
     assert registry.kind_of(deployments) == OldDeployment.GVK
     assert registry.resource_of(OldDeployment.GVK) == deployments
     assert registry.list_class(OldDeployment.GVK).ITEM is OldDeployment
-    assert [each.api_version for each in registry.kinds() if each.kind == "Deployment"] == ["apps/v1"]
+    assert [kind.api_version for kind in registry.kinds() if kind.kind == "Deployment"] == ["apps/v1"]
 
 
 def test_every_removed_resource_is_marked_with_its_replacement() -> None:

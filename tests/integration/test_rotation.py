@@ -73,7 +73,7 @@ async def test_a_token_in_a_file_is_read_again_when_the_server_refuses_it(
         put(tmp_path / "token", NEW)
         await look(client)
         await look(client)
-        assert [each.code for each in second.requests] == [401, 401, 200, 200]
+        assert [request.code for request in second.requests] == [401, 401, 200, 200]
 
 
 async def test_a_token_is_read_again_before_it_is_refused(
@@ -218,7 +218,7 @@ async def test_an_exec_plugin_runs_again_after_a_401(tmp_path: Path, facade: str
         program.gives(token=NEW)
         await asyncio.gather(*(look(client) for _ in range(6)))
         await look(client)
-        assert [each.code for each in second.requests].count(200) == 7
+        assert [request.code for request in second.requests].count(200) == 7
 
     assert program.runs == 2
 

@@ -84,7 +84,8 @@ async def test_status_is_applied_and_owned_as_a_subresource(deployments: Any) ->
 
     assert written.status.replicas == 2
     assert ("counter", "status") in {
-        (each.manager, each.subresource) for each in written.metadata.managed_fields
+        (managed_field.manager, managed_field.subresource)
+        for managed_field in written.metadata.managed_fields
     }
     with pytest.raises(ConflictError):
         await deployments.apply_status(
@@ -236,7 +237,7 @@ async def test_ephemeral_containers_are_added(pods: Any) -> None:
 
     written = await pods.update_ephemeral_containers(wanted)
 
-    assert [each.name for each in written.spec.ephemeral_containers] == ["look"]
+    assert [ephemeral_container.name for ephemeral_container in written.spec.ephemeral_containers] == ["look"]
     assert written.spec.containers[0].image == "image"
 
 
@@ -316,7 +317,7 @@ async def request_name(client: Any, namespace: str) -> str:
 
 
 def decisions(request: Any) -> list[tuple[str, str, str]]:
-    return [(each.type, each.status, each.reason) for each in request.status.conditions]
+    return [(condition.type, condition.status, condition.reason) for condition in request.status.conditions]
 
 
 async def test_a_request_is_approved_once_and_for_all(client: Any, request_name: str) -> None:

@@ -83,7 +83,7 @@ async def refusal(cups: Any, wanted: Plain) -> set[tuple[str | None, ...]]:
         await cups.create(wanted, dry_run=True)
     except InvalidError as error:
         causes = error.details.causes if error.details else []
-        found = {(each.field, each.reason, each.message) for each in causes}
+        found = {(caus.field, caus.reason, caus.message) for caus in causes}
         return {each for each in found if each[0] != "<nil>"}  # a note that rules were not evaluated
     return set()
 

@@ -336,7 +336,7 @@ class Generator:
         return self._random.choice(STRINGS)
 
     def _integer_value(self) -> int:
-        return self._random.choice([each for each in NUMBERS if isinstance(each, int)])
+        return self._random.choice([number for number in NUMBERS if isinstance(number, int)])
 
     def _number_value(self) -> float:
         return self._random.choice(NUMBERS)

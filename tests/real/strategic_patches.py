@@ -269,9 +269,9 @@ class PatchGenerator:
         if not merge_key:
             return items
         made: list[Any] = []
-        for each in items:
-            if isinstance(each, dict) and merge_key in each:
-                found = {merge_key: each[merge_key]}
+        for item in items:
+            if isinstance(item, dict) and merge_key in item:
+                found = {merge_key: item[merge_key]}
                 if found not in made or self._chance(0.1):
                     made.append(found)
         return made

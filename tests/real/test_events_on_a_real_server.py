@@ -157,7 +157,7 @@ def test_the_advice_about_permissions_is_right(
         ):
             recorder.record(site, "Normal", "Created", "forbidden")
             assert recorder.flush()
-            (message,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+            (message,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
             assert recorder.counts.failed == 1
             rule = re.search(r"apiGroups: (\[.*?\]), resources: (\[.*?\]), verbs: (\[.*?\])\.", message)
             assert rule is not None
@@ -208,7 +208,7 @@ def test_a_namespace_that_ends_needs_nobodys_attention(
             recorder.record(gone, "Normal", "Deleting", "in a namespace that is gone")
             assert recorder.flush()
             assert recorder.counts.failed == 2
-    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_an_old_server_gets_core_v1_events(tmp_path: Path) -> None:

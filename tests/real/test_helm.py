@@ -105,7 +105,7 @@ class Release:
         if words[0] == "rollback":
             command.pop()
         ends = [each.run([*command, *options]) for each in (self._both.real, self._both.embedded)]
-        assert [each.code for each in ends] == [code, code], ends
+        assert [end.code for end in ends] == [code, code], ends
         assert ends[0].stderr == ends[1].stderr
         return ends[0].stderr
 

@@ -71,7 +71,7 @@ def test_ports_of_a_service_are_applied_by_their_keys(both: BothServers) -> None
     both("apply", "--server-side", "-f", "-", stdin=service(443))
 
     ports = both.object("service/web")["spec"]["ports"]
-    assert [each["port"] for each in ports] == [443, 8080]
+    assert [port["port"] for port in ports] == [443, 8080]
 
 
 def test_status_is_applied_through_its_subresource(both: BothServers) -> None:

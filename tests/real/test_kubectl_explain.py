@@ -134,7 +134,7 @@ def fields(text: str) -> list[str]:
 
 @pytest.mark.timeout(300)
 def test_kinds_are_explained_alike(servers: Servers) -> None:
-    wanted_names, made_names = (each.run("api-resources -o name").stdout.split() for each in servers)
+    wanted_names, made_names = (server.run("api-resources -o name").stdout.split() for server in servers)
     # Other tests may have left definitions on the real server.
     names = [name for name in wanted_names if name in made_names]
     assert len(names) > 60
@@ -142,13 +142,13 @@ def test_kinds_are_explained_alike(servers: Servers) -> None:
     # kubectl takes a second for each, so that all of them are for `make test-real`.
     for name in names if os.environ.get("MASTHEAD_ALL_CASES") else names[::8]:
         for option in ("", "--recursive"):
-            wanted, made = (each.run(f"explain {name} {option}") for each in servers)
+            wanted, made = (server.run(f"explain {name} {option}") for server in servers)
             assert (made.returncode, fields(made.stdout)) == (wanted.returncode, fields(wanted.stdout)), name
 
 
 def test_a_custom_resource_is_explained_to_the_letter(servers: Servers) -> None:
     for path in ("exhibits.spec", "exhibits.spec.parts", "exhibits.spec.color", "exhibits.spec.nothing"):
-        wanted, made = (each.run(f"explain {path}") for each in servers)
+        wanted, made = (server.run(f"explain {path}") for server in servers)
 
         assert (made.returncode, made.stdout, made.stderr) == (
             wanted.returncode,
@@ -160,6 +160,8 @@ def test_a_custom_resource_is_explained_to_the_letter(servers: Servers) -> None:
 @pytest.mark.parametrize("validate", ["strict", "warn", "ignore"])
 @pytest.mark.parametrize("body", INVALID.values(), ids=INVALID)
 def test_validation_says_the_same(servers: Servers, body: object, validate: str) -> None:
-    wanted, made = (each.run(f"create -f - --dry-run=server --validate={validate}", body) for each in servers)
+    wanted, made = (
+        server.run(f"create -f - --dry-run=server --validate={validate}", body) for server in servers
+    )
 
     assert (made.returncode, made.stdout, made.stderr) == (wanted.returncode, wanted.stdout, wanted.stderr)

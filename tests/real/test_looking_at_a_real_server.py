@@ -35,7 +35,7 @@ def test_a_doctor_finds_a_real_server_well(environ: dict[str, str]) -> None:
     checks = {each["check"]: each for each in json.loads(ran.stdout)["checks"]}
 
     assert ran.returncode == 0, ran.stdout
-    assert {each["mark"] for each in checks.values()} <= {"ok", "skip", "warn"}
+    assert {check["mark"] for check in checks.values()} <= {"ok", "skip", "warn"}
     for name in ("tcp", "http", "identity", "clock", "version", "discovery", "access", "watch", "throttling"):
         assert checks[name]["mark"] == "ok", checks[name]
 
@@ -46,7 +46,7 @@ def test_a_real_server_is_counted(environ: dict[str, str]) -> None:
 
     assert kinds["namespaces"]["objects"] >= 4
     assert kinds["namespaces"]["bytes"] > 1000
-    assert not [each for each in kinds.values() if each.get("note", "not watched") != "not watched"]
+    assert not [kind for kind in kinds.values() if kind.get("note", "not watched") != "not watched"]
 
 
 def test_owners_and_dependents_are_found_there(environ: dict[str, str]) -> None:

@@ -116,7 +116,7 @@ def accepted_by(real: Documents, kind: str, schemas: Plain) -> Plain:
         if status == 201:
             return body
         causes = found.get("details", {}).get("causes") or []
-        refused = {name for each in causes for name in re.findall(r"\[(f\d+)\]", each.get("field", ""))}
+        refused = {name for caus in causes for name in re.findall(r"\[(f\d+)\]", caus.get("field", ""))}
         assert refused, found
         schemas = {name: each for name, each in schemas.items() if name not in refused}
 

@@ -36,7 +36,7 @@ REFUSED = (
 
 
 def _pod(name: str, *containers: str) -> dict[str, object]:
-    found = [{"name": each, "image": "busybox"} for each in containers]
+    found = [{"name": container, "image": "busybox"} for container in containers]
     setup = [{"name": "setup", "image": "busybox"}] if len(containers) > 1 else []
     spec = {"containers": found, "initContainers": setup, "automountServiceAccountToken": False}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}

@@ -103,7 +103,7 @@ def _differences(real: dict[str, Any], before: datetime, after: datetime) -> lis
     wanted = [
         (each["name"], each["type"], each["format"], each["priority"]) for each in real["columnDefinitions"]
     ]
-    made = [(each.name, each.type, each.format, each.priority) for each in first.columns]
+    made = [(column.name, column.type, column.format, column.priority) for column in first.columns]
     found = [] if made == wanted else [f"columns {made}, real {wanted}"]
     cells = zip(row["cells"], first.rows[0].cells, last.rows[0].cells, strict=True)
     found += [

@@ -65,7 +65,7 @@ class Response:
             else {}
         )
         causes = body.get("details", {}).get("causes") or []
-        errors = sorted((each["reason"], each.get("field", ""), each["message"]) for each in causes)
+        errors = sorted((caus["reason"], caus.get("field", ""), caus["message"]) for caus in causes)
         unknown = sorted(response.headers.get_all("Warning") or [])
         # The order of errors in the message of a refused object is that of the causes.
         message = body.get("message", "") if response.status not in {201, 200, 422} else ""

@@ -104,7 +104,7 @@ def test_random_sequences_have_the_same_effect(connections: SimpleQueue[Servers]
             sequence, found = servers.compare(number)
         finally:
             connections.put(servers)
-        responses.update(each.status for each in sequence.observations)
+        responses.update(observation.status for observation in sequence.observations)
         if found:
             print(f"sequence {number}: {found[0][:300]}")
             failed[number] = sequence
@@ -112,7 +112,7 @@ def test_random_sequences_have_the_same_effect(connections: SimpleQueue[Servers]
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(compare, range(SEQUENCES)))
     servers = connections.get()
-    reports = [servers.report(*each) for each in sorted(failed.items(), key=_length)[:MOST_REPORTS]]
+    reports = [servers.report(*item) for item in sorted(failed.items(), key=_length)[:MOST_REPORTS]]
     assert not failed, f"{len(failed)} of {SEQUENCES} sequences differ\n" + "\n".join(reports)
     assert responses[409] > SEQUENCES / 10  # so that it shows when nothing conflicts any more
     print(f"{SEQUENCES} sequences, {responses.total()} responses: {dict(responses)}")

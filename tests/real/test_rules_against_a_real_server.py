@@ -36,7 +36,11 @@ VALUES: list[Plain] = json.loads((DATA / "values.json").read_text())
 def sample() -> list[Plain]:
     vectors = [json.loads(line) for line in (DATA / "vectors.jsonl").read_text().splitlines()]
     # Expressions at which the real server's own code panics are left out.
-    valid = [each for each in vectors if "messages" in each and "internal error" not in str(each["messages"])]
+    valid = [
+        vector
+        for vector in vectors
+        if "messages" in vector and "internal error" not in str(vector["messages"])
+    ]
     valid = [each for each in valid if each["expression"] != "{[1]: 'a'}"]
     return Random(SEED).sample(valid, min(COUNT, len(valid)))
 
@@ -84,7 +88,7 @@ def messages(target: Target, expressions: list[str]) -> list[list[list[str]]]:
             spec = {f"f{index}": value for index in range(len(expressions))}
             judge = {"apiVersion": f"{GROUP}/v1", "kind": "Judge", "metadata": {"name": "a"}, "spec": spec}
             causes = send("POST", f"{path}?dryRun=All", judge).get("details", {}).get("causes", [])
-            by_field = {each["field"]: each["message"] for each in causes}
+            by_field = {caus["field"]: caus["message"] for caus in causes}
             for index, each in enumerate(said):
                 each.append([by_field[f"spec.f{index}"]] if f"spec.f{index}" in by_field else [])
         send("DELETE", f"{DEFINITIONS}/judges.{GROUP}")
@@ -93,8 +97,8 @@ def messages(target: Target, expressions: list[str]) -> list[list[list[str]]]:
 
 def test_rules_say_the_same_of_objects(real_server: RealServer) -> None:
     vectors = sample()
-    expressions = [each["expression"] for each in vectors]
-    recorded = {each["expression"]: each["messages"] for each in vectors}
+    expressions = [vector["expression"] for vector in vectors]
+    recorded = {vector["expression"]: vector["messages"] for vector in vectors}
     real = dict(zip(expressions, messages(real_target(real_server), expressions), strict=True))
     with embedded_target() as embedded:
         ours = dict(zip(expressions, messages(embedded, expressions), strict=True))
@@ -104,7 +108,7 @@ def test_rules_say_the_same_of_objects(real_server: RealServer) -> None:
 
 def test_rules_that_do_not_compile_have_the_same_problems(real_server: RealServer) -> None:
     vectors = [json.loads(line) for line in (DATA / "vectors.jsonl").read_text().splitlines()]
-    rules = Random(SEED).sample([each["rule"] for each in vectors if "rule" in each], 20)
+    rules = Random(SEED).sample([vector["rule"] for vector in vectors if "rule" in vector], 20)
     fields = {
         f"f{index}": {"type": "integer", "x-kubernetes-validations": [{"rule": each, "message": "m"}]}
         for index, each in enumerate(rules)

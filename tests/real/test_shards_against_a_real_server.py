@@ -63,7 +63,7 @@ async def client(sharding_server: RealServer) -> AsyncIterator[Client]:
 
 
 def test_the_recording_is_true(session: ShardSession) -> None:
-    answers = [{"selector": each, "answer": session.answer(each)} for each in selectors()]
+    answers = [{"selector": selector, "answer": session.answer(selector)} for selector in selectors()]
     session.prepare()
 
     assert answers == RECORDING["selectors"]
@@ -72,7 +72,7 @@ def test_the_recording_is_true(session: ShardSession) -> None:
 
 def test_random_changes_of_selectors_have_the_same_answer(session: ShardSession) -> None:
     choose = random.Random(7)
-    known = [each for each in selectors() if "((((" not in each]
+    known = [selector for selector in selectors() if "((((" not in selector]
     for _ in range(MUTATIONS):
         text = choose.choice(known)
         at = choose.randrange(len(text) + 1)

@@ -93,7 +93,7 @@ def test_a_table_has_no_more_lines_than_there_is_room_for(count: int, height: in
     lines = [str(each) for each in _as_kubectl(pods(**{f"p{at}": "1" for at in range(count)}), height)]
 
     assert len(lines) <= height
-    named = [each for each in lines if each.startswith("p")]
+    named = [line for line in lines if line.startswith("p")]
     if len(named) < count:
         assert lines[-1] == f"... and {count - len(named)} more"
 
@@ -123,10 +123,10 @@ def test_concurrent_log_lines_do_not_interleave(capfd: pytest.CaptureFixture[str
             log(name * 40)
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 800

@@ -33,7 +33,7 @@ MODULES = {
 
 
 def names(requirements: list[str]) -> set[str]:
-    return {canonicalize_name(Requirement(each).name) for each in requirements}
+    return {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
 
 
 @functools.cache

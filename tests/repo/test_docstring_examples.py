@@ -82,7 +82,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[masthead
 
 
 def test_examples_are_found() -> None:
-    names = {each.name for each in EXAMPLES}
+    names = {example.name for example in EXAMPLES}
 
     assert {
         "masthead:module",
@@ -137,7 +137,7 @@ def _run_tests(names: dict[str, Any]) -> None:
     """Call the test functions that an example has defined, as pytest would."""
     for name, test in list(names.items()):
         if name.startswith("test_"):
-            test(**{each: names[each] for each in inspect.signature(test).parameters})
+            test(**{parameter: names[parameter] for parameter in inspect.signature(test).parameters})
 
 
 def test_examples_pass_the_type_checker(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def blocking_classes() -> Iterator[tuple[str, type[Facade[Any]]]]:
 
 def async_classes() -> dict[str, type]:
     """The async namesakes of blocking classes that have a name of their own, by their names."""
-    modules = (*(each.source for each in facade.MIRRORS), *ROOTS)
+    modules = (*(mirror.source for mirror in facade.MIRRORS), *ROOTS)
     return {each.__name__: each for name in modules for each in classes_of(name)}
 
 
@@ -176,8 +176,8 @@ def signature(member: Any) -> str:
     """Parameters, defaults and types, as they are written."""
     found = inspect.signature(function(member))
     parts = [
-        f"{each.kind.name} {each.name}: {each.annotation} = {each.default!r}"
-        for each in found.parameters.values()
+        f"{parameter.kind.name} {parameter.name}: {parameter.annotation} = {parameter.default!r}"
+        for parameter in found.parameters.values()
     ]
     return plain("\n".join([*parts, f"-> {found.return_annotation}"]), TYPES)
 
@@ -235,7 +235,7 @@ def test_what_one_stands_on_the_other_does(awaited: type, blocking: type) -> Non
 
 
 def test_every_class_of_the_table_has_its_namesake() -> None:
-    wanted = {name for each in facade.MIRRORS for name in each.classes}
+    wanted = {name for mirror in facade.MIRRORS for name in mirror.classes}
 
     assert wanted <= {each.__name__ for _, each in blocking_classes()}
 
@@ -301,7 +301,7 @@ def test_nothing_that_was_generated_is_left_over() -> None:
     folder = SOURCE / "masthead" / "_sync"
     generated = {path.name for path in folder.glob("*.py") if render.is_generated(path.read_text("utf-8"))}
 
-    mirrored = {f"{each.target.rpartition('.')[2]}.py" for each in facade.MIRRORS}
+    mirrored = {f"{mirror.target.rpartition('.')[2]}.py" for mirror in facade.MIRRORS}
     assert generated == mirrored | {"clientset.py", "groups.py"}
 
 

@@ -19,14 +19,14 @@ def first_uses(tree: ast.Module) -> Iterator[int]:
     """The lines on which msgspec is given a type to decode into."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("msgspec"):
-            if any(each.name in {"json", "msgpack", "convert", "Decoder"} for each in node.names):
+            if any(name.name in {"json", "msgpack", "convert", "Decoder"} for name in node.names):
                 yield node.lineno
         elif isinstance(node, ast.Attribute) and ast.unparse(node) == "msgspec.convert":
             yield node.lineno
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             is_decoding = called.endswith(("json.decode", "msgpack.decode", "toml.decode", "yaml.decode"))
-            given = [*node.args[is_decoding:], *(each.arg for each in node.keywords)]
+            given = [*node.args[is_decoding:], *(keyword.arg for keyword in node.keywords)]
             if (called.startswith("msgspec.") and called.endswith(".Decoder") and given) or (
                 is_decoding and called.startswith("msgspec.") and given
             ):
@@ -55,5 +55,5 @@ def test_the_check_sees_every_spelling() -> None:
         "from msgspec import convert",
     ]
 
-    assert [len(list(first_uses(ast.parse(each)))) for each in spellings] == [1] * len(spellings)
+    assert [len(list(first_uses(ast.parse(spelling)))) for spelling in spellings] == [1] * len(spellings)
     assert not list(first_uses(ast.parse("msgspec.json.decode(data); msgspec.json.Decoder().decode(data)")))

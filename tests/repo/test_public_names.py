@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
-MODULES = [each for each in public_modules("masthead") if not each.startswith("masthead.api")]
+MODULES = [
+    public_module
+    for public_module in public_modules("masthead")
+    if not public_module.startswith("masthead.api")
+]
 # Made elsewhere: an alias of a type, or a function of msgspec.
 FOREIGN = {"JSON", "field"}
 
@@ -119,7 +123,7 @@ def test_annotations_are_looked_up_where_they_were_written(name: str) -> None:
     except NameError as error:
         missing.add(str(error.name))
     homes = {each for each in cls.__mro__ if "__annotations__" in vars(each)}
-    known = {name for each in homes for name in vars(sys.modules[_defined_in(each)])}
+    known = {name for home in homes for name in vars(sys.modules[_defined_in(home)])}
 
     assert not missing & known  # what is imported for type checkers only was never found
 
@@ -187,7 +191,7 @@ def test_every_public_name_has_docs(name: str) -> None:
 
 
 def test_every_public_module_has_docs() -> None:
-    assert [each for each in MODULES if not importlib.import_module(each).__doc__] == []
+    assert [module for module in MODULES if not importlib.import_module(module).__doc__] == []
 
 
 def test_a_mark_keeps_what_it_marks() -> None:

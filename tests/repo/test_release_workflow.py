@@ -34,7 +34,7 @@ def test_it_runs_make_targets_only() -> None:
     for command in (each for job in JOBS for each in commands(job)):
         make, target, *variables = command.split()
         assert (make, target in targets) == ("make", True)
-        assert all("=" in each for each in variables)
+        assert all("=" in variable for variable in variables)
 
 
 def test_every_supported_python_is_tested_and_tried() -> None:

@@ -29,7 +29,7 @@ def test_the_workflow_runs_make_targets_only() -> None:
         make, target, *variables = command.split()
         assert make == "make"
         assert target in TARGETS
-        assert all("=" in each for each in variables)
+        assert all("=" in variable for variable in variables)
 
 
 def test_the_workflow_tests_every_supported_python() -> None:
@@ -43,7 +43,7 @@ def test_the_oldest_dependencies_are_tested_with_the_oldest_python() -> None:
     versions = [
         step["with"]["python-version"] for name, step in steps() if name == "oldest" and "with" in step
     ]
-    assert [f">={each}" for each in versions] == [PROJECT["requires-python"]]
+    assert [f">={version}" for version in versions] == [PROJECT["requires-python"]]
     assert f"CONSTRAINTS={OLDEST.relative_to(ROOT)}" in WORKFLOW["jobs"]["oldest"]["steps"][-1]["run"]
 
 
@@ -63,8 +63,8 @@ def test_issue_templates_have_what_a_form_needs(name: str) -> None:
     form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE" / name).read_text("utf-8"))
     assert form.keys() >= {"name", "description", "body"}
     fields = [each for each in form["body"] if each["type"] != "markdown"]
-    assert len({each["id"] for each in fields}) == len(fields)
-    assert all(each["attributes"]["label"] for each in fields)
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["attributes"]["label"] for field in fields)
 
 
 def test_editors_use_the_line_length_of_the_formatter() -> None:

@@ -64,7 +64,7 @@ def cached_functions(module: Path) -> Iterator[ast.FunctionDef]:
     for node in ast.walk(ast.parse(module.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef):
             decorators = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
-            names = {ast.unparse(each).rpartition(".")[2] for each in decorators}
+            names = {ast.unparse(decorator).rpartition(".")[2] for decorator in decorators}
             if names & {"cache", "lru_cache"}:
                 yield node
 
@@ -75,7 +75,7 @@ def test_the_server_keeps_nothing_by_kind_for_the_whole_process() -> None:
     for module in MODULES:
         for function in cached_functions(module):
             arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-            is_by_kind = NAMES_OF_KINDS & {each.arg for each in arguments}
+            is_by_kind = NAMES_OF_KINDS & {argument.arg for argument in arguments}
             # What is kept without an argument, next to the resources, is a catalog of its own.
             if is_by_kind or (not arguments and "resources" in module.relative_to(ROOT).parts):
                 found.add(f"{module.relative_to(ROOT)}:{function.name}")

@@ -34,10 +34,10 @@ def in_navigation(entry: Any) -> set[str]:
 
 
 def test_every_page_is_in_the_navigation_and_every_entry_is_a_page() -> None:
-    pages = {each for each in PAGES() if each.endswith(".md")}
+    pages = {page for page in PAGES() if page.endswith(".md")}
     listed = CONFIG["not_in_nav"].split()
 
-    left_out = {each for each in pages if any(fnmatch.fnmatch(f"/{each}", pattern) for pattern in listed)}
+    left_out = {page for page in pages if any(fnmatch.fnmatch(f"/{page}", pattern) for pattern in listed)}
 
     assert pages - left_out <= in_navigation(CONFIG["nav"]) <= pages
 

@@ -93,9 +93,9 @@ class ClusterModel:
         running, self._running = self._running, None
         if running is not None:
             self._requests += self.server.requests
-            for each in self.server._http.connections if crashes else ():
-                if each.transport is not None:
-                    each.transport.abort()
+            for connection in self.server._http.connections if crashes else ():
+                if connection.transport is not None:
+                    connection.transport.abort()
             await running.__aexit__(None, None, None)
 
     async def start(self, *, keeps_data: bool, has_watch_list: bool = True) -> None:
@@ -138,7 +138,7 @@ class ClusterModel:
         answer = await self.rest.get(f"/api/v1/{self.resource}")
         kind = {"apiVersion": "v1", "kind": _KINDS[self.resource]}
         items: list[Plain] = [{**kind, **each} for each in json.loads(answer.body)["items"]]
-        return {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each for each in items}
+        return {f"{item['metadata']['namespace']}/{item['metadata']['name']}": item for item in items}
 
     def _note(self, body: bytes) -> Plain:
         made: Plain = json.loads(body)

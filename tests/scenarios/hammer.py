@@ -251,12 +251,12 @@ def hammer(seconds: float) -> Hammer:
 def _state(client: masthead.Client) -> dict[str, Plain]:
     items = json.loads(client.rest.get("/api/v1/configmaps").body)["items"]
     return {
-        f"{each['metadata']['namespace']}/{each['metadata']['name']}": {
+        f"{item['metadata']['namespace']}/{item['metadata']['name']}": {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            **each,
+            **item,
         }
-        for each in items
+        for item in items
     }
 
 

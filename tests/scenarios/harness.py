@@ -56,7 +56,7 @@ class Harness:
     @property
     def requests(self) -> list[str]:
         """The requests to the server, in a word each."""
-        return [_word(each) for each in self.cluster.requests]
+        return [_word(request) for request in self.cluster.requests]
 
     async def write(self, *names: str) -> None:
         """Create objects in the default namespace, or change those that are there."""

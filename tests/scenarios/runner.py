@@ -70,7 +70,7 @@ class InformerUnderTest:
             client.core_v1.pods if cluster.resource == "pods" else client.core_v1.config_maps
         )
         self.informer: SharedInformer[Any] = SharedInformer(
-            [resource(each) for each in plan.namespaces] or resource(),
+            [resource(namespace) for namespace in plan.namespaces] or resource(),
             label_selector=plan.selector or None,
             hold=plan.hold,
             queue=DeltaFIFO if plan.is_delta_fifo else None,
@@ -82,8 +82,8 @@ class InformerUnderTest:
             indexers={"color": by_color},
         )
         self.indices = 1
-        for each in plan.handlers:
-            self.join(each)
+        for handler in plan.handlers:
+            self.join(handler)
 
     def join(self, plan: Handler) -> None:
         """Add a handler."""
@@ -175,7 +175,9 @@ class ScenarioRunner:
     def __init__(self, scenario: Scenario, cluster: ClusterModel, client: Client) -> None:
         self.scenario = scenario
         self.cluster = cluster
-        self.informers_under_test = [InformerUnderTest(each, client, cluster) for each in scenario.informers]
+        self.informers_under_test = [
+            InformerUnderTest(informer, client, cluster) for informer in scenario.informers
+        ]
         self.problems: list[str] = []
         self.faults = 0
 
@@ -268,14 +270,14 @@ class ScenarioRunner:
 
     def _check_moderation(self) -> None:
         """Check that informers retry with backoff under any fault."""
-        faults = self.faults + sum(isinstance(each, Restart | Compact) for each in self.scenario.steps)
+        faults = self.faults + sum(isinstance(step, Restart | Compact) for step in self.scenario.steps)
         allowed = 0.0
         for plan in self.scenario.informers:
             opened = now() / min(plan.stall_after or _USUAL, _USUAL)
             allowed += max(1, len(plan.namespaces)) * (10 + 14 * faults + 4 * opened)
         requests = self.cluster.requests
         if len(requests) > allowed:
-            last = [f"{each.info} {each.query} {each.code}" for each in requests[-10:]]
+            last = [f"{request.info} {request.query} {request.code}" for request in requests[-10:]]
             self.problems.append(f"{len(requests)} lists and watches, where {allowed:.0f} are enough: {last}")
 
 

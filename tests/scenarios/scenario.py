@@ -185,11 +185,11 @@ class Scenario:
     @property
     def needs_file(self) -> bool:
         """Whether the server has to keep its objects in a file."""
-        return any(isinstance(each, Restart) and each.keeps_data for each in self.steps)
+        return any(isinstance(step, Restart) and step.keeps_data for step in self.steps)
 
     def __str__(self) -> str:
         def rows(items: Sequence[object]) -> str:
-            return "".join(f"\n        {each!r}," for each in items)
+            return "".join(f"\n        {item!r}," for item in items)
 
         return (
             f"Scenario(\n    seed={self.seed},\n    resource={self.resource!r},\n"

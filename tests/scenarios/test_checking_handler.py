@@ -87,7 +87,7 @@ async def test_overlapping_calls_are_reported() -> None:
         second = checking.on_update(some(1), some(2))
         for each in (first, second):
             await each  # type: ignore[misc]
-        assert ["while another is under way" in each for each in checking.problems] == [True]
+        assert ["while another is under way" in problem for problem in checking.problems] == [True]
 
 
 @in_virtual_time

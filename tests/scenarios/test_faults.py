@@ -196,7 +196,11 @@ async def test_an_expired_page_is_followed_by_a_full_list() -> None:
             await harness.converged()
             assert harness.requests == ["list", "list", "next page", "list", "watch"]
             assert harness.calls == [f"add default/{name}" for name in "abcde"]
-            assert ["limit" in each.query for each in harness.cluster.requests[1:4]] == [True, True, False]
+            assert ["limit" in request.query for request in harness.cluster.requests[1:4]] == [
+                True,
+                True,
+                False,
+            ]
 
 
 @in_virtual_time

@@ -55,7 +55,7 @@ def test_the_repr_of_a_scenario_recreates_it() -> None:
 
 def test_a_failing_scenario_is_minimised() -> None:
     def has_restart(candidate: Scenario) -> bool:
-        return any(type(each).__name__ == "Restart" for each in candidate.steps)
+        return any(type(step).__name__ == "Restart" for step in candidate.steps)
 
     seed = next(each for each in range(100) if has_restart(scenario_of(each)))
     smallest = shrunk(scenario_of(seed), has_restart)

@@ -89,7 +89,7 @@ class SharedCopies:
     @property
     def living(self) -> list[Replica]:
         """The replicas that run."""
-        return [each for each in self._replicas.values() if each.is_running]
+        return [replica for replica in self._replicas.values() if replica.is_running]
 
     async def start(self) -> None:
         """Start another replica."""
@@ -141,14 +141,14 @@ class SharedCopies:
     async def differences(self) -> dict[str, tuple[str, str | None]]:
         """The Secrets that have no copy, or an old one: what it should be, and what it is."""
         copies = await self._env.client.core_v1.config_maps("default").list()
-        found = {each.metadata.name: each.data.get("copy") for each in copies}
+        found = {copy.metadata.name: copy.data.get("copy") for copy in copies}
         wanted = {each.metadata.name: _content(each) for each in await self._secrets.list()}
         return {name: (text, found.get(name)) for name, text in wanted.items() if found.get(name) != text}
 
     def shares(self) -> list[int]:
         """How many slots each living replica owns."""
         members = [each.runtime.member for each in self.living]
-        return [len(each.share) for each in members if each is not None]
+        return [len(member.share) for member in members if member is not None]
 
 
 def _content(secret: Secret) -> str:

@@ -18,7 +18,7 @@ SHARED_KINDS: list[CustomKind] = [
     for number in range(8)
 ]
 """The custom resources whose definitions are there from the beginning."""
-DEFINITIONS = [each.definition for each in SHARED_KINDS]
+DEFINITIONS = [shared_kind.definition for shared_kind in SHARED_KINDS]
 _BUILT_IN = [[CONFIG_MAP], [SERVICE], [DEPLOYMENT], [DEPLOYMENT], [POD], [SCALER, OLD_SCALER]]
 _ATTEMPTS = 20
 

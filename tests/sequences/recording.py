@@ -40,7 +40,10 @@ def read() -> Recording:
 
 def write(server: str, definitions: Iterable[Any], sequences: Iterable[Sequence]) -> None:
     """Write the recorded sequences."""
-    lines = [{"server": server, "definitions": list(definitions)}, *(_encoded(each) for each in sequences)]
+    lines = [
+        {"server": server, "definitions": list(definitions)},
+        *(_encoded(sequence) for sequence in sequences),
+    ]
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text("".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines), "utf-8")
 

@@ -204,9 +204,9 @@ def fields_of(found: Plain) -> Plain:
     """The fields of a ConfigMap that someone manages."""
     meta: Plain = {}
     if labels := found["metadata"].get("labels"):
-        meta["f:labels"] = {".": {}} | {f"f:{each}": {} for each in labels}
+        meta["f:labels"] = {".": {}} | {f"f:{label}": {} for label in labels}
     if finalizers := found["metadata"].get("finalizers"):
-        meta["f:finalizers"] = {".": {}} | {f'v:"{each}"': {} for each in finalizers}
+        meta["f:finalizers"] = {".": {}} | {f'v:"{finalizer}"': {} for finalizer in finalizers}
     fields: Plain = {"f:metadata": meta} if meta else {}
     if data := found.get("data"):
         fields["f:data"] = {".": {}} | {f"f:{each}": {} for each in data}

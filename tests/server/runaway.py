@@ -145,7 +145,7 @@ def run(seconds: float, *, seed: int, margin: float = 1.0, numbers: Iterable[int
         endpoints = endpoints_of(caller)
         _prepare(caller, endpoints)
         caller.close()
-        requests = HostileRequests([(each, each.object_class()) for each in endpoints], seed)
+        requests = HostileRequests([(endpoint, endpoint.object_class()) for endpoint in endpoints], seed)
         sender = Sender(server, margin=margin)
         done = Run(0, {}, [])
         until = time.monotonic() + seconds

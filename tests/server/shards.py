@@ -267,7 +267,7 @@ def _normal(found: Plain) -> Plain:
     if meta.get("continue"):
         meta["continue"] = json.loads(base64.b64decode(meta["continue"] + "=="))["start"]
     items = found["items"] if "items" in found else [row["object"] for row in found["rows"]]
-    names = [f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in items or []]
+    names = [f"{item['metadata'].get('namespace', '')}/{item['metadata']['name']}" for item in items or []]
     return {"kind": found["kind"], "metadata": meta, "items": names}
 
 
@@ -279,7 +279,7 @@ def main() -> None:
     with TemporaryDirectory() as state, RestartableServer(Path(state), GATE) as running:
         with closing(ShardSession(real_target(running.server))) as session:
             session.prepare()
-            answers = [{"selector": each, "answer": session.answer(each)} for each in selectors()]
+            answers = [{"selector": selector, "answer": session.answer(selector)} for selector in selectors()]
             outcomes = list(session.outcomes())
         version = running.server.call("GET", "/version")["gitVersion"]
     recording = {"version": version, "selectors": answers, "outcomes": outcomes}

@@ -40,7 +40,7 @@ def whole_deployment(**spec: Any) -> Plain:
 
 def managers(response: CallResponse) -> dict[str, Plain]:
     entries = response.json["metadata"].get("managedFields", [])
-    return {each["manager"]: each["fieldsV1"] for each in entries}
+    return {entry["manager"]: entry["fieldsV1"] for entry in entries}
 
 
 def test_the_first_apply_creates_the_object_and_the_next_one_changes_nothing(caller: Caller) -> None:

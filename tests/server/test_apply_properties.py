@@ -128,8 +128,10 @@ class Object:
 
 def entries(obj: Unstructured) -> dict[tuple[str, str], FieldSet]:
     return {
-        (each.manager or "", each.operation or ""): FieldSet.from_fields_v1(each.fields_v1 or {})
-        for each in obj.metadata.managed_fields
+        (managed_field.manager or "", managed_field.operation or ""): FieldSet.from_fields_v1(
+            managed_field.fields_v1 or {}
+        )
+        for managed_field in obj.metadata.managed_fields
     }
 
 

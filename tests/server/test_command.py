@@ -100,7 +100,7 @@ def test_token_seed_history_and_bookmarks_can_be_chosen() -> None:
             [old] = caller.events(f"{MAPS}?watch=1&resourceVersion={first['resourceVersion']}", 1)
             assert old["object"]["code"] == 410
             events = caller.events(f"{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=0", 7)
-            assert [each["type"] for each in events][-2:] == ["BOOKMARK"] * 2
+            assert [event["type"] for event in events][-2:] == ["BOOKMARK"] * 2
             caller.close()
     assert len(uids) == 1
 

@@ -64,7 +64,7 @@ def test_an_object_is_converted_when_it_is_written(cluster: QuietCluster, webhoo
     assert made["spec"] == {"color": "red!!"}, "to the stored version, and back for the response"
     stored = cluster.call("GET", f"{WIDGETS}/a")
     assert stored["spec"] == {"color": "red!"}
-    assert {each["request"]["objects"][0]["metadata"]["uid"] for each in webhook.reviews} == {
+    assert {review["request"]["objects"][0]["metadata"]["uid"] for review in webhook.reviews} == {
         stored["metadata"]["uid"]
     }
 
@@ -105,7 +105,7 @@ def test_a_list_is_converted_in_one_call(cluster: QuietCluster, webhook: Convers
     found = cluster.call("GET", SECOND)
 
     assert [each["spec"]["color"] for each in found["items"]] == ["a!", "b!", "c!"]
-    assert [len(each["request"]["objects"]) for each in webhook.reviews] == [3]
+    assert [len(review["request"]["objects"]) for review in webhook.reviews] == [3]
 
 
 def test_the_events_of_a_watch_are_converted(cluster: QuietCluster, webhook: ConversionWebhook) -> None:

@@ -58,7 +58,7 @@ def test_from_the_tenth_message_on_similar_events_are_combined() -> None:
     combined, *others = [correlator.observe(WEB, created(number), START) for number in range(9, 12)]
 
     assert combined is not None
-    assert all(each is combined for each in others)
+    assert all(other is combined for other in others)
     assert (combined.count, combined.is_combined) == (3, True)
     assert combined.message == "(combined from similar events): Created pod: web-11"
 

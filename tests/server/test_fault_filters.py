@@ -168,7 +168,7 @@ def test_the_name_of_an_object_in_protobuf_counts_too(server: Server, caller: Ca
     server.faults.fail(503, verb="create", name="b")
 
     responses = [caller.call("POST", MAPS, b"k8s\0" + envelope, content_type=protobuf) for _ in range(2)]
-    assert [each.code for each in responses] == [503, 201]
+    assert [response.code for response in responses] == [503, 201]
 
 
 def test_a_create_matches_a_fault_for_collection_paths(server: Server, caller: Caller) -> None:

@@ -237,7 +237,7 @@ def test_a_watch_can_expire_after_some_events(server: Server, caller: Caller) ->
 
     events = caller.events(f"{MAPS}?watch=1&resourceVersion={version}", 9)
 
-    assert [each["type"] for each in events] == ["ADDED", "ERROR"]
+    assert [event["type"] for event in events] == ["ADDED", "ERROR"]
 
 
 def test_a_version_that_has_not_come_yet_is_named_with_the_newest(server: Server, caller: Caller) -> None:
@@ -294,7 +294,7 @@ def test_a_watch_is_dropped_after_so_many_events(server: Server, caller: Caller)
     with caller.watching(f"{MAPS}?watch=1&resourceVersion={version}") as stream:
         lines = rest_of(stream).splitlines()
 
-    assert [json.loads(each)["object"]["metadata"]["name"] for each in lines] == ["b", "c"]
+    assert [json.loads(line)["object"]["metadata"]["name"] for line in lines] == ["b", "c"]
     assert fault.hits == 1
 
 
@@ -378,7 +378,7 @@ def test_bookmarks_are_held_back_until_the_fault_is_removed(server: Server, call
         server.wait_until_quiet()
         events = [next_event(stream) for _ in range(3)]
 
-    assert [each["type"] for each in events] == ["ADDED", "BOOKMARK", "BOOKMARK"]
+    assert [event["type"] for event in events] == ["ADDED", "BOOKMARK", "BOOKMARK"]
     assert events[1]["object"]["metadata"]["resourceVersion"] == version
     assert held.hits == 2
 
@@ -415,5 +415,5 @@ def test_bookmarks_can_come_more_than_once(server: Server, caller: Caller) -> No
         create(caller, "a")
         events = [next_event(stream) for _ in range(5)]
 
-    assert [each["type"] for each in events] == ["BOOKMARK"] * 4 + ["ADDED"]
+    assert [event["type"] for event in events] == ["BOOKMARK"] * 4 + ["ADDED"]
     assert fault.hits == 1

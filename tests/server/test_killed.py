@@ -177,7 +177,7 @@ def test_a_watch_resumes_after_a_restart(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as (_, caller):
         last = caller.call("POST", MAPS, config_map("last")).json
         events = caller.events(f"{MAPS}?watch=true&resourceVersion={first}", 3)
-        received = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+        received = [(event["type"], event["object"]["metadata"]["name"]) for event in events]
         assert received == [("ADDED", "missed"), ("DELETED", "first"), ("ADDED", "last")]
         assert events[0]["object"] == missed
         assert events[2]["object"] == last
@@ -227,7 +227,7 @@ def test_a_write_to_a_full_disk_is_rejected_and_not_visible(tmp_path: Path) -> N
 
         # An address that a refused service would have had is free for the next.
         services = [caller.call("POST", SERVICES, BIG_SERVICE) for _ in range(2)]
-        assert [each.code for each in services] == [500, 500]
+        assert [service.code for service in services] == [500, 500]
 
         listed = caller.call("GET", MAPS).json
         assert sorted(each["metadata"]["name"] for each in listed["items"]) == sorted(stored)

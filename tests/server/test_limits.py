@@ -192,7 +192,7 @@ def test_unauthenticated_endpoints_read_no_body(server: Server) -> None:
     assert stranger.call("POST", "/version", b"x" * 100).code in {200, 405}
     assert stranger.call("GET", "/healthz", b"x" * 2_000_000).code == 200
     stranger.close()
-    assert [each.body for each in server.requests] == [b"", b""]
+    assert [request.body for request in server.requests] == [b"", b""]
 
 
 def test_the_total_size_of_bodies_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

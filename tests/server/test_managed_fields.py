@@ -31,7 +31,7 @@ def entries(found: CallResponse | Plain) -> list[Plain]:
 
 
 def managers(found: CallResponse | Plain) -> list[tuple[str, str, str]]:
-    return [(each["manager"], each["operation"], each.get("subresource", "")) for each in entries(found)]
+    return [(entry["manager"], entry["operation"], entry.get("subresource", "")) for entry in entries(found)]
 
 
 def agent(name: str) -> dict[str, str]:

@@ -218,7 +218,7 @@ class ServerMachine(RuleBasedStateMachine):
         path = f"{maps(namespace)}?watch=true&{query(labelSelector=selector, resourceVersion=version)}"
         if version < self.model.compacted:
             events = self.caller.events(path, 2)
-            assert [each["type"] for each in events] == ["ERROR"]
+            assert [event["type"] for event in events] == ["ERROR"]
             message = f"too old resource version: {version} ({self.model.compacted})"
             assert (events[0]["object"]["code"], events[0]["object"]["message"]) == (410, message)
             return
@@ -313,7 +313,7 @@ class ServerMachine(RuleBasedStateMachine):
     def check_stream(self, stream: Any, wanted: list[tuple[str, Plain]]) -> None:
         assert stream.status == 200
         events = [json.loads(stream.readline()) for _ in wanted]
-        assert [(each["type"], each["object"]) for each in events] == wanted
+        assert [(event["type"], event["object"]) for event in events] == wanted
 
     def version_of(self, key: Key, which: str) -> dict[str, str]:
         present = self.model.objects.get(key)

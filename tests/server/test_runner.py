@@ -85,7 +85,7 @@ async def test_at_the_end_of_the_block_nothing_is_left_in_the_loop() -> None:
 
     assert asyncio.all_tasks() == before
     timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
-    assert [each for each in timers if not each.cancelled() and "masthead" in repr(each)] == []
+    assert [timer for timer in timers if not timer.cancelled() and "masthead" in repr(timer)] == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -190,7 +190,7 @@ def test_after_the_block_records_can_be_read_and_controls_raise() -> None:
         caller.close()
 
     obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"))
-    assert [each.info.verb for each in server.requests] == ["create"]
+    assert [request.info.verb for request in server.requests] == ["create"]
     assert [each.type for each in server.history(obj)] == ["ADDED"]
     assert server.revision == 6
     for steer in (server.compact, server.wait_until_quiet, lambda: server.advance(1)):
@@ -538,7 +538,7 @@ def test_large_requests_are_remembered_as_far_as_memory_allows() -> None:
     requests = RequestRecorder()
     for index in range(100):
         requests.add(RecordedRequest("POST", str(index), "", RequestInfo("create"), {}, bytes(1024 * 1024)))
-    assert [each.path for each in requests if each.body] == [str(index) for index in range(92, 100)]
+    assert [request.path for request in requests if request.body] == [str(index) for index in range(92, 100)]
     assert sum(1 for _ in requests) == 100
     for index in range(20_000):
         requests.add(RecordedRequest("GET", str(index), "", RequestInfo("get"), {}, b""))
@@ -555,7 +555,7 @@ def test_long_requests_without_a_body_are_remembered_as_far_as_memory_allows() -
             RecordedRequest("GET", f"/{index}", "q" * 1024 * 1024, RequestInfo("get"), {"x": "y" * 1024}, b"")
         )
 
-    assert [each.path for each in requests] == [f"/{index}" for index in range(585, 600)]
+    assert [request.path for request in requests] == [f"/{index}" for index in range(585, 600)]
 
 
 def test_requests_without_a_token_do_not_displace_the_others() -> None:
@@ -570,7 +570,7 @@ def test_requests_without_a_token_do_not_displace_the_others() -> None:
         )
     requests.add(RecordedRequest("GET", "last", "", RequestInfo("get"), {}, b""))
 
-    paths = [each.path for each in requests]
+    paths = [request.path for request in requests]
     assert (paths[0], paths[-1]) == ("first", "last")
     assert paths[1:-1] == [str(index) for index in range(19_000, 20_000)]
 
@@ -596,7 +596,7 @@ def test_a_request_that_is_dropped_frees_its_body() -> None:
     requests.add(
         RecordedRequest("POST", "large", "", RequestInfo("create"), {}, bytes(8 * 1024 * 1024 - 9_999))
     )
-    assert all(each.body for each in requests)
+    assert all(request.body for request in requests)
 
 
 def test_history_has_every_write_to_an_object(server: Server, caller: Caller) -> None:
@@ -608,10 +608,12 @@ def test_history_has_every_write_to_an_object(server: Server, caller: Caller) ->
 
     changes = server.history(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
 
-    assert [each.type for each in changes] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
-    assert [each.object.data for each in changes] == [{}, {"k": "v"}, {"k": "v"}, {"k": "again"}]
-    assert [each.version for each in changes] == [each.object.metadata.resource_version for each in changes]
-    assert len({each.object.metadata.uid for each in changes}) == 2
+    assert [change.type for change in changes] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
+    assert [change.object.data for change in changes] == [{}, {"k": "v"}, {"k": "v"}, {"k": "again"}]
+    assert [change.version for change in changes] == [
+        change.object.metadata.resource_version for change in changes
+    ]
+    assert len({change.object.metadata.uid for change in changes}) == 2
 
 
 def test_history_accepts_typed_and_unstructured_objects_with_and_without_a_namespace(server: Server) -> None:
@@ -632,7 +634,7 @@ def test_history_begins_at_the_last_compaction(server: Server, caller: Caller) -
 
     changes = server.history(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
 
-    assert [each.type for each in changes] == ["MODIFIED"]
+    assert [change.type for change in changes] == ["MODIFIED"]
 
 
 def test_history_of_an_object_that_cannot_exist_is_an_error(server: Server) -> None:

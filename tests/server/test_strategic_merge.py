@@ -45,7 +45,11 @@ def test_containers_are_merged_by_name_and_defaulted(caller: Caller) -> None:
 
     containers = patch(caller, body).json["spec"]["template"]["spec"]["containers"]
 
-    assert [(each["name"], each["image"]) for each in containers] == [("a", "i"), ("b", "j"), ("c", "k")]
+    assert [(container["name"], container["image"]) for container in containers] == [
+        ("a", "i"),
+        ("b", "j"),
+        ("c", "k"),
+    ]
     assert containers[1]["tty"]
     assert containers[2]["imagePullPolicy"] == "Always"
 

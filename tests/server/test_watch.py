@@ -390,7 +390,7 @@ async def read_to_the_end(connection: socket.socket) -> list[Any]:
         size, _, rest = rest.partition(b"\r\n")
         body += rest[: int(size, 16)]
         rest = rest[int(size, 16) + 2 :]
-    return [json.loads(each) for each in body.splitlines()]
+    return [json.loads(line) for line in body.splitlines()]
 
 
 async def write_much(client: Client, count: int, size: int = 50_000) -> None:
@@ -420,7 +420,11 @@ async def test_a_client_that_does_not_read_slows_no_one_down_and_is_cut_off(
     # Every write got a response, the other watch missed nothing, and the server is idle without the lazy one.
     assert [each[0] for each in (await following)[0]] == ["MODIFIED"] * 2000
     await server.quiesce()
-    kept = [each.transport.get_write_buffer_size() for each in server._http.connections if each.transport]
+    kept = [
+        connection.transport.get_write_buffer_size()
+        for connection in server._http.connections
+        if connection.transport
+    ]
     assert max(kept) < 1024 * 1024
     assert len(server._storage.table("configmaps").listeners) == 1
 
@@ -479,7 +483,7 @@ async def test_a_reader_that_is_behind_a_compaction_is_closed(server: Server, cl
     events = await read_to_the_end(lazy)
 
     assert 0 < len(events) < 95
-    assert [int(each["object"]["data"]["n"]) for each in events] == list(range(len(events)))
+    assert [int(event["object"]["data"]["n"]) for event in events] == list(range(len(events)))
 
 
 async def test_a_reader_that_is_slow_and_reads_again_misses_nothing(server: Server, client: Client) -> None:
@@ -491,7 +495,7 @@ async def test_a_reader_that_is_slow_and_reads_again_misses_nothing(server: Serv
 
     events = await read_to_the_end(lazy)
 
-    assert [int(each["object"]["data"]["n"]) for each in events] == list(range(95))
+    assert [int(event["object"]["data"]["n"]) for event in events] == list(range(95))
 
 
 async def test_a_watch_from_an_old_version_is_sent_more_than_the_backlog(client: Client) -> None:

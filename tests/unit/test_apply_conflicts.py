@@ -60,7 +60,10 @@ def conflict_of(status: Status, **request: Any) -> ApplyConflictError:
 
 
 def test_a_refused_apply_lists_each_field_with_its_manager() -> None:
-    assert [(each.field, each.manager, each.operation) for each in conflict_of(TWO_MANAGERS).conflicts] == [
+    assert [
+        (conflict.field, conflict.manager, conflict.operation)
+        for conflict in conflict_of(TWO_MANAGERS).conflicts
+    ] == [
         (".spec.replicas", "up", "Update"),
         ('.spec.template.spec.containers[name="web"].image', "up", "Update"),
         (".metadata.labels.x", 'we "ird\\xé', "Apply"),
@@ -139,7 +142,7 @@ def test_causes_of_another_type_are_left_out() -> None:
         }
     )
 
-    assert [each.field for each in conflict_of(status).conflicts] == [".x"]
+    assert [conflict.field for conflict in conflict_of(status).conflicts] == [".x"]
 
 
 def test_only_a_conflict_becomes_an_apply_conflict() -> None:

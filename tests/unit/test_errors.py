@@ -39,9 +39,7 @@ NOT_FOUND = Status.from_dict(
 
 
 def every_error() -> list[type[MastheadError]]:
-    return [
-        each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, MastheadError)
-    ]
+    return [var for var in vars(errors).values() if isinstance(var, type) and issubclass(var, MastheadError)]
 
 
 def test_every_reason_of_the_api_has_a_class_of_its_own() -> None:

@@ -101,7 +101,7 @@ def _metadata_problems(archive: Archive, project: Mapping[str, Any]) -> Iterator
         found = Metadata.from_email(archive.metadata, validate=True)
     except (ExceptionGroup, InvalidMetadata) as error:
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-        yield from (f"metadata: {each}" for each in causes)
+        yield from (f"metadata: {caus}" for caus in causes)
         return
     expected = {
         "name": project["name"],

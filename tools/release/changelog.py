@@ -11,7 +11,9 @@ def problems(text: str, version: str) -> list[str]:
     found: list[str] = []
     if headings[:1] != ["Unreleased"]:
         found.append("CHANGELOG.md does not begin with `## Unreleased`")
-    dated = [each for each in headings if re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", each)]
+    dated = [
+        heading for heading in headings if re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", heading)
+    ]
     if len(dated) != 1:
         found.append(f"CHANGELOG.md needs one heading `## {version} - YYYY-MM-DD`")
     elif not section(text, dated[0]).strip():

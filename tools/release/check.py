@@ -72,7 +72,7 @@ def _archive_problems(found: list[Path], project: Mapping[str, Any]) -> list[str
     for path in found:
         archive = archives.read_archive(path)
         print(f"{archive.name}: {archive.size:,} bytes, {len(archive.files):,} files")
-        wrong += [f"{archive.name}: {each}" for each in archives.problems(archive, project)]
+        wrong += [f"{archive.name}: {problem}" for problem in archives.problems(archive, project)]
     return wrong
 
 
@@ -95,7 +95,7 @@ def _install_problems(found: list[Path], project: Mapping[str, Any], required: l
     minors = supported(project)
     at_hand = pythons.find(minors)
     print("Pythons at hand:", ", ".join(map(str, at_hand.values())) or "none")
-    absent = [each for each in minors if each not in at_hand]
+    absent = [minor for minor in minors if minor not in at_hand]
     if absent:
         print(f"Not at hand, so not tried: {', '.join(absent)}")
     wrong = [f"Python {each} is not at hand" for each in required if each not in at_hand]

@@ -13,15 +13,15 @@ def distributions() -> list[dict[str, object]]:
     """What each distribution says about itself."""
     return [
         {
-            "name": each.name,
-            "version": each.version,
-            "summary": _text(each.metadata, "Summary"),
-            "license_expression": _text(each.metadata, "License-Expression"),
-            "license": _text(each.metadata, "License"),
-            "classifiers": each.metadata.get_all("Classifier") or [],
-            "requires": each.requires or [],
+            "name": distribution.name,
+            "version": distribution.version,
+            "summary": _text(distribution.metadata, "Summary"),
+            "license_expression": _text(distribution.metadata, "License-Expression"),
+            "license": _text(distribution.metadata, "License"),
+            "classifiers": distribution.metadata.get_all("Classifier") or [],
+            "requires": distribution.requires or [],
         }
-        for each in metadata.distributions()
+        for distribution in metadata.distributions()
     ]
 
 

@@ -81,7 +81,7 @@ class Distribution:
 def expression_of(expression: str, text: str, classifiers: Iterable[str]) -> str:
     """The licence as an SPDX expression: what the metadata say, the newest kind of them first; empty if unknown."""
     prefix = "License :: OSI Approved :: "
-    named = [each.removeprefix(prefix) for each in classifiers if each.startswith(prefix)]
+    named = [classifier.removeprefix(prefix) for classifier in classifiers if classifier.startswith(prefix)]
     for candidate in (expression, text, " AND ".join(sorted(_identifier(each) for each in named))):
         try:
             if candidate.strip():
@@ -158,7 +158,10 @@ def needed(distribution: Distribution, extras: Iterable[str]) -> list[Requiremen
 
 def table(distributions: Iterable[Distribution]) -> list[str]:
     """A line for each distribution: name, version and licence."""
-    rows = [(each.name, each.version, each.licence or "unknown") for each in distributions]
+    rows = [
+        (distribution.name, distribution.version, distribution.licence or "unknown")
+        for distribution in distributions
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     return [f"  {name:<{widths[0]}}  {version:<{widths[1]}}  {licence}" for name, version, licence in rows]
 
@@ -166,7 +169,7 @@ def table(distributions: Iterable[Distribution]) -> list[str]:
 def refused(distributions: Iterable[Distribution]) -> list[str]:
     """What is wrong with the licences of distributions."""
     return [
-        f"{each.name} {each.version}: its licence is {each.licence or 'unknown'}, which is not in the list of allowed ones"
-        for each in distributions
-        if not is_allowed(each.licence)
+        f"{distribution.name} {distribution.version}: its licence is {distribution.licence or 'unknown'}, which is not in the list of allowed ones"
+        for distribution in distributions
+        if not is_allowed(distribution.licence)
     ]

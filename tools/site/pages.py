@@ -51,7 +51,10 @@ def collect() -> dict[str, str | Path]:
         **reference.pages(),
         "assets/site.css": Path(__file__).with_name("site.css"),
     }
-    pending = [*(ROOT / "docs").rglob("*"), *(ROOT / each for each in _DOCUMENTS if each != "README.md")]
+    pending = [
+        *(ROOT / "docs").rglob("*"),
+        *(ROOT / document for document in _DOCUMENTS if document != "README.md"),
+    ]
     seen: set[Path] = set()
     while pending:
         path = pending.pop()
@@ -108,7 +111,7 @@ def _page(path: Path) -> str | Path:
     """The text of a page about a file or folder: documents as they are, programs as code."""
     if path.is_dir():
         files = sorted(each for each in path.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
-        parts = [_listing(each, each.relative_to(path).as_posix()) for each in files]
+        parts = [_listing(file, file.relative_to(path).as_posix()) for file in files]
         return "\n".join([f"# {path.relative_to(ROOT).as_posix()}\n", *parts])
     if path.suffix == ".md":
         return path.read_text("utf-8")

@@ -60,7 +60,9 @@ class _Entry:
 
 def pages() -> Mapping[str, str]:
     """The pages, by their paths within the site."""
-    modules = [each for each in public_modules("masthead") if each not in _NOT_LISTED]
+    modules = [
+        public_module for public_module in public_modules("masthead") if public_module not in _NOT_LISTED
+    ]
     api = [each for each in modules if each.startswith("masthead.api")]
     listed = _listed([each for each in modules if each not in api])
     homes = _homes(listed)
@@ -140,7 +142,7 @@ def _page(module: str, entries: Sequence[_Entry], homes: Mapping[str, str]) -> s
 
 def _groups(module: ModuleType, entries: Sequence[_Entry], homes: Mapping[str, str]) -> Iterator[str]:
     for title in _GROUPS:
-        group = [each for each in entries if _group(each.line) == title]
+        group = [entry for entry in entries if _group(entry.line) == title]
         if not group:
             continue
         yield f"\n## {title}\n"
@@ -156,13 +158,13 @@ def _described(module: ModuleType, entry: _Entry, homes: Mapping[str, str]) -> I
     value = cast("object", getattr(module, entry.name))
     link = _linker(module.__name__, entry.name, homes)
     yield f"### {entry.name} {{: #{entry.name} }}\n"
-    made = [each for each in entry.members if each.startswith("def __init__")]
+    made = [member for member in entry.members if member.startswith("def __init__")]
     yield from _signature(_constructed(entry, value, made))
     if isinstance(value, type) or inspect.isroutine(value):
         yield to_markdown(_docstring(value), link)
     if made:
         yield to_markdown(_docstring(inspect.getattr_static(value, "__init__")), link)
-    yield from _members(value, [each for each in entry.members if each not in made], entry.name, link)
+    yield from _members(value, [member for member in entry.members if member not in made], entry.name, link)
 
 
 def _constructed(entry: _Entry, value: object, made: Sequence[str]) -> str:
@@ -179,13 +181,15 @@ def _constructed(entry: _Entry, value: object, made: Sequence[str]) -> str:
 def _members(
     value: object, members: Sequence[str], name: str, link: Callable[[str], str | None]
 ) -> Iterator[str]:
-    plain = [each for each in members if not _has_heading(each)]
+    plain = [member for member in members if not _has_heading(member)]
     if plain:
         yield "**Fields**\n"
         yield from (f"- `{each}`" for each in plain)
         yield ""
     described = {
-        each: _docstring(inspect.getattr_static(value, _name(each))) for each in members if each not in plain
+        member: _docstring(inspect.getattr_static(value, _name(member)))
+        for member in members
+        if member not in plain
     }
     special = [
         each for each, docstring in described.items() if _name(each).startswith("__") and not docstring
@@ -209,7 +213,7 @@ def _linker(module: str, owner: str, homes: Mapping[str, str]) -> Callable[[str]
     prefixes = [f"{module}.{owner}." if owner else "", f"{module}.", "masthead.", ""]
 
     def link(name: str) -> str | None:
-        return next((homes[f"{each}{name}"] for each in prefixes if each + name in homes), None)
+        return next((homes[f"{prefix}{name}"] for prefix in prefixes if prefix + name in homes), None)
 
     return link
 
@@ -245,9 +249,7 @@ def _api_page(modules: Sequence[str]) -> Iterator[str]:
     yield _API
     for module in modules:
         found = importlib.import_module(module)
-        classes = [
-            each for each in vars(found).values() if isinstance(each, type) and each.__module__ == module
-        ]
+        classes = [var for var in vars(found).values() if isinstance(var, type) and var.__module__ == module]
         kinds = {each.__name__: resource for each in classes if (resource := getattr(each, "RESOURCE", None))}
         if kinds:
             yield from _api_module(found, kinds, {each.__name__ for each in classes})
@@ -265,7 +267,7 @@ def _api_module(
         yield f"| `{kind}` | `{resource.name}` | {scope} |"
     others = sorted(each for each in classes - kinds.keys() if each.removesuffix("List") not in kinds)
     if others:
-        yield f"\nTypes of their fields: {', '.join(f'`{each}`' for each in others)}."
+        yield f"\nTypes of their fields: {', '.join(f'`{other}`' for other in others)}."
     yield ""
 
 

@@ -70,7 +70,7 @@ def _expand_verbs(verb: object) -> Collection[str]:
     """The verbs of a filter."""
     if isinstance(verb, str):
         return _GROUPS_OF_VERBS.get(verb, (verb,))
-    return [each for one in cast("Collection[str]", verb) for each in _expand_verbs(one)]
+    return [expand_verb for one in cast("Collection[str]", verb) for expand_verb in _expand_verbs(one)]
 
 
 def for_verb(verb: str, where: RequestFilter) -> RequestFilter:

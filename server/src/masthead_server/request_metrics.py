@@ -59,8 +59,13 @@ class RequestMetrics:
             watches: The open watches.
         """
         open_watches: Counter[Labels] = Counter(
-            (("group", each.group), ("resource", each.resource), ("verb", "WATCH"), ("version", each.version))
-            for each in watches
+            (
+                ("group", watch.group),
+                ("resource", watch.resource),
+                ("verb", "WATCH"),
+                ("version", watch.version),
+            )
+            for watch in watches
         )
         objects = {_table_labels(name): table.count for name, table in self._storage.tables()}
         lines = [

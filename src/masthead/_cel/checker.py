@@ -232,8 +232,8 @@ class _Checker:
     # Calls.
 
     def _check_call(self, node: CallNode) -> Type:
-        for each in node.args:
-            self.check(each)
+        for arg in node.args:
+            self.check(arg)
         if node.target is None:
             found = self._functions.get(node.function.removeprefix("."))
             if found is None:
@@ -256,7 +256,7 @@ class _Checker:
         node.function = found.name
         if found.name in {"_&&_", "_||_"}:
             return self._resolve_logic(node, found)
-        types = [each.type for each in node.operands]
+        types = [operand.type for operand in node.operands]
         result: Type | None = None
         for overload in found.overloads:
             if overload.is_method is (node.target is None):
@@ -276,9 +276,9 @@ class _Checker:
     def _resolve_logic(self, node: CallNode, found: Function) -> Type:
         node.overloads.append(found.overloads[0].id)
         result = BOOL
-        for each in node.args:
-            if not self._known.is_assignable(each.type, BOOL):
-                self._mismatch(each, BOOL, self._known.resolve(each.type))
+        for arg in node.args:
+            if not self._known.is_assignable(arg.type, BOOL):
+                self._mismatch(arg, BOOL, self._known.resolve(arg.type))
                 result = ERROR
         return result
 

@@ -273,7 +273,7 @@ class _Compiler:
 
     def _function(self, node: CallNode, *, is_optimized: bool = False) -> Evaluator:
         call = bind(node, is_optimized=is_optimized)
-        args = [self.compile(each) for each in node.operands]
+        args = [self.compile(operand) for operand in node.operands]
         cost_of = cost_of_call(node.function, node.overloads)
         if cost_of is not None:
             return self._costly(call, args, cost_of)
@@ -298,7 +298,7 @@ class _Compiler:
             return binary
 
         def function(frame: Frame) -> Value:
-            values = [each(frame) for each in args]
+            values = [arg(frame) for arg in args]
             frame[0] += 1
             return call(*values)
 
@@ -310,7 +310,7 @@ class _Compiler:
         limit = self.limit
 
         def costly(frame: Frame) -> Value:
-            values = [each(frame) for each in args]
+            values = [arg(frame) for arg in args]
             try:
                 frame[0] += cost_of(values)
             except (TypeError, AttributeError, KeyError):
@@ -324,8 +324,8 @@ class _Compiler:
 
     def _comparison(self, node: CallNode) -> Evaluator:
         """Equality and order: directly for the types that are known."""
-        left, right = (self.compile(each) for each in node.args)
-        kinds = {each.type.kind for each in node.args}
+        left, right = (self.compile(arg) for arg in node.args)
+        kinds = {arg.type.kind for arg in node.args}
         if kinds == {"int"}:
             return compare_numbers(node.function, left, right)
         if kinds == {"string"}:
@@ -337,18 +337,18 @@ class _Compiler:
     def _in(self, node: CallNode) -> Evaluator:
         constant = self._constant(node.args[1])
         members: list[Value] = constant if constant.__class__ is list else [_NOT_CONSTANT]
-        kinds: set[type] = {each.__class__ for each in members}
+        kinds: set[type] = {member.__class__ for member in members}
         if not kinds <= {str, int, bool}:
             return self._function(node)
         # A set of constants: looking into it costs nothing.
-        known: set[tuple[type, Value]] = {(each.__class__, each) for each in members}
+        known: set[tuple[type, Value]] = {(member.__class__, member) for member in members}
         item = self.compile(node.args[0])
 
         def is_member(frame: Frame) -> Value:
             value = item(frame)
             kind: type = value.__class__
             if kind is float or kind not in _HASHABLE:
-                return any(equals(each, value) for each in members)
+                return any(equals(member, value) for member in members)
             return (int if kind is not str and kind is not bool else kind, value) in known
 
         return is_member
@@ -365,10 +365,10 @@ class _Compiler:
     # Logic: errors count only if no operand decides.
 
     def _and(self, node: CallNode) -> Evaluator:
-        return all_of([self.compile(each) for each in node.args])
+        return all_of([self.compile(arg) for arg in node.args])
 
     def _or(self, node: CallNode) -> Evaluator:
-        return any_of([self.compile(each) for each in node.args])
+        return any_of([self.compile(arg) for arg in node.args])
 
     def _conditional(self, node: CallNode) -> Evaluator:
         condition = self.compile(node.args[0])

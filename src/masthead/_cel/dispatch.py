@@ -76,11 +76,13 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
     known = standard_functions()[node.function].overloads
     candidates = [each for each in known if each.id in node.overloads]
     call = candidates[0].call
-    is_dynamic = any(each.type.kind == "dyn" for each in node.operands)
+    is_dynamic = any(operand.type.kind == "dyn" for operand in node.operands)
     if is_dynamic and node.function in _DEFINED_FOR:
         dispatch = _guarded(node.function, candidates, is_silent=True)
         return dispatch if is_optimized else _checked(node.function, dispatch)
-    if all(each.call is call for each in candidates) and node.function.startswith(("_", "@", "-", "!")):
+    if all(candidate.call is call for candidate in candidates) and node.function.startswith(
+        ("_", "@", "-", "!")
+    ):
         # Operators look at the types themselves.
         return call
     if len(candidates) == 1 and not is_dynamic:
@@ -91,9 +93,9 @@ def bind(node: CallNode, *, is_optimized: bool = False) -> Callable[..., Value]:
 
 def _guarded(function: str, candidates: list[Overload], *, is_silent: bool) -> Callable[..., Value]:
     def dispatch(*values: Value) -> Value:
-        for each in candidates:
-            if all(map(_matches, each.args, values)):
-                return each.call(*values)
+        for candidate in candidates:
+            if all(map(_matches, candidate.args, values)):
+                return candidate.call(*values)
         if is_silent:
             raise EvaluationError(NO_OVERLOAD)
         names = list(map(type_name, values))

@@ -176,7 +176,7 @@ class _Estimator:
             cost = self.cost(node.args[0]).plus(ONE)
             self._copy_sizes(node, node.args[0])
             return cost
-        args = [self._operand(each) for each in node.args]
+        args = [self._operand(arg) for arg in node.args]
         if not node.overloads:
             return ZERO
         if node.function in {"_&&_", "_||_"}:
@@ -240,9 +240,9 @@ class _Estimator:
     def _list(self, node: ListNode) -> Range:
         cost = Range(LIST_COST, LIST_COST)
         items = [ZERO] if not node.items else []
-        for each in node.items:
-            cost = cost.plus(self.cost(each))
-            items.append(self._size_or_unknown(each))
+        for item in node.items:
+            cost = cost.plus(self.cost(item))
+            items.append(self._size_or_unknown(item))
         self._entries[id(node)] = _EntrySizes(is_list=True, key=ONE, value=_union(items))
         return cost
 
@@ -279,8 +279,8 @@ class _Estimator:
         self._push_items(node)
         condition = self.cost(node.condition)
         step = self.cost(node.step)
-        for each in node.variables:
-            self._scopes[each].pop()
+        for variable in node.variables:
+            self._scopes[variable].pop()
         cost = cost.plus(self.cost(node.result))
         self._scopes[node.accumulator].pop()
         count = self._size_or_unknown(node.over)
@@ -323,13 +323,13 @@ def _is_scalar(type_: Type) -> bool:
 
 def _sum(args: list[Operand]) -> Range:
     total = ZERO
-    for each in args:
-        total = total.plus(each.cost)
+    for arg in args:
+        total = total.plus(arg.cost)
     return total
 
 
 def _union(sizes: list[Range]) -> Range:
     union = sizes[0]
-    for each in sizes[1:]:
-        union = union.union(each)
+    for siz in sizes[1:]:
+        union = union.union(siz)
     return union

@@ -191,10 +191,10 @@ def _addition(compiler: CompilesNodes, added: Node) -> Callable[[Frame, Value], 
 
 
 def _insertion(compiler: CompilesNodes, step: CallNode) -> Callable[[Frame, Value], Value]:
-    parts = [compiler.compile(each) for each in step.args[1:]]
+    parts = [compiler.compile(arg) for arg in step.args[1:]]
 
     def put(frame: Frame, result: Value) -> Value:
-        values = [each(frame) for each in parts]
+        values = [part(frame) for part in parts]
         frame[0] += 2
         if len(values) == 2:
             return insert(result, values[0], values[1])

@@ -105,12 +105,12 @@ def _copy_select(expansion: _Expansion, node: SelectNode) -> Node:
 @_copies(CallNode)
 def _copy_call(expansion: _Expansion, node: CallNode) -> Node:
     target = None if node.target is None else expansion.copy(node.target)
-    return CallNode(node.offset, node.function, [expansion.copy(each) for each in node.args], target)
+    return CallNode(node.offset, node.function, [expansion.copy(arg) for arg in node.args], target)
 
 
 @_copies(ListNode)
 def _copy_list(expansion: _Expansion, node: ListNode) -> Node:
-    return ListNode(node.offset, [expansion.copy(each) for each in node.items], node.optionals)
+    return ListNode(node.offset, [expansion.copy(item) for item in node.items], node.optionals)
 
 
 @_copies(MapNode)
@@ -178,7 +178,7 @@ def _variable(arg: Node, message: str) -> str:
 
 
 def _variables(args: list[Node]) -> tuple[str, ...]:
-    names = tuple(_variable(each, "argument must be a simple name") for each in args)
+    names = tuple(_variable(arg, "argument must be a simple name") for arg in args)
     if len(set(names)) < len(names):
         raise MacroError(args[1].offset, f"duplicate variable name: {names[0]}")
     return names

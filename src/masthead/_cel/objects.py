@@ -230,7 +230,7 @@ class MapListValue(ListValue):
             item = item.value
         if item.__class__ is not dict:
             return id(item)
-        return tuple(_hashable(item.get(each)) for each in self._keys)
+        return tuple(_hashable(item.get(key)) for key in self._keys)
 
     def equals(self, other: Value) -> bool:
         """Whether the other is a list with the same keys, and equal items for them.

@@ -33,7 +33,7 @@ def literal_issues(root: Node) -> list[Issue]:
         elif not is_formatted:
             # What is formatted may have any types.
             issues += _aggregate_issues(node)
-        waiting += [(each, is_formatted) for each in children(node)]
+        waiting += [(child, is_formatted) for child in children(node)]
     return issues
 
 
@@ -134,7 +134,7 @@ def _first_wrong(node: Node, kinds: frozenset[str], message: str) -> Issue | Non
     if not node.type.is_dynamic and node.type.kind not in kinds:
         return Issue(node.offset, f"error during formatting: {message}{node.type.name}")
     if message is TEXT and isinstance(node, ListNode | MapNode):
-        for each in children(node):
-            if (wrong := _first_wrong(each, kinds, message)) is not None:
+        for child in children(node):
+            if (wrong := _first_wrong(child, kinds, message)) is not None:
                 return wrong
     return None

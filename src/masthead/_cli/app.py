@@ -159,5 +159,5 @@ def _explain_usage(error: click.ClickException, command: str) -> ExplainedFailur
 
 
 def _command_in(arguments: Sequence[str]) -> str:
-    named = next((each for each in arguments if each in CATALOG), "")
+    named = next((argument for argument in arguments if argument in CATALOG), "")
     return f"masthead {named}".strip()

@@ -84,12 +84,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def render(report: Report) -> str:
     """The report as text."""
-    width = max(len(each.title) for each in report.latencies) + 2
+    width = max(len(latency.title) for latency in report.latencies) + 2
     head = "".join(f"{column:>10}" for column in _COLUMNS)
     lines = [f"{report.server}: {report.what}", "", f"{'milliseconds':<{width}}{head}"]
-    for each in report.latencies:
-        cells = "".join(f"{value:>10,.1f}" for value in each.milliseconds.values())
-        lines.append(f"{each.title:<{width}}{cells}")
+    for latency in report.latencies:
+        cells = "".join(f"{value:>10,.1f}" for value in latency.milliseconds.values())
+        lines.append(f"{latency.title:<{width}}{cells}")
     return "\n".join([*lines, "", *_synced_lines(report.synced)]) + "\n"
 
 
@@ -119,8 +119,8 @@ def as_data(report: Report) -> dict[str, object]:
         "server": report.server,
         "resource": report.what,
         "milliseconds": {
-            each.title: {name: round(value, 3) for name, value in each.milliseconds.items()}
-            for each in report.latencies
+            latency.title: {name: round(value, 3) for name, value in latency.milliseconds.items()}
+            for latency in report.latencies
         },
         "informer": {
             "hold": synced.hold,

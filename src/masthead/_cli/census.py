@@ -128,8 +128,8 @@ class Census:
                 on_done(resource)
 
         async with asyncio.TaskGroup() as group:
-            for each in kinds:
-                group.create_task(count_one(each))
+            for kind in kinds:
+                group.create_task(count_one(kind))
         if self._refusal is not None and not self._versions:
             raise CommandError(
                 f"none of {counted(len(kinds), 'kind')} could be counted: {self._refusal.line}",
@@ -146,7 +146,7 @@ class Census:
                 response = await self._client.rest.get(path, query=query)
                 page = _decode(response.body, name)
                 found.objects += len(page.items or ())
-                found.size += sum(len(bytes(each)) for each in page.items or ())
+                found.size += sum(len(bytes(item)) for item in page.items or ())
                 self._versions[name] = page.metadata.resource_version
                 if not page.metadata.continue_:
                     return
@@ -163,7 +163,7 @@ class Census:
         Args:
             kinds: The kinds that were counted.
         """
-        listed = [each for each in kinds if str(each.gvr.group_resource) in self._versions]
+        listed = [kind for kind in kinds if str(kind.gvr.group_resource) in self._versions]
         listed.sort(key=lambda each: -self.stats[str(each.gvr.group_resource)].objects)
         watched = [each for each in listed if "watch" in each.verbs][:_WATCHES]
         for name in {str(each.gvr.group_resource) for each in listed if each not in watched}:

@@ -37,7 +37,7 @@ def complete_outputs(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 
 def _beginning_with(incomplete: str, words: Iterable[str]) -> list[str]:
-    return [each for each in words if each.startswith(incomplete)]
+    return [word for word in words if word.startswith(incomplete)]
 
 
 def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -46,7 +46,7 @@ def complete_contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -
     def find() -> Iterable[str]:
         from masthead._config.loader import list_contexts
 
-        return [each.name for each in list_contexts(_state(ctx).kubeconfig)]
+        return [context.name for context in list_contexts(_state(ctx).kubeconfig)]
 
     return _quietly(find, incomplete)
 
@@ -91,7 +91,11 @@ def complete_pods(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 
 def _kinds(client: masthead.Client) -> list[str]:
-    served = [each for each in client.discovery.preferred_resources() if "list" in each.verbs]
+    served = [
+        preferred_resource
+        for preferred_resource in client.discovery.preferred_resources()
+        if "list" in preferred_resource.verbs
+    ]
     names = [each.name for each in served]
     return [
         str(each.gvr.group_resource) if names.count(each.name) > 1 and each.gvr.group else each.name
@@ -117,9 +121,9 @@ def _state(ctx: click.Context) -> State:
     contexts = [ctx]
     while contexts[-1].parent is not None:
         contexts.append(contexts[-1].parent)
-    for each in reversed(contexts):
+    for context in reversed(contexts):
         for name in State.__dataclass_fields__:
-            if (value := each.params.get(name)) is not None:
+            if (value := context.params.get(name)) is not None:
                 setattr(found, name, value)
     return found
 

@@ -102,7 +102,7 @@ def _metadata(obj: Plain, now: datetime) -> list[Line]:
         [
             ("created", f"{age(created, now)} ago ({created})" if created else ""),
             ("deleting", _deleting(metadata, now)),
-            ("owned by", ", ".join(_owner(each) for each in entries(metadata, "ownerReferences"))),
+            ("owned by", ", ".join(_owner(entry) for entry in entries(metadata, "ownerReferences"))),
             ("finalizers", ", ".join(texts(metadata, "finalizers"))),
             ("uid", text(metadata, "uid")),
             ("generation", _generation(obj)),
@@ -228,14 +228,14 @@ def _events(found: Described, now: datetime) -> list[Line]:
         return [heading("Events"), line((f"not known: {found.problem}", "yellow"), indent=1)]
     rows: list[list[str | Span]] = [
         [
-            (text(each, "type"), status_style(text(each, "type"))),
-            text(each, "reason"),
-            human_duration((now - last_seen(each)).total_seconds()),
-            _count(each),
-            text(part(each, "source"), "component") or text(each, "reportingComponent"),
-            " ".join(text(each, "message").split()),
+            (text(event, "type"), status_style(text(event, "type"))),
+            text(event, "reason"),
+            human_duration((now - last_seen(event)).total_seconds()),
+            _count(event),
+            text(part(event, "source"), "component") or text(event, "reportingComponent"),
+            " ".join(text(event, "message").split()),
         ]
-        for each in found.events
+        for event in found.events
     ]
 
     return [heading("Events"), *table(_EVENT, rows)] if rows else []

@@ -40,7 +40,7 @@ def pod_sections(pod: Plain, now: datetime) -> list[list[Line]]:
             ("node", _node(spec, status)),
             (
                 "IP",
-                ", ".join(text(each, "ip") for each in entries(status, "podIPs")) or text(status, "podIP"),
+                ", ".join(text(entry, "ip") for entry in entries(status, "podIPs")) or text(status, "podIP"),
             ),
             ("service account", text(spec, "serviceAccountName")),
             ("quality of service", text(status, "qosClass")),
@@ -49,17 +49,17 @@ def pod_sections(pod: Plain, now: datetime) -> list[list[Line]]:
             ("node selector", _pairs(part(spec, "nodeSelector"))),
             (
                 "readiness gates",
-                ", ".join(text(each, "conditionType") for each in entries(spec, "readinessGates")),
+                ", ".join(text(entry, "conditionType") for entry in entries(spec, "readinessGates")),
             ),
         ]
     )
     sections = [[heading("Pod"), *facts]]
     for names, statuses, kind in _KINDS:
-        states = {text(each, "name"): each for each in entries(status, statuses)}
+        states = {text(entry, "name"): entry for entry in entries(status, statuses)}
         lines = [
             one
-            for each in entries(spec, names)
-            for one in _container(each, kind, states.get(text(each, "name")), now)
+            for entry in entries(spec, names)
+            for one in _container(entry, kind, states.get(text(entry, "name")), now)
         ]
         if lines:
             sections.append([heading(f"{kind.capitalize()}s"), *lines])
@@ -82,8 +82,8 @@ def template_sections(template: Plain) -> list[list[Line]]:
     )
     lines: list[Line] = []
     for names, _, kind in _KINDS:
-        for each in entries(spec, names):
-            lines += _container(each, kind, None, None)
+        for entry in entries(spec, names):
+            lines += _container(entry, kind, None, None)
     return [[heading("Pod template"), *facts, *lines], _volumes(spec)]
 
 
@@ -114,7 +114,7 @@ def _container(container: Plain, kind: str, status: Plain | None, now: datetime 
             ("requests", _quantities(part(container, "resources", "requests"))),
             ("limits", _quantities(part(container, "resources", "limits"))),
             *probes,
-            ("environment", ", ".join(_variable(each) for each in entries(container, "env"))),
+            ("environment", ", ".join(_variable(entry) for entry in entries(container, "env"))),
             ("environment from", ", ".join(map(_source, entries(container, "envFrom")))),
             ("mounts", ", ".join(map(_mount, entries(container, "volumeMounts")))),
         ],
@@ -205,7 +205,7 @@ def _mount(mount: Plain) -> str:
 
 
 def _volumes(spec: Plain) -> list[Line]:
-    found = {text(each, "name"): _volume(each) for each in entries(spec, "volumes")}
+    found = {text(entry, "name"): _volume(entry) for entry in entries(spec, "volumes")}
     return [heading("Volumes"), *outline(found)] if found else []
 
 

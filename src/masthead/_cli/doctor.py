@@ -323,4 +323,4 @@ def _date(header: str) -> datetime | None:
 
 def is_healthy(findings: Sequence[Diagnosis]) -> bool:
     """Whether no check has failed."""
-    return all(each.mark != "fail" for each in findings)
+    return all(finding.mark != "fail" for finding in findings)

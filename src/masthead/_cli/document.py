@@ -40,7 +40,7 @@ def line(*spans: str | Span, indent: int = 0) -> Line:
         spans: Its parts, each plain text or a pair of text and style.
         indent: How deep it is indented.
     """
-    made = [(each, "") if isinstance(each, str) else each for each in spans]
+    made = [(span, "") if isinstance(span, str) else span for span in spans]
     lead = [(_STEP * indent, "")] if indent else []
     return (*lead, *((clean(text), name) for text, name in made))
 
@@ -141,16 +141,16 @@ def _inline(value: object) -> str | None:
     if not isinstance(value, list):
         return _scalar(value)
     items = cast("list[object]", value)
-    if any(isinstance(each, dict | list) for each in items):
+    if any(isinstance(item, dict | list) for item in items):
         return None
-    joined = ", ".join(_scalar(each) or '""' for each in items) or "[]"
+    joined = ", ".join(_scalar(item) or '""' for item in items) or "[]"
     return joined if len(joined) <= _INLINE and "\n" not in joined else None
 
 
 def _items(items: list[object], indent: int, deepest: int) -> list[Line]:
     found: list[Line] = []
-    for each in items:
-        inner = _outline(each, 0, deepest - 1) or [line("{}")]
+    for item in items:
+        inner = _outline(item, 0, deepest - 1) or [line("{}")]
         for at, one in enumerate(inner):
             found.append(((_STEP * indent, ""), ("- " if at == 0 else "  ", "dim"), *one))
     return found

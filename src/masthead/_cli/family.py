@@ -199,7 +199,7 @@ class Family:
             return
         dependents = [self._members[each] for each in self._dependents.get(uid, ()) if each not in seen]
         dependents.sort(key=lambda each: (each.kind, each.namespace, each.name))
-        seen.update(each.uid for each in dependents)
+        seen.update(dependent.uid for dependent in dependents)
         for at, each in enumerate(dependents):
             place = (*places, at == len(dependents) - 1)
             yield Leaf(each, place)
@@ -283,5 +283,5 @@ def _branches(places: Sequence[bool], lines: Sequence[str]) -> str:
     branch, last, through, blank = lines
     if not places:
         return ""
-    above = "".join(blank if each else through for each in places[:-1])
+    above = "".join(blank if place else through for place in places[:-1])
     return above + (last if places[-1] else branch)

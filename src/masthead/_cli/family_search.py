@@ -130,15 +130,15 @@ class FamilySearch:
                 on_done(resource)
 
         async with asyncio.TaskGroup() as group:
-            for each in kinds:
-                group.create_task(search_one(each))
+            for kind in kinds:
+                group.create_task(search_one(kind))
 
     async def _list(self, resource: ApiResource) -> None:
         listed = self._client.metadata(resource.gvr, namespace=self._place(resource))
         try:
             async for page in listed.list_pages():
-                for each in page.items:
-                    if self.family.add(member_of(each.metadata, resource)):
+                for item in page.items:
+                    if self.family.add(member_of(item.metadata, resource)):
                         self._with_owners[str(resource.gvr)] = resource
         except MastheadError as error:
             self.problems[str(resource.gvr.group_resource)] = explain(error).line
@@ -161,13 +161,17 @@ class FamilySearch:
             self.changes += 1
         some = [self.changed.pop() for _ in range(min(most, len(self.changed)))]
         members = (self.family.get(uid) for uid in some)
-        await self.look(each for each in members if each is not None)
+        await self.look(member for member in members if member is not None)
 
     def _forget_unlisted(self, resource: ApiResource, listed: set[str]) -> None:
         """Forget what was deleted between the search and the first list of a watch: no event says so."""
-        for each in self.family.members():
-            if each.resource is not None and each.resource.gvr == resource.gvr and each.uid not in listed:
-                self._forget(each.uid)
+        for member in self.family.members():
+            if (
+                member.resource is not None
+                and member.resource.gvr == resource.gvr
+                and member.uid not in listed
+            ):
+                self._forget(member.uid)
 
     def _forget(self, uid: str) -> None:
         if uid in self.family:
@@ -178,9 +182,9 @@ class FamilySearch:
     async def look(self, members: Iterable[FamilyMember]) -> None:
         """Find out how members are."""
         kinds: dict[tuple[str, str], list[FamilyMember]] = {}
-        for each in members:
-            if each.resource is not None and not each.is_missing:
-                kinds.setdefault((str(each.resource.gvr), each.namespace), []).append(each)
+        for member in members:
+            if member.resource is not None and not member.is_missing:
+                kinds.setdefault((str(member.resource.gvr), member.namespace), []).append(member)
 
         async def look_at(found: list[FamilyMember]) -> None:
             async with self._limit:
@@ -197,7 +201,7 @@ class FamilySearch:
         assert resource is not None
         one = f"metadata.name={members[0].name}" if len(members) == 1 else None
         listed = self._client.dynamic(resource.gvr, namespace=members[0].namespace or None)
-        uids = {each.name: each.uid for each in members}
+        uids = {member.name: member.uid for member in members}
         try:
             table = await listed.as_table(field_selector=one)
         except MastheadError:
@@ -215,9 +219,9 @@ class FamilySearch:
         """
         from masthead._cache.informer.informer import SharedInformer
 
-        members = [each.member.resource for each in self.family.leaves()]
-        wanted = {str(each.gvr): each for each in members if each is not None} | self._with_owners
-        wanted |= {str(each.gvr): each for each in kinds if each.name in _OFTEN}
+        members = [leaf.member.resource for leaf in self.family.leaves()]
+        wanted = {str(member.gvr): member for member in members if member is not None} | self._with_owners
+        wanted |= {str(kind.gvr): kind for kind in kinds if kind.name in _OFTEN}
         watched = [each for each in wanted.values() if "watch" in each.verbs][:_WATCHES]
         async with AsyncExitStack() as stack:
             for each in watched:
@@ -264,7 +268,7 @@ class FamilySearch:
     @property
     def connection_error(self) -> str:
         """Why what is shown may be out of date; empty if all watches are open."""
-        found = (connection_error(each.health) for each in self._informers)
+        found = (connection_error(informer.health) for informer in self._informers)
         return next(filter(None, found), "")
 
 

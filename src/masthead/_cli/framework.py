@@ -100,14 +100,14 @@ class ClusterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and those of all commands behind them."""
-        shared = {each.name for each in shared_options()}
+        shared = {shared_option.name for shared_option in shared_options()}
         own: list[tuple[str, str]] = []
         others: list[tuple[str, str]] = []
-        for each in self.get_params(ctx):
-            record = each.get_help_record(ctx) if isinstance(each, click.Option) else None
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                text = "show this help" if each.name == "help" else record[1]
-                (others if each.name in shared else own).append((record[0], text))
+                text = "show this help" if param.name == "help" else record[1]
+                (others if param.name in shared else own).append((record[0], text))
         for title, records in (("options", own), ("options of all commands", others)):
             with formatter.section(title):
                 formatter.write_dl(records)

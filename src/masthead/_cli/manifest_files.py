@@ -93,7 +93,7 @@ def read_sources(files: Sequence[str], kustomize: str | None) -> list[Path | Sta
             hint=f"pipe what kustomize prints: kubectl kustomize {kustomize} | masthead apply -f -",
             code=ExitCode.USAGE,
         )
-    return [_source(each) for each in files]
+    return [_source(file) for file in files]
 
 
 def _source(name: str) -> Path | StandardInput:

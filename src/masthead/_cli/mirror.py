@@ -200,9 +200,9 @@ def _printer_with(
     columns: Sequence[Column], client: masthead.Client, resource: ApiResource
 ) -> Printer | None:
     """What makes the same columns as the server here; None if nothing does."""
-    wanted = [each.name for each in columns]
+    wanted = [column.name for column in columns]
     for printer in (printer_for(resource.gvk.group, resource.kind), _custom_printer(client, resource)):
-        if printer is not None and [each.name for each in printer.columns] == wanted:
+        if printer is not None and [column.name for column in printer.columns] == wanted:
             return printer
     return None
 
@@ -218,7 +218,8 @@ def _custom_printer(client: masthead.Client, resource: ApiResource) -> Printer |
         return None
     versions = cast("list[dict[str, object]]", cast("dict[str, object]", found["spec"])["versions"])
     return next(
-        (printer_of_version(each) for each in versions if each.get("name") == resource.gvr.version), None
+        (printer_of_version(version) for version in versions if version.get("name") == resource.gvr.version),
+        None,
     )
 
 

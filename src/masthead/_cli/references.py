@@ -80,8 +80,8 @@ def parse_references(arguments: Sequence[str]) -> list[ObjectName]:
     """
     if not arguments:
         raise _usage("name a kind, such as pods, or an object, such as pods/web")
-    if any("/" in each for each in arguments):
-        return [_with_slash(each) for each in arguments]
+    if any("/" in argument for argument in arguments):
+        return [_with_slash(argument) for argument in arguments]
     kinds = [each.strip() for each in arguments[0].split(",")]
     if not all(kinds):
         raise _usage(f"{arguments[0]!r}: a kind is missing beside a comma")
@@ -108,17 +108,17 @@ def resolve(client: masthead.Client, state: State, references: Sequence[ObjectNa
         MastheadError: As any call.
     """
     found: list[Selected] = []
-    for each in references:
-        for resource in _resources(client, each.kind):
-            if each.names and state.all_namespaces and resource.namespaced:
+    for reference in references:
+        for resource in _resources(client, reference.kind):
+            if reference.names and state.all_namespaces and resource.namespaced:
                 raise _usage("an object cannot be named in all namespaces; name one with -n")
             in_all = state.all_namespaces or not resource.namespaced
             namespace = None if in_all else client.namespace
             last = found[-1] if found else None
             if last is not None and last.resource == resource:
-                found[-1] = Selected(resource, (*last.names, *each.names), namespace)
+                found[-1] = Selected(resource, (*last.names, *reference.names), namespace)
             else:
-                found.append(Selected(resource, each.names, namespace))
+                found.append(Selected(resource, reference.names, namespace))
     return found
 
 
@@ -172,7 +172,7 @@ def _elsewhere(client: masthead.Client, selected: Selected, name: str) -> str:
         return ""
     others = [each for each in found if each != selected.namespace]
     if len(others) <= 1:
-        return "".join(f"there is one in namespace {each}" for each in others)
+        return "".join(f"there is one in namespace {other}" for other in others)
     more = " and others" if len(others) > _NEAR else ""
     return f"there are some in namespaces {', '.join(others[:_NEAR])}{more}"
 

@@ -50,15 +50,15 @@ def _python_files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
             entries = list(os.scandir(pending.pop()))
         except OSError:
             continue  # removed meanwhile, or not for us
-        if any(each.name == "pyvenv.cfg" for each in entries):
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
             continue
-        for each in entries:
-            if each.name.startswith(".") or each.name in _SKIPPED:
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name in _SKIPPED:
                 continue
-            if each.is_dir(follow_symlinks=False):
-                pending.append(each.path)
-            elif each.name.endswith(".py"):
-                yield each
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry
 
 
 def changed_files(before: FileStates, after: FileStates) -> list[str]:

@@ -101,7 +101,7 @@ def _reload(arguments: Sequence[str], target: Target, folders: Sequence[Path]) -
         elif each != "--reload" and not each.startswith("--reload-dir="):
             rest.append(each)
     sys.path.insert(0, str(Path.cwd()))
-    return reload_forever(rest, [*source_folders(target), *(each.resolve() for each in folders)])
+    return reload_forever(rest, [*source_folders(target), *(folder.resolve() for folder in folders)])
 
 
 def _overrides(chosen: argparse.Namespace) -> RunOverrides:

@@ -111,7 +111,7 @@ def selected_pods_section(obj: Plain, selected: SelectedPods | None, now: dateti
     ordered = sorted(selected.pods, key=_order)
     columns = _COLUMNS_ON_NODE if _is_node(obj) else _COLUMNS
     rows = [_row(pod, now, columns) for pod in ordered[:_SHOWN]]
-    lines = [title, *_summary(obj, selected), *table([each.upper() for each in columns], rows)]
+    lines = [title, *_summary(obj, selected), *table([column.upper() for column in columns], rows)]
     hidden = len(ordered) - _SHOWN
     if hidden > 0 or selected.has_more:
         count = f"at least {max(hidden, 0) + 1}" if selected.has_more else str(hidden)
@@ -137,7 +137,9 @@ def _summary(obj: Plain, selected: SelectedPods) -> list[Line]:
 def _is_ready(pod: Plain) -> bool:
     """Whether a service sends requests to a pod."""
     conditions = entries(part(pod, "status"), "conditions")
-    is_ready = any(text(each, "type") == "Ready" and text(each, "status") == "True" for each in conditions)
+    is_ready = any(
+        text(condition, "type") == "Ready" and text(condition, "status") == "True" for condition in conditions
+    )
     return is_ready and "deletionTimestamp" not in part(pod, "metadata")
 
 

@@ -71,12 +71,12 @@ def render(tables: Sequence[PrintedTable], options: TableOptions) -> str:
         options: How to show them.
     """
     texts = [
-        each.text(wide=options.wide, labels=options.labels, headers=options.headers)
-        for each in tables
-        if each.rows
+        table.text(wide=options.wide, labels=options.labels, headers=options.headers)
+        for table in tables
+        if table.rows
     ]
     if options.color and options.headers:
-        texts = [paint(each) for each in texts]
+        texts = [paint(text) for text in texts]
     between = "\n\n" if options.headers else "\n"
     return between.join(texts) + "\n" if texts else ""
 

@@ -96,7 +96,7 @@ def source_folders(target: Target) -> list[Path]:
         locations = list(spec.submodule_search_locations or ()) if spec is not None else []
         if spec is not None and spec.origin and not locations:
             locations = [str(Path(spec.origin).parent)]
-        found += [Path(each).resolve() for each in locations]
+        found += [Path(location).resolve() for location in locations]
     # A folder within another one is watched with it.
     unique = list(dict.fromkeys(found))
     return [
@@ -191,7 +191,7 @@ def _find_manager(module: ModuleType, target: Target) -> Manager:
     if isinstance(default, Manager):
         return default
     managers = _managers(module)
-    if len({id(each) for each in managers.values()}) == 1:
+    if len({id(manager) for manager in managers.values()}) == 1:
         return next(iter(managers.values()))
     if managers:
         raise TargetError(f"{target.text} has several managers{_suggestion(module)}")

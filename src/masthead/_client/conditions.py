@@ -440,8 +440,8 @@ def _condition(obj: Object, type_: str) -> dict[str, object] | None:
     conditions = plain(value_at(obj, _CONDITIONS))
     if not isinstance(conditions, list):
         return None
-    for each in cast("list[object]", conditions):
-        found = cast("dict[str, object]", each) if isinstance(each, dict) else {}
+    for condition in cast("list[object]", conditions):
+        found = cast("dict[str, object]", condition) if isinstance(condition, dict) else {}
         # Regardless of case, as by kubectl wait.
         if str(found.get("type")).casefold() == type_.casefold():
             return found

@@ -135,7 +135,7 @@ class DiffResult(Sequence[ObjectDiff]):
     @property
     def has_changes(self) -> bool:
         """Whether the apply would change anything, or be refused; ``kubectl diff`` exits with 1 then."""
-        return any(each.has_changes for each in self._diffs)
+        return any(diff.has_changes for diff in self._diffs)
 
     def text(
         self,
@@ -147,13 +147,13 @@ class DiffResult(Sequence[ObjectDiff]):
     ) -> str:
         """Return all differences as one text; empty if there are none. The arguments are those of `ObjectDiff.text`."""
         return "".join(
-            each.text(
+            diff.text(
                 color=color,
                 show_managed_fields=show_managed_fields,
                 show_secrets=show_secrets,
                 context=context,
             )
-            for each in self._diffs
+            for diff in self._diffs
         )
 
     def __repr__(self) -> str:

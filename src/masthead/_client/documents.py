@@ -181,18 +181,18 @@ class KindScope:
 
 def defined_kinds(documents: Iterable[ManifestDocument]) -> dict[tuple[str, str], KindScope]:
     """The kinds that the CustomResourceDefinitions among the documents define, by group and kind."""
-    definitions = [each.obj for each in documents if is_definition(each.gvk)]
+    definitions = [document.obj for document in documents if is_definition(document.gvk)]
     return {
-        (str(each.get("spec", "group")), str(each.get("spec", "names", "kind"))): KindScope(
-            str(each.get("spec", "names", "plural")), each.get("spec", "scope") != "Cluster"
+        (str(definition.get("spec", "group")), str(definition.get("spec", "names", "kind"))): KindScope(
+            str(definition.get("spec", "names", "plural")), definition.get("spec", "scope") != "Cluster"
         )
-        for each in definitions
+        for definition in definitions
     }
 
 
 def defined_namespaces(documents: Iterable[ManifestDocument]) -> frozenset[str]:
     """The names of the namespaces among the documents."""
-    return frozenset(each.obj.metadata.name for each in documents if each.gvk == _NAMESPACE)
+    return frozenset(document.obj.metadata.name for document in documents if document.gvk == _NAMESPACE)
 
 
 def known_kind(gvk: GroupVersionKind) -> KindScope | None:

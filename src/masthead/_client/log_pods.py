@@ -110,9 +110,12 @@ class LogPod(_Wire):
         spec = self.spec
         if self.is_over or self.metadata.deletion_timestamp is not None:
             return False
-        if any(each.name == name for each in spec.ephemeral_containers or ()):
+        if any(ephemeral_container.name == name for ephemeral_container in spec.ephemeral_containers or ()):
             return False
-        init = next((each for each in spec.init_containers or () if each.name == name), None)
+        init = next(
+            (init_container for init_container in spec.init_containers or () if init_container.name == name),
+            None,
+        )
         # An init container that succeeds is done, unless it is a sidecar, which has a policy of its own.
         policy = spec.restart_policy if init is None else init.restart_policy or "OnFailure"
         return policy == "Always" or (spec.restart_policy != "Never" and exit_code != 0)
@@ -220,4 +223,4 @@ class ContainerFilter(msgspec.Struct, frozen=True):
 
 
 def _names(containers: list[_Container] | None) -> list[str]:
-    return [each.name for each in containers or ()]
+    return [container.name for container in containers or ()]

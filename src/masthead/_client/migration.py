@@ -52,7 +52,7 @@ def client_side_appliers(obj: Object) -> tuple[str, ...]:
     if LAST_APPLIED not in obj.metadata.annotations:
         return ()
     owners = find_fields_owners(obj, "Update", _ANNOTATION)
-    return tuple(dict.fromkeys(each.manager or "" for each in owners))
+    return tuple(dict.fromkeys(owner.manager or "" for owner in owners))
 
 
 def annotation_to_keep(obj: Object, field_manager: str) -> dict[str, Any] | None:

@@ -146,7 +146,7 @@ class PortForwardVerbs(ReadVerbs[T], Generic[T]):
         else:
             bind = functools.partial(_bind_ports, specs, parse_addresses(address))
         return PortForward(
-            functools.partial(self._resolver, name, [each.remote for each in specs], timeout),
+            functools.partial(self._resolver, name, [spec.remote for spec in specs], timeout),
             bind,
             _path_of if unix_path is not None else _port_of if not more else _ports_of,
             reconnect=reconnect,
@@ -257,7 +257,7 @@ def _port_of(listeners: Sequence[Listener]) -> int:
 
 
 def _ports_of(listeners: Sequence[Listener]) -> tuple[int, ...]:
-    return tuple(each.port for each in listeners)
+    return tuple(listener.port for listener in listeners)
 
 
 def _path_of(listeners: Sequence[Listener]) -> str:

@@ -82,7 +82,7 @@ class OpenApplySet:
     @property
     def after(self) -> Membership:
         """The kinds and namespaces of its members after the apply."""
-        return Membership.of(each.obj for each in self.manifests)
+        return Membership.of(manifest.obj for manifest in self.manifests)
 
     async def update_parent(self, membership: Membership, options: ManifestOptions) -> None:
         """Write the kinds and namespaces of the members to the parent.
@@ -124,7 +124,7 @@ class OpenApplySet:
         """
         uids = {each.metadata.uid for each in kept}
         # differs from kubectl: an object that was deleted and created again since it was applied is kept, too.
-        names = {(each.obj.gvk.group_kind, each.obj.key) for each in self.manifests}
+        names = {(manifest.obj.gvk.group_kind, manifest.obj.key) for manifest in self.manifests}
         # differs from kubectl: the parent is kept though it was a member, or the set would lose its list of kinds.
         names.add((self.parent.gvk.group_kind, self.parent.key))
         slots = asyncio.Semaphore(_AT_ONCE)
@@ -260,7 +260,7 @@ async def _resource_of(client: ManifestClient, kind: GroupKind) -> ApiResource |
     except UnknownKindError:
         failures = (await client.discovery.resources()).failures
         # A group that could not be discovered may have members.
-        if any(each.group == kind.group for each in failures):
+        if any(failure.group == kind.group for failure in failures):
             raise
         _log.warning("prune: the apply set lists the kind %s, which the cluster no longer serves", kind)
         return None
@@ -269,13 +269,13 @@ async def _resource_of(client: ManifestClient, kind: GroupKind) -> ApiResource |
 def _labelled(manifests: Iterable[Manifest], id_: str) -> list[Manifest]:
     labelled: list[Manifest] = []
     problems: list[str] = []
-    for each in manifests:
+    for manifest in manifests:
         try:
-            document = replace(each.document, obj=with_member_label(each.obj, id_))
+            document = replace(manifest.document, obj=with_member_label(manifest.obj, id_))
         except InvalidValueError as error:
-            problems.append(f"{each.document.label}: {error}")
+            problems.append(f"{manifest.document.label}: {error}")
         else:
-            labelled.append(replace(each, document=document))
+            labelled.append(replace(manifest, document=document))
     if problems:
         raise refusal("nothing was sent; fix these problems first:", problems)
     return labelled

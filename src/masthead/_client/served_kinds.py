@@ -75,11 +75,14 @@ async def _state_of(client: _Client, gvk: GroupVersionKind) -> str:
         definitions = await client.dynamic(_DEFINITIONS).list()
     except MastheadError as error:
         return f"definitions cannot be read: {error}"
-    for each in definitions:
-        if each.get("spec", "group") != gvk.group or each.get("spec", "names", "kind") != gvk.kind:
+    for definition in definitions:
+        if (
+            definition.get("spec", "group") != gvk.group
+            or definition.get("spec", "names", "kind") != gvk.kind
+        ):
             continue
-        served = [version["name"] for version in each["spec"]["versions"] if version.get("served")]
+        served = [version["name"] for version in definition["spec"]["versions"] if version.get("served")]
         if gvk.version not in served:
-            return f"{each.metadata.name} serves {', '.join(served) or 'no version'}, not {gvk.version}"
-        return f"{each.metadata.name}: {crd_established().says(each)}"
+            return f"{definition.metadata.name} serves {', '.join(served) or 'no version'}, not {gvk.version}"
+        return f"{definition.metadata.name}: {crd_established().says(definition)}"
     return f"there is no definition of the kind {gvk.kind} in the group {gvk.group or 'core'}"

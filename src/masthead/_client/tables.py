@@ -92,8 +92,8 @@ def read_page(body: bytes, target: ResourceTarget[Any], *, has_objects: bool) ->
         return _page_of_objects(body, target)
     item: type[Object] = target.item if has_objects else PartialObjectMetadata
     columns = [
-        Column(each.name, each.type, each.format, each.priority, each.description)
-        for each in found.columns or ()
+        Column(column.name, column.type, column.format, column.priority, column.description)
+        for column in found.columns or ()
     ]
     rows = [PrintedRow(tuple(row.cells or ()), _object_of(row, item)) for row in found.rows or ()]
     return TablePage(ListMeta.from_json(bytes(found.metadata)), tuple(columns), rows)

@@ -156,6 +156,6 @@ def _causes(findings: ObjectFindings) -> list[StatusCause]:
         for path in findings.unknown
     ]
     errors = [
-        StatusCause(field=each.field, message=each.body, reason=each.reason) for each in findings.errors
+        StatusCause(field=error.field, message=error.body, reason=error.reason) for error in findings.errors
     ]
     return [*unknown, *errors]

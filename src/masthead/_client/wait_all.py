@@ -76,7 +76,7 @@ async def wait_for_all(
         skip_unknown_kinds=wanted(None),
         identity_only=True,
     )
-    waits = [Wait(each.at(client), each.name, wanted) for each in manifests]
+    waits = [Wait(manifest.at(client), manifest.name, wanted) for manifest in manifests]
     limit = asyncio.timeout(None if timeout == math.inf else max(timeout, 0.0) or None)
     pending = set(waits)
     try:
@@ -87,7 +87,7 @@ async def wait_for_all(
             raise
     if pending:
         raise _timed_out(manifests, waits, pending, wanted.description, timeout)
-    return [each.last for each in waits if each.last is not None]
+    return [wait.last for wait in waits if wait.last is not None]
 
 
 async def _run(

@@ -83,7 +83,12 @@ class ClassDef:
 
     def needs(self, module: str) -> set[str]:
         """The classes of its own module that it refers to."""
-        used = {each.name for one in self.fields for each in one.references if each.module == module}
+        used = {
+            reference.name
+            for one in self.fields
+            for reference in one.references
+            if reference.module == module
+        }
         return used | ({self.item} if self.item else set())
 
 

@@ -146,7 +146,8 @@ def _facts(found: ApiResource) -> Resource:
         short_names=found.short_names,
         categories=found.categories,
         subresources=tuple(
-            Subresource(each.name, each.kind, tuple(sorted(each.verbs))) for each in found.subresources
+            Subresource(subresource.name, subresource.kind, tuple(sorted(subresource.verbs)))
+            for subresource in found.subresources
         ),
     )
 

@@ -61,7 +61,7 @@ def render_index(
     modules: Sequence[ModuleDef], command: str = COMMAND, *, title: str = "The module of each kind"
 ) -> str:
     """Render the index of a package: the module and the resource of each kind."""
-    entries = [_index_entry(each) for each in sorted(modules, key=lambda each: str(each.group_version))]
+    entries = [_index_entry(module) for module in sorted(modules, key=lambda each: str(each.group_version))]
     table = Brackets("{", entries, "}", is_call=False, is_spread=True)
     lines = [
         first_line(title, command),
@@ -210,10 +210,10 @@ class _Class:
             lines += lay_out(fact, self._resource(definition.resource), indent=4)
         if definition.is_atomic:
             lines.append(self._fact("ATOMIC", "bool") + "True")
-        if merges := [self._merge(each.wire, each.merge) for each in definition.fields if each.merge]:
+        if merges := [self._merge(field.wire, field.merge) for field in definition.fields if field.merge]:
             fact = self._fact("MERGE", f"{self._mapping}[str, {self.module.local(types.MERGE)}]")
             lines += lay_out(fact, Brackets("{", merges, "}", is_call=False, is_spread=True), indent=4)
-        if filled := [each for each in definition.fields if each.server_default is not None]:
+        if filled := [field for field in definition.fields if field.server_default is not None]:
             defaults = [f"{text(each.wire)}: {_literal(each.server_default)}" for each in filled]
             fact = self._fact("DEFAULTS", f"{self._mapping}[str, str | float | bool]")
             lines += lay_out(fact, Brackets("{", defaults, "}", is_call=False), indent=4)
@@ -230,7 +230,7 @@ class _Class:
         return self.module.local(types.MAPPING)
 
     def _fields(self) -> list[str]:
-        return [line for each in self.definition.fields for line in self._field(each)]
+        return [line for field in self.definition.fields for line in self._field(field)]
 
     def _field(self, each: FieldDef) -> list[str]:
         arguments = _arguments(each)
@@ -254,7 +254,7 @@ class _Class:
             'generate_name: str = ""',
             "labels: dict[str, str] | None = None",
             "annotations: dict[str, str] | None = None",
-            *(f"{each.attribute}: {self._accepted(each)} = ..." for each in self.definition.fields),
+            *(f"{field.attribute}: {self._accepted(field)} = ..." for field in self.definition.fields),
         ]
         tail = f" -> {self.module.local(types.SELF)}: ..."
         signature = lay_out("def ", Brackets("new(", parameters), tail, indent=8)
@@ -291,8 +291,11 @@ class _Class:
         if resource.subresources:
             opening = f"{self.module.local(types.SUBRESOURCE)}("
             each_one = [
-                Brackets(opening, [text(each.name), self._gvk(each.kind), tuple_of(each.verbs)])
-                for each in resource.subresources
+                Brackets(
+                    opening,
+                    [text(subresource.name), self._gvk(subresource.kind), tuple_of(subresource.verbs)],
+                )
+                for subresource in resource.subresources
             ]
             parts.append(Brackets("subresources=(", each_one, is_call=False, is_spread=True))
         if resource.removed_in:

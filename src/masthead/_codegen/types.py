@@ -105,7 +105,7 @@ class _Scope:
             self._define_named(class_name, self.spec.schemas[schema_name])
             hidden = homes.SENSITIVE.get(schema_name, frozenset())
             made = self.module.classes[-1]
-            made.sensitive = tuple(each.attribute for each in made.fields if each.wire in hidden)
+            made.sensitive = tuple(field.attribute for field in made.fields if field.wire in hidden)
         module = self.module
         module.classes, module.early = in_dependency_order(module.classes, module.name)
         for each in module.classes:
@@ -168,7 +168,7 @@ class _Scope:
 
     def _define_named(self, name: str, schema: Schema) -> None:
         served = self.module.group_version
-        gvk = next((each for each in schema.kinds if each.group_version == served), None)
+        gvk = next((kind for kind in schema.kinds if kind.group_version == served), None)
         definition = ClassDef(name, is_atomic=schema.map_type == "atomic", doc=self.doc_of(schema))
         self.module.classes.append(definition)
         if gvk is not None and _is_list(schema):

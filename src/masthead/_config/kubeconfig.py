@@ -215,9 +215,9 @@ def _cluster(node: YamlNode) -> KubeconfigCluster:
 
 
 def _exec_extension(extensions: YamlNode) -> SecretValue[object]:
-    for each in extensions.items():
-        if each.at("name").text() == _EXEC_EXTENSION:
-            return each.at("extension").held
+    for item in extensions.items():
+        if item.at("name").text() == _EXEC_EXTENSION:
+            return item.at("extension").held
     return SecretValue(None)
 
 
@@ -253,7 +253,7 @@ def _exec(node: YamlNode) -> ExecConfig | None:
     return ExecConfig(
         command=str(node.source.resolve(command)) if is_path else command,
         args=node.at("args").texts(),
-        env={each.at("name").name(): each.at("value").text() for each in node.at("env").items()},
+        env={item.at("name").name(): item.at("value").text() for item in node.at("env").items()},
         api_version=node.at("apiVersion").text(),
         install_hint=node.at("installHint").text(),
         provide_cluster_info=node.at("provideClusterInfo").flag(),

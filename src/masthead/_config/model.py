@@ -223,7 +223,9 @@ class Config:
         object.__setattr__(self, "server", f"{scheme}{separator}{rest.rstrip('/')}")
         if problems := find_problems(self):
             listed = (
-                f" {problems[0]}" if len(problems) == 1 else "".join(f"\n  - {each}" for each in problems)
+                f" {problems[0]}"
+                if len(problems) == 1
+                else "".join(f"\n  - {problem}" for problem in problems)
             )
             raise ConfigError(f"{self.origin or 'this configuration'} is invalid:{listed}")
 

@@ -90,7 +90,7 @@ def _secrecy(config: Config) -> Iterator[str]:
     if config.allow_plain_http:
         return
     hops = [each for each in (_address(config.server), _address(config.proxy_url)) if each is not None]
-    is_exposed = config.speaks_plain_http and not all(each.is_loopback for each in hops)
+    is_exposed = config.speaks_plain_http and not all(hop.is_loopback for hop in hops)
     if config.sends_authorization and is_exposed:
         yield (
             "server: uses plain HTTP and is not on this machine, so that anyone on the network could read the "

@@ -146,7 +146,7 @@ class YamlNode:
         Raises:
             ConfigError: If the value has another type.
         """
-        return tuple(each.text() for each in self.items())
+        return tuple(item.text() for item in self.items())
 
     def file(self) -> Path | None:
         """Return a path, resolved relative to the source; None if absent.

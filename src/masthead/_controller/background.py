@@ -205,7 +205,8 @@ def start_timers(
     """Start timers, which end when `stopping` is set; a call that is running then is finished."""
     loop = asyncio.get_running_loop()
     return [
-        loop.create_task(_run_timer(each, services, stopping), name=f"{_TIMER}{each.name}") for each in timers
+        loop.create_task(_run_timer(timer, services, stopping), name=f"{_TIMER}{timer.name}")
+        for timer in timers
     ]
 
 

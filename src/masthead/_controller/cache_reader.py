@@ -57,7 +57,7 @@ def informer_of(factory: SharedInformerFactory, spec: WatchSpec) -> SharedInform
 
 
 def _owner_uids(obj: Object) -> list[str]:
-    return [each.uid for each in obj.metadata.owner_references]
+    return [owner_reference.uid for owner_reference in obj.metadata.owner_references]
 
 
 @set_module("masthead")
@@ -85,7 +85,7 @@ class CacheReader:
             if spec.role == "owns":
                 _add_indexers(informer, {OWNER_INDEX: _owner_uids})
             elif spec.role == "for":
-                _add_indexers(informer, {self._index(each): indexers[each] for each in indexers})
+                _add_indexers(informer, {self._index(indexer): indexers[indexer] for indexer in indexers})
 
     @overload
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None: ...
@@ -264,7 +264,7 @@ class CacheReader:
                 f"controller {self._name} has indices of {primary}, which it reconciles, and none of {resource}; list "
                 "those, with a label selector if they are many"
             )
-        known = ", ".join(f'"{each}"' for each in self._indices) or "none at all"
+        known = ", ".join(f'"{index}"' for index in self._indices) or "none at all"
         return (
             f'controller {self._name} has no index "{name}" of {resource}, only these: {known}; add '
             f'indexers={{"{name}": ...}} to the controller'
@@ -298,8 +298,8 @@ def _may_hold(informer: SharedInformer[Any], write: OwnWrite) -> bool:
     """Whether a cache may hold a written object; also true if only the server knows."""
     core = informer._core  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     return any(
-        not isinstance(each, ListWatch) or may_select(write, each.namespace, each.selectors)
-        for each in core.sources.values()
+        not isinstance(source, ListWatch) or may_select(write, source.namespace, source.selectors)
+        for source in core.sources.values()
     )
 
 

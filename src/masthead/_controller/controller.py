@@ -142,8 +142,8 @@ class Controller(Generic[T]):
         others = [*owned_specs(owns), *watched_specs(watches), *read_specs(reads)]
         self._specs = (primary, *others)
         self._indexers = dict(indexers or {})
-        for each in self._indexers.values():
-            check_plain("an indexer", each)
+        for indexer in self._indexers.values():
+            check_plain("an indexer", indexer)
         self._workers = _whole_number("workers", workers)
         self._resync = _seconds("resync", resync)
         self._timeout = None if timeout is None else _seconds("timeout", timeout, positive=True)

@@ -86,7 +86,7 @@ def _format(value: object) -> str:
         rows = cast("list[object]", value)
         if rows and isinstance(rows[0], dict):
             return _format_table(rows)
-        return "\n".join(_scalar(each) for each in rows) or "none"
+        return "\n".join(_scalar(row) for row in rows) or "none"
     return _scalar(value)
 
 

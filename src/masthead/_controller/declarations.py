@@ -234,7 +234,7 @@ def owned_specs(owns: Iterable[KindLike | Owns[Any]]) -> list[WatchSpec]:
     Raises:
         InvalidValueError: If one is neither a kind nor an `Owns`.
     """
-    return [(each if isinstance(each, Owns) else Owns[Any](each)).spec for each in _items("owns", owns)]
+    return [(item if isinstance(item, Owns) else Owns[Any](item)).spec for item in _items("owns", owns)]
 
 
 def read_specs(reads: Iterable[KindLike | Reads[Any]]) -> list[WatchSpec]:
@@ -243,7 +243,7 @@ def read_specs(reads: Iterable[KindLike | Reads[Any]]) -> list[WatchSpec]:
     Raises:
         InvalidValueError: If one is neither a kind nor a `Reads`.
     """
-    return [(each if isinstance(each, Reads) else Reads[Any](each)).spec for each in _items("reads", reads)]
+    return [(item if isinstance(item, Reads) else Reads[Any](item)).spec for item in _items("reads", reads)]
 
 
 def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> list[WatchSpec]:
@@ -256,13 +256,13 @@ def watched_specs(watches: Mapping[Any, Mapper] | Iterable[Watches[Any]]) -> lis
         mappers = cast("Mapping[Any, Mapper]", watches)
         return [Watches[Any](kind, mapper).spec for kind, mapper in mappers.items()]
     found: list[WatchSpec] = []
-    for each in _items("watches", watches):
-        if not isinstance(each, Watches):
+    for item in _items("watches", watches):
+        if not isinstance(item, Watches):
             raise InvalidValueError(
-                f"watches has {each!r}; give a dict from kinds to functions, or a list of masthead.Watches",
-                value=each,
+                f"watches has {item!r}; give a dict from kinds to functions, or a list of masthead.Watches",
+                value=item,
             )
-        found.append(each.spec)
+        found.append(item.spec)
     return found
 
 
@@ -389,9 +389,10 @@ def _check_constructor(cls: type[object]) -> None:
 
 def _parameters_of(function: Callable[..., object], *, is_method: bool) -> list[inspect.Parameter]:
     found = [
-        each
-        for each in inspect.signature(function).parameters.values()
-        if each.kind in {each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD} and each.default is each.empty
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+        and parameter.default is parameter.empty
     ]
     return found[1:] if is_method else found
 

@@ -189,11 +189,14 @@ class OwnerKind:
 
     def requests(self, obj: Object, *, any_owner: bool) -> Iterator[Request]:
         """The owners of an object that are of this kind."""
-        for each in obj.metadata.owner_references:
-            if not any_owner and not each.controller:
+        for owner_reference in obj.metadata.owner_references:
+            if not any_owner and not owner_reference.controller:
                 continue
-            if each.kind == self._kind and GroupVersion.parse(each.api_version).group == self._group:
-                yield Request(obj.metadata.namespace if self.namespaced else "", each.name)
+            if (
+                owner_reference.kind == self._kind
+                and GroupVersion.parse(owner_reference.api_version).group == self._group
+            ):
+                yield Request(obj.metadata.namespace if self.namespaced else "", owner_reference.name)
 
 
 def requests_of(found: object, *, namespaced: bool) -> Iterator[Request]:

@@ -153,7 +153,7 @@ class Flight:
 
     def has_written(self, obj: Object) -> bool:
         """Whether this reconcile has written an object."""
-        return any(each.key == obj.key and not self._reader.is_visible(each) for each in self.writes)
+        return any(write.key == obj.key and not self._reader.is_visible(write) for write in self.writes)
 
     @property
     def is_visible(self) -> bool:
@@ -169,7 +169,9 @@ class Flight:
         Args:
             elapsed: The seconds since the last write.
         """
-        silence = [self._reader.staleness(each) for each in self.writes if not self._reader.is_visible(each)]
+        silence = [
+            self._reader.staleness(write) for write in self.writes if not self._reader.is_visible(write)
+        ]
         return all(elapsed - each >= VISIBLE_WITHIN for each in silence)
 
     async def wait_visible(self) -> None:
@@ -185,7 +187,7 @@ class Flight:
     def _newest_unseen(self) -> OwnWrite | None:
         # Newest first: usually, the others are visible then. But a cache that does not have an object shows that it is
         # deleted, or not selected any more, and ceases to when it shows an earlier write of it.
-        return next((each for each in reversed(self.writes) if not self._reader.is_visible(each)), None)
+        return next((write for write in reversed(self.writes) if not self._reader.is_visible(write)), None)
 
 
 def _keep(reasons: list[str], reason: str) -> None:

@@ -161,7 +161,7 @@ class EndpointServer:
         if count < FEW_CONNECTIONS:
             return True
         now = asyncio.get_running_loop().time()
-        waiting = [each for each in self._connections if each.waits_since is not None]
+        waiting = [connection for connection in self._connections if connection.waits_since is not None]
         oldest = min(waiting, key=lambda each: each.waits_since or 0.0, default=None)
         if oldest is not None and (count >= MAX_CONNECTIONS or now - (oldest.waits_since or 0.0) >= PATIENCE):
             self._connections.pop(oldest, None)

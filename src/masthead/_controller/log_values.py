@@ -110,11 +110,11 @@ def _text(value: object) -> str:
 
 def _plain_list(values: Iterable[object], depth: int) -> list[object]:
     found: list[object] = []
-    for each in values:
+    for value in values:
         if len(found) == _MAX_ITEMS:
             found.append("…")
             break
-        found.append(plain_value(each, depth=depth + 1))
+        found.append(plain_value(value, depth=depth + 1))
     return found
 
 

@@ -505,8 +505,8 @@ class Manager:
 
     def stop(self) -> None:
         """Ask all runs to stop gracefully; from any thread."""
-        for each in list(self._runtimes):
-            each.stop()
+        for runtime in list(self._runtimes):
+            runtime.stop()
 
     def make_client(self, config: Config | None, options: RunOptions) -> Client:
         """The client of a run.

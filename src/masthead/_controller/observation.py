@@ -226,7 +226,11 @@ def _replaced_version(call: Call, response: Response) -> str | None:
 
 
 def _tested_version(operations: list[_Operation]) -> str | None:
-    for each in operations:
-        if each.op == "test" and each.path == "/metadata/resourceVersion" and isinstance(each.value, str):
-            return each.value
+    for operation in operations:
+        if (
+            operation.op == "test"
+            and operation.path == "/metadata/resourceVersion"
+            and isinstance(operation.value, str)
+        ):
+            return operation.value
     return None

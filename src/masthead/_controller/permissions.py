@@ -63,7 +63,7 @@ class Permission:
         namespace: str | Sequence[str] | None = None,
     ) -> None:
         self.kind: type[Object] | GroupVersionResource = kind_of(kind)
-        if not verbs or not all(_VERB.fullmatch(each) for each in verbs):
+        if not verbs or not all(_VERB.fullmatch(verb) for verb in verbs):
             raise InvalidValueError(
                 f"a permission needs verbs, such as Permission({_title(kind)}, 'get', 'list'), not {verbs!r}",
                 value=verbs,

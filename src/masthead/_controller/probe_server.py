@@ -173,7 +173,7 @@ class _Router:
         if handler is not None:
             return await handler(request)
         status = HTTPStatus.OK if request.path == "/" else HTTPStatus.NOT_FOUND
-        return text_response("".join(f"/{each}\n" for each in self._routes), status)
+        return text_response("".join(f"/{route}\n" for route in self._routes), status)
 
 
 async def respond_checks(checks: CheckGroup, request: EndpointRequest) -> EndpointResponse:

@@ -193,14 +193,14 @@ class ReconcileLoop:
         Returns:
             Whether none is running any more.
         """
-        for each in self._registrations:
-            each.leave()
+        for registration in self._registrations:
+            registration.leave()
         self.queue.shut_down()
         self.queue.clear()  # nobody will reconcile these any more: the next run begins with all objects
         workers = self._workers.tasks
         if workers:
             await asyncio.wait(workers, timeout=within)
-        return all(each.done() for each in workers)
+        return all(worker.done() for worker in workers)
 
     async def _see_earlier_writes(self) -> None:
         """Wait until the caches show what an earlier run has written, which may have ended just now."""
@@ -221,12 +221,12 @@ class ReconcileLoop:
         tasks = [*self._workers.tasks, *self._settling]
         for task in tasks:
             task.cancel()
-        for each in self._registrations:
-            each.leave()
+        for registration in self._registrations:
+            registration.leave()
         if tasks:
             await asyncio.wait(tasks)
-        for each in self._registrations:
-            await each.remove()
+        for registration in self._registrations:
+            await registration.remove()
         self._registrations.clear()
         # A task that is cancelled before its first step completes nothing.
         for flight in list(self.flights.values()):
@@ -257,7 +257,7 @@ class ReconcileLoop:
         if not self._is_started:
             late = [f"{informer.name} ({self._lag_of(informer)})" for informer in self._late_informers()]
             return [f"controller {name} has not started{'; it waits for ' if late else ''}{', '.join(late)}"]
-        found = [f"controller {name}: {self._described(each)}" for each in self.flights.values()]
+        found = [f"controller {name}: {self._described(flight)}" for flight in self.flights.values()]
         stats = self.queue.stats()
         if stats.oldest is not None:
             found.append(
@@ -273,9 +273,9 @@ class ReconcileLoop:
         if self._mapping_retries.is_due(self._clock() + within):
             found.append(f"controller {name}: a mapper that has raised is called again soon")
         found += [
-            f"controller {name}: {counted(each.pending, 'event')} of {each.name} not handled yet"
-            for each in self._registrations
-            if each.pending or not each.has_synced
+            f"controller {name}: {counted(registration.pending, 'event')} of {registration.name} not handled yet"
+            for registration in self._registrations
+            if registration.pending or not registration.has_synced
         ]
         return found
 
@@ -350,7 +350,9 @@ class ReconcileLoop:
 
     async def wait_released(self) -> None:
         """Wait until no reconcile is running of an object that this replica may no longer work on."""
-        while any(each.is_reconciling and not self._is_still_own(each) for each in self.flights.values()):
+        while any(
+            flight.is_reconciling and not self._is_still_own(flight) for flight in self.flights.values()
+        ):
             self._reconcile_ended.clear()
             await self._reconcile_ended.wait()
 

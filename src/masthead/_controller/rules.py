@@ -90,8 +90,8 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
     found: set[Grant] = set()
     for controller in manager.controllers:
         found.update(_of_controller(controller, options))
-    for each in manager.permissions:
-        found.update(_of_permission(each, options.namespaces))
+    for permission in manager.permissions:
+        found.update(_of_permission(permission, options.namespaces))
     leases = options.leader_election_namespace or namespace
     if options.leader_election:
         found.update(_of_lease(leases, options.leader_election_id))
@@ -103,8 +103,8 @@ def grants_of(manager: Manager, options: RunOptions, namespace: str) -> frozense
 def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
     """The rules of each namespace, as few as possible, in a fixed order; those for the cluster under an empty name."""
     verbs: dict[tuple[str, str, str, str], set[str]] = {}
-    for each in grants:
-        verbs.setdefault((each.namespace, each.group, each.resource, each.name), set()).add(each.verb)
+    for grant in grants:
+        verbs.setdefault((grant.namespace, grant.group, grant.resource, grant.name), set()).add(grant.verb)
     names: dict[tuple[str, str, str, tuple[str, ...], bool], set[str]] = {}
     for (namespace, group, resource, name), given in verbs.items():
         names.setdefault((namespace, group, resource, _in_order(given), bool(name)), set()).add(name)
@@ -121,12 +121,12 @@ def rules_of(grants: Iterable[Grant]) -> Mapping[str, tuple[RbacRule, ...]]:
 def is_granted(grants: Iterable[Grant], wanted: Grant) -> bool:
     """Whether a request is allowed, as RBAC decides it."""
     return any(
-        each.namespace in {CLUSTER, wanted.namespace}
-        and each.group in {"*", wanted.group}
-        and each.resource in {"*", wanted.resource}
-        and each.verb in {"*", wanted.verb}
-        and each.name in {"", wanted.name}
-        for each in grants
+        grant.namespace in {CLUSTER, wanted.namespace}
+        and grant.group in {"*", wanted.group}
+        and grant.resource in {"*", wanted.resource}
+        and grant.verb in {"*", wanted.verb}
+        and grant.name in {"", wanted.name}
+        for grant in grants
     )
 
 
@@ -152,8 +152,8 @@ def _of_controller(controller: Controller[Any], options: RunOptions) -> Iterator
         # Owner references block the deletion of the owner: some clusters ask for this permission then.
         yield from _grants(primary, options, ["update"], "finalizers")
     yield from _of_status(primary, options)
-    for each in controller.permissions:
-        yield from _of_permission(each, options.namespaces)
+    for permission in controller.permissions:
+        yield from _of_permission(permission, options.namespaces)
     for namespace in _namespaces(primary, options):
         is_elsewhere = options.namespaces and not _is_namespaced(primary)
         yield from _of_events(_EVENTS_OF_CLUSTER_SCOPED if is_elsewhere else namespace)
@@ -226,7 +226,12 @@ def _only_name(spec: WatchSpec) -> str:
         return given.get(_NAME, "")
     selector = fields.parse(given) if isinstance(given, str) else given
     return next(
-        (each.value for each in selector.requirements if (each.key, each.operator) == (_NAME, "=")), ""
+        (
+            requirement.value
+            for requirement in selector.requirements
+            if (requirement.key, requirement.operator) == (_NAME, "=")
+        ),
+        "",
     )
 
 

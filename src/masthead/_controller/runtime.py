@@ -340,7 +340,10 @@ class ManagerRuntime:
         async with self._threads() as threads:
             services = self._services(threads)
             timers = start_timers(self._manager.timers, services, self._stopping)
-            tasks = [self._spawn(self._run_controller(each, services)) for each in self._manager.controllers]
+            tasks = [
+                self._spawn(self._run_controller(controller, services))
+                for controller in self._manager.controllers
+            ]
             tasks += timers
             try:
                 await self._stopping.wait()
@@ -358,7 +361,7 @@ class ManagerRuntime:
     async def _drain(self) -> None:
         """Let running reconciles finish."""
         timeout = self._options.graceful_timeout
-        results = await asyncio.gather(*(each.drain(timeout) for each in self._loops.values()))
+        results = await asyncio.gather(*(loop.drain(timeout) for loop in self._loops.values()))
         if not all(results):
             _log.warning(
                 "reconciles are cancelled that took longer than %g s to finish: %s",

@@ -102,14 +102,14 @@ def _stack_frame(frame: object) -> StackFrame:
 
 def format_task_stacks(stacks: list[TaskStack]) -> str:
     """Format the stacks of tasks, those of the most tasks first; reads source files."""
-    groups = Counter((each.frames, each.awaits) for each in stacks)
+    groups = Counter((stack.frames, stack.awaits) for stack in stacks)
     names: dict[tuple[tuple[StackFrame, ...], str], list[str]] = {}
-    for each in stacks:
-        names.setdefault((each.frames, each.awaits), []).append(each.name)
+    for stack in stacks:
+        names.setdefault((stack.frames, stack.awaits), []).append(stack.name)
     parts = [f"{len(stacks)} tasks{' or more' if len(stacks) >= MAX_TASKS else ''}\n"]
     for (frames, awaits), count in groups.most_common(_MAX_GROUPS):
         shown = ", ".join(names[frames, awaits][:5]) + (", …" if count > 5 else "")
-        lines = "".join(_frame_lines(each) for each in frames)
+        lines = "".join(_frame_lines(frame) for frame in frames)
         parts.append(f"{count} waiting here: {shown}\n{lines}  awaiting {awaits or 'nothing'}\n")
     if len(groups) > _MAX_GROUPS:
         parts.append(f"{len(groups) - _MAX_GROUPS} more stacks\n")

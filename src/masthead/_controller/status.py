@@ -139,8 +139,8 @@ def _merged_conditions(
     current: object, conditions: Sequence[Condition], now: datetime
 ) -> list[dict[str, Any]]:
     there = [Condition.from_dict(each) for each in cast("list[dict[str, Any]]", current or [])]
-    for each in conditions:
-        set_condition(there, each, now=now)
+    for condition in conditions:
+        set_condition(there, condition, now=now)
     return [each.to_dict() for each in there]
 
 

@@ -52,7 +52,7 @@ def check_schema(schema: Schema, name: str) -> None:
         problems = list(_rule_problems(schema))
     if not problems:
         return
-    (path, text), *others = [_in_python(each, name) for each in problems[:_SHOWN]]
+    (path, text), *others = [_in_python(problem, name) for problem in problems[:_SHOWN]]
     more = f" (and {len(problems) - _SHOWN} more)" if len(problems) > _SHOWN else ""
     raise CustomResourceError("; ".join([text, *map(": ".join, others)]) + more, path=path)
 
@@ -67,7 +67,7 @@ def _in_python(problem: _Problem, name: str) -> _Problem:
 
 
 def _of_errors(errors: Iterable[FieldError]) -> Iterator[_Problem]:
-    return (_Problem(each.field, each.body) for each in errors)
+    return (_Problem(error.field, error.body) for error in errors)
 
 
 def _list_problems(schema: Schema, path: str) -> Iterator[_Problem]:
@@ -99,8 +99,8 @@ def _default_problems(schema: Schema, path: str) -> Iterator[_Problem]:
         value = copied(schema.default)
         unknown = prune(value, schema, is_object=schema.embedded_resource)
         errors = compile_validator(schema).errors(schema.default, path=path)
-        for each in errors or list_errors(schema.default, schema):
-            yield _Problem(each.field if errors else path, f"the default is invalid: {each.body}")
+        for error in errors or list_errors(schema.default, schema):
+            yield _Problem(error.field if errors else path, f"the default is invalid: {error.body}")
         if unknown or value != schema.default:
             yield _Problem(path, f"the default has unknown fields: {', '.join(unknown)}")
     for at, child in _children(schema, path):

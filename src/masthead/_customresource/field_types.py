@@ -63,7 +63,7 @@ def scalar_schema(annotation: object, path: str) -> Schema | None:
 
 def _enumeration(values: Iterable[object], path: str) -> Schema:
     choices = tuple(dict.fromkeys(values))
-    types = {type(each) for each in choices}
+    types = {type(choice) for choice in choices}
     if len(types) != 1 or not types <= _TYPES.keys():
         raise CustomResourceError(
             f"the choices {', '.join(map(repr, choices))} must all be strings, or all be integers", path=path

@@ -89,7 +89,7 @@ class CustomResourceType(ObjectType):
             deprecation_warning=deprecated if isinstance(deprecated, str) else "",
             conversion=conversion,
             selectable_fields=tuple(
-                dotted(each) for each in _texts(selectable_fields, "selectable_fields", name)
+                dotted(text) for text in _texts(selectable_fields, "selectable_fields", name)
             ),
         )
         check_options(options, name)

@@ -170,21 +170,21 @@ class _FieldSchema:
     @property
     def is_required(self) -> bool:
         """Whether it has no default, or is said to be required."""
-        said = [each.required for each in self._fields if each.required is not None]
+        said = [field.required for field in self._fields if field.required is not None]
         if said:
             return said[-1]
-        return self._given is MISSING and not any(each.default is not UNSET for each in self._fields)
+        return self._given is MISSING and not any(field.default is not UNSET for field in self._fields)
 
     @property
     def is_immutable(self) -> bool:
         """Whether it can be neither changed nor removed once it is set."""
-        return any(each.immutable for each in self._fields)
+        return any(field.immutable for field in self._fields)
 
     def schema(self, doc: str) -> Schema:
         """Return the schema, with default and documentation."""
         made = self._merged(self._builder.of(self._inner, self._path))
         made = constrained(made, self._metadata, self._path)
-        if doc and not any("description" in each.given for each in self._fields):
+        if doc and not any("description" in field.given for field in self._fields):
             made = replace(made, description=doc)
         if self._given is MISSING and allows_none(self._inner):
             made = replace(made, nullable=True)
@@ -203,7 +203,7 @@ class _FieldSchema:
         own = schema_default(self._cls, self._attribute, made, self._path)
         if own is UNSET:  # a generated class has them apart
             own = cast("Any", self._cls).DEFAULTS.get(self._wire, UNSET)
-        said = [each.default for each in self._fields if each.default is not UNSET]
+        said = [field.default for field in self._fields if field.default is not UNSET]
         if not said:
             return own
         default = plain_default(self._cls, self._attribute, said[-1], self._path)
@@ -222,7 +222,7 @@ def _unwrapped(annotation: object) -> tuple[object, tuple[object, ...]]:
         annotation, *rest = get_args(annotation)
         metadata = tuple(rest)
     if get_origin(annotation) in {Union, types.UnionType}:
-        members = [each for each in get_args(annotation) if each is not type(None)]
+        members = [arg for arg in get_args(annotation) if arg is not type(None)]
         if len(members) == 1 and get_origin(members[0]) is Annotated:
             inner, *rest = get_args(members[0])
             return Union[inner, None], (*rest, *metadata)  # noqa: UP007 - put together at run time
@@ -232,7 +232,7 @@ def _unwrapped(annotation: object) -> tuple[object, tuple[object, ...]]:
 def _without_none(annotation: object) -> object:
     if get_origin(annotation) not in {Union, types.UnionType}:
         return annotation
-    members = tuple(each for each in get_args(annotation) if each is not type(None))
+    members = tuple(arg for arg in get_args(annotation) if arg is not type(None))
     if len(members) == 1:
         return members[0]
     return int | str if set(members) == {int, str} else annotation

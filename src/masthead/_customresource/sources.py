@@ -47,9 +47,9 @@ def classes_in(source: ModuleType | type[CustomResource]) -> list[type[CustomRes
     if not isinstance(source, ModuleType):
         return [source]
     found = [
-        each
-        for each in vars(source).values()
-        if isinstance(each, type) and issubclass(each, CustomResource) and each.GVK.kind
+        var
+        for var in vars(source).values()
+        if isinstance(var, type) and issubclass(var, CustomResource) and var.GVK.kind
     ]
     if not found:
         raise CustomResourceError("the module has no custom resource", path=source.__name__)

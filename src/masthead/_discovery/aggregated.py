@@ -86,7 +86,7 @@ class _GroupDiscoveryList(msgspec.Struct):
 def is_aggregated(content_type: str) -> bool:
     """Whether a content type is that of aggregated discovery, with its parameters in any order."""
     media_type, *parameters = (part.strip() for part in content_type.split(";"))
-    pairs = (each.partition("=") for each in parameters)
+    pairs = (parameter.partition("=") for parameter in parameters)
     values = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
     return (
         media_type.lower() == "application/json"

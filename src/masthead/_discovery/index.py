@@ -172,7 +172,7 @@ class Index:
 
 def _fitting(argument: ResourceArgument, candidates: Iterable[ApiResource]) -> list[ApiResource]:
     """Filter by version and group: by the exact group or, if none matches exactly, by its prefix."""
-    in_version = [each for each in candidates if argument.version in {None, each.gvr.version}]
+    in_version = [candidate for candidate in candidates if argument.version in {None, candidate.gvr.version}]
     if argument.group is None:
         return in_version
     exact = [each for each in in_version if each.gvr.group == argument.group]

@@ -125,7 +125,7 @@ def _resource(
 ) -> ApiResource:
     parts = tuple(parts)
     # If only subresources are served, their scope is that of the resource.
-    given = owner or _ApiResource(name, namespaced=any(each.namespaced for each in parts))
+    given = owner or _ApiResource(name, namespaced=any(part.namespaced for part in parts))
     return ApiResource(
         gvr=served.resource(name),
         gvk=_kind(served, given),
@@ -135,8 +135,8 @@ def _resource(
         short_names=tuple(given.short_names or ()),
         categories=tuple(given.categories or ()),
         subresources=tuple(
-            Subresource(each.name.partition("/")[2], _kind(served, each), tuple(each.verbs or ()))
-            for each in parts
+            Subresource(part.name.partition("/")[2], _kind(served, part), tuple(part.verbs or ()))
+            for part in parts
         ),
     )
 

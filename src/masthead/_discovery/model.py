@@ -115,8 +115,8 @@ class DiscoveryResult:
     def of(self, served: GroupVersion) -> DiscoveryResult:
         """Return the part of the result for one group-version."""
         return DiscoveryResult(
-            tuple(each for each in self.groups if each.name == served.group),
-            tuple(each for each in self.resources if each.gvr.group_version == served),
+            tuple(group for group in self.groups if group.name == served.group),
+            tuple(resource for resource in self.resources if resource.gvr.group_version == served),
             {each: error for each, error in self.failures.items() if each == served},
         )
 
@@ -124,10 +124,10 @@ class DiscoveryResult:
         """Return each resource once: in its group's preferred version or, if missing there, in the next one."""
         rank = self.ranking()
         best: dict[tuple[str, str], ApiResource] = {}
-        for each in self.resources:
-            key = each.gvr.group, each.name
-            if key not in best or rank(each) < rank(best[key]):
-                best[key] = each
+        for resource in self.resources:
+            key = resource.gvr.group, resource.name
+            if key not in best or rank(resource) < rank(best[key]):
+                best[key] = resource
         return DiscoveryResult(self.groups, tuple(best.values()), self.failures)
 
     def ranking(self) -> Callable[[ApiResource], tuple[int, int]]:

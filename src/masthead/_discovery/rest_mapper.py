@@ -141,5 +141,5 @@ def _missing(index: Index, subject: str, name: str, place: str | None) -> str:
 def _failed_versions(found: DiscoveryResult) -> str:
     if not found.failures:
         return ""
-    names = ", ".join(sorted(str(each) for each in found.failures))
+    names = ", ".join(sorted(str(failure) for failure in found.failures))
     return f". It may be in a group-version that could not be discovered: {names} (see client.discovery.resources().failures)"

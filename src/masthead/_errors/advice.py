@@ -59,7 +59,7 @@ class _Case:
     verbs: frozenset[str] = frozenset()
 
     def fits(self, request: FailedRequest, message: str) -> bool:
-        return (not self.verbs or request.verb in self.verbs) and all(each in message for each in self.words)
+        return (not self.verbs or request.verb in self.verbs) and all(word in message for word in self.words)
 
 
 _WRONG_TYPE: Final = "Fix the field that the message names: its value has the wrong type."

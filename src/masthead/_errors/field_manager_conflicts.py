@@ -57,13 +57,13 @@ class FieldManagerConflict:
 
 def has_field_manager_conflicts(details: StatusDetails | None) -> bool:
     """Whether a Status refuses an apply because other managers own some of its fields."""
-    return details is not None and any(each.reason == _CAUSE for each in details.causes)
+    return details is not None and any(caus.reason == _CAUSE for caus in details.causes)
 
 
 def field_manager_conflicts(details: StatusDetails | None) -> tuple[FieldManagerConflict, ...]:
     """Decode the conflicts in the details of a Status, in the server's order."""
     causes = details.causes if details is not None else ()
-    return tuple(_conflict(each.field or "", each.message or "") for each in causes if each.reason == _CAUSE)
+    return tuple(_conflict(caus.field or "", caus.message or "") for caus in causes if caus.reason == _CAUSE)
 
 
 def _conflict(field: str, message: str) -> FieldManagerConflict:

@@ -213,7 +213,7 @@ class ApplyConflictError(ConflictError):
     @property
     def next_step(self) -> str:
         """The next step: the three solutions, and the migration for fields that client-side apply has set."""
-        if any(each.operation == "Update" for each in self.conflicts):
+        if any(conflict.operation == "Update" for conflict in self.conflicts):
             return f"{super().next_step} If client-side apply has set them, upgrade_managed_fields hands them over."
         return super().next_step
 

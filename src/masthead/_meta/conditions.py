@@ -38,7 +38,7 @@ S = TypeVar("S", bound=TimestampedCondition)
 @set_module("masthead.meta")
 def find_condition(conditions: Iterable[C], type_: str) -> C | None:
     """Return the condition of a type, or None."""
-    return next((each for each in conditions if each.type == type_), None)
+    return next((condition for condition in conditions if condition.type == type_), None)
 
 
 @set_module("masthead.meta")
@@ -102,7 +102,7 @@ def _copied(wanted: S) -> S:
 @set_module("masthead.meta")
 def remove_condition(conditions: MutableSequence[C], type_: str) -> bool:
     """Remove a condition from a list; return whether it existed."""
-    kept = [each for each in conditions if each.type != type_]
+    kept = [condition for condition in conditions if condition.type != type_]
     removed = len(kept) != len(conditions)
     if removed:
         conditions[:] = kept

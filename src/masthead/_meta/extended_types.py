@@ -31,7 +31,7 @@ class _TypeExtender:
         if isinstance(annotation, ApiType):
             return self._type(annotation)
         arguments = get_args(annotation)
-        wider = tuple(self.of(each) for each in arguments)
+        wider = tuple(self.of(argument) for argument in arguments)
         if all(new is old for new, old in zip(wider, arguments, strict=True)):
             return annotation
         origin = cast("Any", get_origin(annotation))

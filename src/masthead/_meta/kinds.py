@@ -94,7 +94,7 @@ def _is_scalar(annotation: object, scope: dict[str, object]) -> bool:
             return False
     origin = get_origin(annotation)
     if origin in {Union, types.UnionType}:
-        return all(_is_scalar(each, scope) for each in get_args(annotation))
+        return all(_is_scalar(arg, scope) for arg in get_args(annotation))
     if origin is Annotated:
         return _is_scalar(get_args(annotation)[0], scope)
     if origin is Literal or (isinstance(annotation, type) and issubclass(annotation, enum.Enum)):

@@ -98,7 +98,7 @@ class ListReader(Generic[L]):
             made = self._cls.from_wire(self._head + _END)
         except DecodeError:
             return self._finish_at_once()
-        broken = any(isinstance(each, DecodeError) for each in self._items)
+        broken = any(isinstance(item, DecodeError) for item in self._items)
         if broken and self._on_error is None:
             return self._finish_at_once()  # which raises the error, with its place
         member_of(self._cls, "items").__set__(made, self._usable())
@@ -144,8 +144,8 @@ class ListReader(Generic[L]):
 
     def _finish_at_once(self) -> L:
         """Decode the text that was taken apart once more, as a whole."""
-        items = [_text(each) for each in self._items]
-        taken = self._head + b"".join([each + b"," for each in items])
+        items = [_text(item) for item in self._items]
+        taken = self._head + b"".join([item + b"," for item in items])
         return self._cls.from_wire(b"".join([taken, self._rest, *self._pieces]), on_error=self._on_error)
 
 

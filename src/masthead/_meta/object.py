@@ -446,7 +446,7 @@ class ObjectList(Struct, Generic[T], metaclass=KindType, in_parts=("items",)):
             member_of(type(self), name).__set__(result, getattr(self, name))
         metadata = member_of(type(self), "metadata")
         metadata.__set__(result, UNSET if is_blank(metadata.__get__(self)) else to_encode(self.metadata))
-        items = [self._item(each).to_write(typed=False) for each in self.items]
+        items = [self._item(item).to_write(typed=False) for item in self.items]
         member_of(type(self), "items").__set__(result, items)
         return wire.encode(result)
 

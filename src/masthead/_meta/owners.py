@@ -98,7 +98,7 @@ def set_owner(
 def remove_owner(dependent: Object, owner: Object) -> bool:
     """Remove an owner; return whether it was one."""
     references = dependent.metadata.owner_references
-    kept = [each for each in references if each.uid != owner.metadata.uid]
+    kept = [reference for reference in references if reference.uid != owner.metadata.uid]
     removed = len(kept) != len(references)
     if removed:
         references[:] = kept

@@ -190,7 +190,7 @@ class Registry:
             self._pending = tuple(each for each in self._pending if each != module)
 
     def _nearest(self, gvk: GroupVersionKind) -> str:
-        elsewhere = sorted(each.api_version for each in list(self._modules) if each.kind == gvk.kind)
+        elsewhere = sorted(module.api_version for module in list(self._modules) if module.kind == gvk.kind)
         if elsewhere:
             return f"{gvk.kind} exists in {', '.join(elsewhere)}"
         return "register its class, or use Unstructured"

@@ -421,14 +421,16 @@ def shape_of(annotation: object) -> Shape:
     if origin is dict:
         return MapShape(_inner_shape(arguments[1]))
     if origin in _UNIONS:
-        return _union(tuple(each for each in arguments if each not in {type(None), msgspec.UnsetType}))
+        return _union(
+            tuple(argument for argument in arguments if argument not in {type(None), msgspec.UnsetType})
+        )
     return _time() if annotation is datetime else _scalar((annotation,), annotation)
 
 
 def _annotated(annotation: object, inner: object) -> Shape:
     """Return the shape of an annotation with metadata; only msgspec's own says anything about a scalar."""
     found = shape_of(inner)
-    is_narrowed = any(isinstance(each, msgspec.Meta) for each in get_args(annotation)[1:])
+    is_narrowed = any(isinstance(arg, msgspec.Meta) for arg in get_args(annotation)[1:])
     if not is_narrowed or not isinstance(found, ScalarShape) or isinstance(found, TimeShape):
         return found
     return msgspec.structs.replace(_scalar((inner,), annotation), exact=())

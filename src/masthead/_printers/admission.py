@@ -55,7 +55,7 @@ def _params(reference: Plain) -> str:
 def _go_selector(selector: Plain) -> str:
     """Format a LabelSelector as Go's generated code does, which is what kube-apiserver shows."""
     pairs = "".join(f"{key}: {value}," for key, value in sorted(labels(selector, "matchLabels").items()))
-    expressions = "".join(f"{_go_requirement(each)}," for each in entries(selector, "matchExpressions"))
+    expressions = "".join(f"{_go_requirement(entry)}," for entry in entries(selector, "matchExpressions"))
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
         f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"

@@ -78,8 +78,8 @@ def _storage_version(obj: Plain, now: datetime) -> list[Cell]:
     status = part(obj, "status")
     common = status.get("commonEncodingVersion")
     versions = [
-        f"{text(each, 'apiServerID')}={text(each, 'encodingVersion')}"
-        for each in entries(status, "storageVersions")
+        f"{text(entry, 'apiServerID')}={text(entry, 'encodingVersion')}"
+        for entry in entries(status, "storageVersions")
     ]
     return [
         name_of(obj),

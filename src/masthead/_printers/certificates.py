@@ -34,7 +34,7 @@ def _signing_request(obj: Plain, now: datetime) -> list[Cell]:
 
 
 def _request_condition(status: Plain) -> str:
-    types = {each.get("type") for each in entries(status, "conditions")}
+    types = {entry.get("type") for entry in entries(status, "conditions")}
     shown = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
     if "Failed" in types:
         shown.append("Failed")

@@ -72,8 +72,8 @@ def quantity(value: object) -> str:
 def container_names_and_images(pod_spec: Plain) -> tuple[str, str]:
     """Return the names and the images of the containers of a pod, each joined with commas."""
     containers = entries(pod_spec, "containers")
-    names = ",".join(text(each, "name") for each in containers)
-    return names, ",".join(text(each, "image") for each in containers)
+    names = ",".join(text(container, "name") for container in containers)
+    return names, ",".join(text(container, "image") for container in containers)
 
 
 def cut_list(shown: Sequence[str], most: int = 3, *, empty: str = "<unset>") -> str:

@@ -245,7 +245,7 @@ class _Parser:
         self._position = end + 1
         members = inside.split(",")
         if len(members) > 1:
-            return [_union([_parse(f"[{each.strip(' ')}]") for each in members])]
+            return [_union([_parse(f"[{member.strip(' ')}]") for member in members])]
         if quoted := _QUOTED_KEY.fullmatch(inside):
             return _parse(f".{quoted[1]}")
         return [_slice(":" if inside == "*" else inside)]
@@ -302,9 +302,9 @@ def _field(name: str) -> _Step:
         if not values:
             return []
         found = [
-            cast("dict[str, object]", each)[name]
-            for each in values
-            if isinstance(each, dict) and name in each
+            cast("dict[str, object]", value)[name]
+            for value in values
+            if isinstance(value, dict) and name in value
         ]
         if not found and not search.allows_missing:
             raise JsonPathError(f"{name} is not found")
@@ -323,8 +323,8 @@ def _members(value: object) -> _Values:
 
 def _all_values(values: _Values, search: _Search) -> _Values:
     found: _Values = []
-    for each in values:
-        found += search.visit(_members(each))
+    for value in values:
+        found += search.visit(_members(value))
     return found
 
 
@@ -339,7 +339,7 @@ def _descend(values: _Values, search: _Search) -> _Values:
         found.append(value)
         if depth >= _DESCENT:
             raise JsonPathError(f"the data nests more than {_DESCENT} levels deep")
-        pending.extend((each, depth + 1) for each in reversed(members))
+        pending.extend((member, depth + 1) for member in reversed(members))
     return found
 
 
@@ -357,7 +357,7 @@ def _slice(text: str) -> _Step:
     match = _SLICE.fullmatch(text)
     if match is None:
         raise JsonPathError(f"invalid array index {text}")
-    first, last, stride = (_index(each) for each in match.groups())
+    first, last, stride = (_index(group) for group in match.groups())
     # One number is an index: the slice of one element.
     is_index = match[2] is None
     if is_index:
@@ -365,12 +365,12 @@ def _slice(text: str) -> _Step:
 
     def step(values: _Values, _: _Search) -> _Values:
         found: _Values = []
-        for each in values:
-            if each is None:
+        for value in values:
+            if value is None:
                 continue
-            if not isinstance(each, list):
-                raise JsonPathError(f"{type(each).__name__} is not array or slice")
-            elements = cast("_Values", each)
+            if not isinstance(value, list):
+                raise JsonPathError(f"{type(value).__name__} is not array or slice")
+            elements = cast("_Values", value)
             start, end = _bounds(first, last, len(elements), is_index=is_index)
             if start == end:
                 return found
@@ -416,10 +416,10 @@ def _refuse(problem: str) -> _Step:
 
 
 def _elements(values: _Values) -> Iterable[object]:
-    for each in values:
-        if not isinstance(each, list):
+    for value in values:
+        if not isinstance(value, list):
             raise JsonPathError("what is not array or slice cannot be filtered")
-        yield from cast("_Values", each)
+        yield from cast("_Values", value)
 
 
 def _filter_existing(left: list[_Step]) -> _Step:

@@ -81,4 +81,4 @@ def as_html(header: Sequence[str], lines: Iterable[Sequence[str]], caption: str)
 
 
 def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(each)}</{tag}>' for each in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -79,8 +79,13 @@ class _Summary:
         """
         init_containers = entries(self._spec, "initContainers")
         # A sidecar is an init container that keeps running.
-        sidecars = {text(each, "name"): each.get("restartPolicy") == "Always" for each in init_containers}
-        self.total += sum(each.get("restartPolicy") == "Always" for each in init_containers)
+        sidecars = {
+            text(init_container, "name"): init_container.get("restartPolicy") == "Always"
+            for init_container in init_containers
+        }
+        self.total += sum(
+            init_container.get("restartPolicy") == "Always" for init_container in init_containers
+        )
         of_sidecars = _Restarts()
         for index, status in enumerate(entries(self._status, "initContainerStatuses")):
             is_sidecar = sidecars.get(text(status, "name"), False)
@@ -173,7 +178,8 @@ def _condition_status(status: Plain, kind: str) -> str:
 
 def _is_ready(status: Plain) -> bool:
     return any(
-        each.get("type") == "Ready" and each.get("status") == "True" for each in entries(status, "conditions")
+        entry.get("type") == "Ready" and entry.get("status") == "True"
+        for entry in entries(status, "conditions")
     )
 
 

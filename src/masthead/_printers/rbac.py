@@ -21,16 +21,16 @@ def _binding(obj: Plain, now: datetime) -> list[Cell]:
     role = part(obj, "roleRef")
     subjects = entries(obj, "subjects")
     accounts = [
-        f"{text(each, 'namespace')}/{text(each, 'name')}"
-        for each in subjects
-        if each.get("kind") == "ServiceAccount"
+        f"{text(subject, 'namespace')}/{text(subject, 'name')}"
+        for subject in subjects
+        if subject.get("kind") == "ServiceAccount"
     ]
     return [
         name_of(obj),
         f"{text(role, 'kind')}/{text(role, 'name')}",
         age_of(obj, now),
-        ", ".join(text(each, "name") for each in subjects if each.get("kind") == "User"),
-        ", ".join(text(each, "name") for each in subjects if each.get("kind") == "Group"),
+        ", ".join(text(subject, "name") for subject in subjects if subject.get("kind") == "User"),
+        ", ".join(text(subject, "name") for subject in subjects if subject.get("kind") == "Group"),
         ", ".join(accounts),
     ]
 

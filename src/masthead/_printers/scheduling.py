@@ -43,7 +43,7 @@ def _pod_group(obj: Plain, now: datetime) -> list[Cell]:
 
 
 def _pod_group_status(obj: Plain) -> str:
-    conditions = {text(each, "type"): each for each in entries(part(obj, "status"), "conditions")}
+    conditions = {text(entry, "type"): entry for entry in entries(part(obj, "status"), "conditions")}
     if disruption := conditions.get("DisruptionTarget"):
         return text(disruption, "reason")
     scheduled = conditions.get("PodGroupScheduled")

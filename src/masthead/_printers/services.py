@@ -39,7 +39,7 @@ def load_balancer_addresses(owner: Plain) -> list[str]:
 
 
 def _ports(spec: Plain) -> str:
-    return ",".join(_port(each) for each in entries(spec, "ports")) or "<none>"
+    return ",".join(_port(entry) for entry in entries(spec, "ports")) or "<none>"
 
 
 def _port(port: Plain) -> str:
@@ -72,7 +72,7 @@ def _addresses(subsets: list[Plain]) -> str:
     shown: list[str] = []
     count = 0
     for subset in subsets:
-        ips = [text(each, "ip") for each in entries(subset, "addresses")]
+        ips = [text(entry, "ip") for entry in entries(subset, "addresses")]
         ports = entries(subset, "ports")
         count += len(ips) * (len(ports) or 1)
         # A headless service may have addresses without ports.
@@ -93,7 +93,7 @@ def _endpoint_slice(obj: Plain, now: datetime) -> list[Cell]:
     return [
         name_of(obj),
         text(obj, "addressType"),
-        cut_list([_slice_port(each) for each in entries(obj, "ports")]),
+        cut_list([_slice_port(entry) for entry in entries(obj, "ports")]),
         cut_list(addresses),
         age_of(obj, now),
     ]

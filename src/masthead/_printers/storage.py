@@ -116,7 +116,7 @@ def _volume_attachment(obj: Plain, now: datetime) -> list[Cell]:
 
 def _csi_driver(obj: Plain, now: datetime) -> list[Cell]:
     spec = part(obj, "spec")
-    audiences = [text(each, "audience") for each in entries(spec, "tokenRequests")]
+    audiences = [text(entry, "audience") for entry in entries(spec, "tokenRequests")]
     return [
         name_of(obj),
         spec.get("attachRequired") is not False,

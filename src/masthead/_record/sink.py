@@ -79,7 +79,7 @@ def failure_of(error: Exception) -> WriteFailure:
 
 def _is_terminating(error: StatusError) -> bool:
     causes = error.details.causes if error.details is not None else None
-    return any(each.reason == _TERMINATING for each in causes or ())
+    return any(caus.reason == _TERMINATING for caus in causes or ())
 
 
 def is_about_namespace(error: StatusError) -> bool:

@@ -85,7 +85,7 @@ class CharSet:
                 return True
         if self.unicode_name and _is_in_unicode_class(character, self.unicode_name):
             return True
-        return any(character in each for each in self.subsets)
+        return any(character in subset for subset in self.subsets)
 
 
 _DIGITS: Final = (("0", "9"),)

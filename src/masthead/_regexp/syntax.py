@@ -370,7 +370,7 @@ class _Parser:
             self._at += len(digits)
             if len(digits) < 2 and digits:  # Go reads on, beyond the end
                 raise PatternError("invalid escape sequence", self._text[start : self._at])
-            if any(each not in _HEX for each in digits):
+            if any(digit not in _HEX for digit in digits):
                 raise PatternError("invalid escape sequence", self._text[start : self._at])
             return chr(int(digits, 16))
         self._at += 1

@@ -143,7 +143,7 @@ def is_echo(change: ObjectChange, writes: Iterable[OwnWrite]) -> bool:
         change: The change. It may span several writes, as after a relist.
         writes: The own writes, in any order.
     """
-    of_object = [each for each in writes if each.uid == change.uid and each.resource == change.resource]
+    of_object = [write for write in writes if write.uid == change.uid and write.resource == change.resource]
     if not change.new:
         return any(not each.version for each in of_object)
     next_versions = {
@@ -213,7 +213,7 @@ def may_select(write: OwnWrite, namespace: str | None, selectors: Mapping[str, s
         return False
     known = {"metadata.name": name, "metadata.namespace": own}
     requirements = _parse_fields(selectors.get("fieldSelector", "")).requirements
-    if not all(each.matches(known) for each in requirements if each.key in known):
+    if not all(requirement.matches(known) for requirement in requirements if requirement.key in known):
         return False
     shard_selector = selectors.get("shardSelector")
     if shard_selector and not _parse_shards(shard_selector).selects_metadata(write.uid, own):

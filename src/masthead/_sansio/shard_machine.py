@@ -143,12 +143,12 @@ class ShardMachine:
         self._view = view
         self._note_records(view.leases, now)
         self._member = next(
-            (each.name for each in view.leases if each.token == self._token and each.is_held), ""
+            (lease.name for lease in view.leases if lease.token == self._token and lease.is_held), ""
         )
         if not self._member:
             self._lose(self._owned)
             return Plan(is_member=False)
-        fences = tuple(each for each in view.leases if self._is_expired(each, now))
+        fences = tuple(lease for lease in view.leases if self._is_expired(lease, now))
         table = self._readable(now)
         if table is None or self._is_settling(table, now):
             # A settling table has no owners. This member may not have seen the loss of the table before it.
@@ -165,9 +165,9 @@ class ShardMachine:
 
     def _note_records(self, leases: Iterable[MemberLease], now: float) -> None:
         known, self._seen = self._seen, {}
-        for each in leases:
-            record, since = known.get(each.uid, ((), now))
-            self._seen[each.uid] = (each.record, since if record == each.record else now)
+        for lease in leases:
+            record, since = known.get(lease.uid, ((), now))
+            self._seen[lease.uid] = (lease.record, since if record == lease.record else now)
 
     def _is_expired(self, lease: MemberLease, now: float) -> bool:
         """Whether another's lease is held, and was not renewed in time."""
@@ -179,19 +179,19 @@ class ShardMachine:
         if token == self._token:
             return False
         uid = token.rpartition(":")[0]
-        for each in self._view.leases:
-            if each.uid == uid:
+        for lease in self._view.leases:
+            if lease.uid == uid:
                 self._absent.pop(token, None)
-                return not each.is_held or each.token != token
+                return not lease.is_held or lease.token != token
         since = self._absent.setdefault(token, now)
         return now - since >= max(table.seconds.get(token, 0.0), self._duration)
 
     def _members(self, now: float) -> dict[str, str]:
         """The names of the members that share the collection, by token."""
         others = {
-            each.token: each.name
-            for each in self._view.leases
-            if each.is_held and each.division == self._division and not self._is_expired(each, now)
+            lease.token: lease.name
+            for lease in self._view.leases
+            if lease.is_held and lease.division == self._division and not self._is_expired(lease, now)
         }
         return {**others, self._token: self._member}
 
@@ -201,7 +201,7 @@ class ShardMachine:
         if self._member != min(members.values()):
             return ()
         owning = {token.rpartition(":")[0] for token in table.owners}
-        return tuple(each for each in self._view.leases if not each.is_held and each.uid not in owning)
+        return tuple(lease for lease in self._view.leases if not lease.is_held and lease.uid not in owning)
 
     # The table
 
@@ -251,7 +251,7 @@ class ShardMachine:
     def _has_veterans(self) -> bool:
         """Whether others have been here for so long that they must have had a table."""
         return any(
-            each.is_held and not each.is_new and each.token != self._token for each in self._view.leases
+            lease.is_held and not lease.is_new and lease.token != self._token for lease in self._view.leases
         )
 
     def _waits_for_table(self, table: ShardTable | None, now: float) -> str:

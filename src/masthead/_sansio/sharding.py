@@ -170,9 +170,9 @@ class ShardSet:
         self.total = check_slots(total)
         self.by: ShardKey = check_key(by)
         self._slots = frozenset(slots)
-        for each in self._slots:
-            if not 0 <= each < total:
-                raise InvalidValueError(f"there is no slot {each} among {total}", value=each)
+        for slot in self._slots:
+            if not 0 <= slot < total:
+                raise InvalidValueError(f"there is no slot {slot} among {total}", value=slot)
         self._ranges: ShardRanges | None = None
 
     @classmethod

@@ -169,6 +169,6 @@ def _decode_number(field: bytes) -> int:
         value = int.from_bytes(field[1:])
         return value - 256 ** (len(field) - 1) if field[0] == 0xFF else value
     digits = field.partition(b"\0")[0].strip()
-    if not all(each in b"01234567" for each in digits):
+    if not all(digit in b"01234567" for digit in digits):
         raise TarError(f"a header has {digits[:12]!r} for a number")
     return int(digits or b"0", 8)

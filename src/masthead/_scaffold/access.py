@@ -37,7 +37,7 @@ def _role(deploy: Deploy, namespace: str, rules: Sequence[RbacRule]) -> Iterator
         "apiVersion": f"{_GROUP}/v1",
         "kind": kind,
         "metadata": metadata,
-        "rules": [each.to_dict() for each in rules],
+        "rules": [rule.to_dict() for rule in rules],
     }
     yield {
         "apiVersion": f"{_GROUP}/v1",

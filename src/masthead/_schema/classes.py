@@ -121,7 +121,7 @@ def write_facts(facts: Mapping[str, TypeFacts]) -> str:
 def _line(name: str, facts: TypeFacts) -> str:
     required = "" if facts.required is None else f"!{','.join(facts.required)}"
     unions = [f"|{msgspec.json.encode(facts.unions).decode()}"] if facts.unions else []
-    return " ".join([f"{name}{required}", *unions, *(_token(*each) for each in facts.fields.items())])
+    return " ".join([f"{name}{required}", *unions, *(_token(*item) for item in facts.fields.items())])
 
 
 def _token(wire: str, facts: FieldFacts) -> str:
@@ -246,7 +246,7 @@ class _Field:
 
 def _without_none(annotation: object) -> object:
     """The type of an optional field when it is set; unions that only facts describe are any type."""
-    members = tuple(each for each in get_args(annotation) if each is not type(None))
+    members = tuple(arg for arg in get_args(annotation) if arg is not type(None))
     if len(members) == 1:
         return members[0]
     return int | str if set(members) == {int, str} else Any

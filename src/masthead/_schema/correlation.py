@@ -38,12 +38,12 @@ class Correlated:
             if len(value) != len(old):
                 return False
             items = [self.index(each) for each in range(len(value))]
-            return all(each is not None and each.is_equal for each in items)
+            return all(item is not None and item.is_equal for item in items)
         if is_object(value) and is_object(old):
             if len(value) != len(old):
                 return False
             fields = [self.key(each) for each in value]
-            return all(each is not None and each.is_equal for each in fields)
+            return all(field is not None and field.is_equal for field in fields)
         return same_value(value, old)
 
     def key(self, name: str) -> Correlated | None:

@@ -122,7 +122,7 @@ class Field:
         self.rules: Final[tuple[Rule, ...]] = (*own, *as_rules(rules))
 
     def __repr__(self) -> str:
-        shown = {**self.given, **({"rules": [each.rule for each in self.rules]} if self.rules else {})}
+        shown = {**self.given, **({"rules": [rule.rule for rule in self.rules]} if self.rules else {})}
         return f"Field({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 

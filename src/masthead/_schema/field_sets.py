@@ -249,9 +249,9 @@ def _reduced(one: Node, other: Node, left_of: Callable[[Node, Node], Node | None
 
 def _paths(node: Node, prefix: Path) -> Iterator[Path]:
     elements = sorted((each for each in node if each != SELF), key=element_order)
-    yield from ((*prefix, each) for each in elements if is_member(node[each]))
-    for each in elements:
-        yield from _paths(node[each], (*prefix, each))
+    yield from ((*prefix, element) for element in elements if is_member(node[element]))
+    for element in elements:
+        yield from _paths(node[element], (*prefix, element))
 
 
 def _sorted(node: Node) -> Node:

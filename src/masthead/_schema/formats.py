@@ -103,7 +103,7 @@ _HOSTNAME: Final = (
 def _is_sloppy_ipv4(text: str) -> bool:
     """Leading zeros do not matter."""
     found = _IPV4.fullmatch(text)
-    return found is not None and all(int(each) <= 255 for each in found.groups())
+    return found is not None and all(int(group) <= 255 for group in found.groups())
 
 
 def _is_sloppy_ipv6(text: str) -> bool:
@@ -185,13 +185,13 @@ def _is_credit_card(text: str) -> bool:
     digits = _NOT_DIGITS.sub("", text)
     if not _CARD(digits):
         return False
-    doubled = (int(each) * 2 for each in digits[-2::-2])
+    doubled = (int(digit) * 2 for digit in digits[-2::-2])
     return (sum(map(int, digits[-1::-2])) + sum(each - 9 if each > 9 else each for each in doubled)) % 10 == 0
 
 
 def _is_isbn_10(text: str) -> bool:
     digits = _SPACES_AND_DASHES.sub("", text)
-    values = [10 if each == "X" else int(each) for each in digits] if _ISBN_10(digits) else []
+    values = [10 if digit == "X" else int(digit) for digit in digits] if _ISBN_10(digits) else []
     return bool(values) and sum(place * each for place, each in enumerate(values, 1)) % 11 == 0
 
 

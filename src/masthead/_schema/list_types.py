@@ -64,7 +64,7 @@ def _map_errors(items: list[Json], names: Sequence[str], path: str) -> Iterator[
             detail = "must be an object for an array of list-type map"
             yield invalid(f"{path}[{index}]", sorted_keys(each), detail)
             return
-    keys = [{name: each[name] for name in names if name in each} if each else {} for each in items]
+    keys = [{name: item[name] for name in names if name in item} if item else {} for item in items]
     for index in _repeated(keys):
         yield duplicate(f"{path}[{index}]", sorted_keys(keys[index]))
 

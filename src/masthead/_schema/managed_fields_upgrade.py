@@ -111,7 +111,7 @@ def upgrade_managed_fields_patch(
             {
                 "op": "replace",
                 "path": "/metadata/managedFields",
-                "value": [each.to_dict() for each in entries],
+                "value": [entry.to_dict() for entry in entries],
             },
             # Not "test", whose failure would be an invalid patch instead of a conflict.
             {"op": "replace", "path": "/metadata/resourceVersion", "value": obj.metadata.resource_version},
@@ -124,7 +124,9 @@ def _upgraded(
 ) -> list[ManagedFieldsEntry]:
     def find(manager: str, operation: str) -> list[ManagedFieldsEntry]:
         wanted = (manager, operation, subresource)
-        return [each for each in entries if (each.manager, each.operation, each.subresource or "") == wanted]
+        return [
+            entry for entry in entries if (entry.manager, entry.operation, entry.subresource or "") == wanted
+        ]
 
     updates = find(csa_manager, "Update")
     if not updates:
@@ -139,7 +141,7 @@ def _upgraded(
     applied = target.copy()
     applied.manager, applied.operation = ssa_manager, "Apply"
     applied.fields_v1 = cast("FieldsV1", fields.to_fields_v1())
-    kept = [each for each in entries if each is target or not any(each is update for update in updates)]
+    kept = [entry for entry in entries if entry is target or not any(entry is update for update in updates)]
     return [applied if each is target else each for each in kept]
 
 

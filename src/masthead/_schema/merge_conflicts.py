@@ -84,7 +84,7 @@ def _lists_conflict(left: list[Any], right: list[Any], rules: MergeRules, field:
 
 
 def _sorted(items: list[Any]) -> list[Any]:
-    return sorted({identity(each): each for each in items}.values(), key=go_value)
+    return sorted({identity(item): item for item in items}.values(), key=go_value)
 
 
 def _by_key(items: list[Any], merge_key: str) -> Plain:

@@ -132,7 +132,7 @@ def _resolve(schema: Schema, values: list[Json], definitions: Definitions) -> Sc
         schema = found if found.type != "object" or _has_fields(found) else _free_form(found)
     if not any(map(_has_references, schema.children())):
         return schema
-    objects: list[dict[str, Json]] = [each for each in values if is_object(each)]
+    objects: list[dict[str, Json]] = [value for value in values if is_object(value)]
     changes: dict[str, object] = {
         "properties": {
             name: _resolve(each, [one[name] for one in objects if name in one], definitions)
@@ -180,7 +180,7 @@ def _has_references(schema: Schema) -> bool:
 def _rule_errors(
     schema: Schema, value: dict[str, Json], old: dict[str, Json] | None, errors: list[FieldError]
 ) -> list[FieldError]:
-    if not _has_rules(schema) or any(each.reason in _BLOCKING for each in errors):
+    if not _has_rules(schema) or any(error.reason in _BLOCKING for error in errors):
         return []
     from masthead._schema.rules import compile_rules
 

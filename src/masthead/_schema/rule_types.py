@@ -391,7 +391,7 @@ def _parse_long_duration(text: str) -> int | None:
     nanos: int | None = None
     for number, unit in _LONG_DURATION.findall(text):
         name = unit.lower()
-        name = next((each for each in _PREFIXES if name.startswith(each)), name)
+        name = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), name)
         if name in _LONG_UNITS and len(number) < 19:
             nanos = (nanos or 0) + int(number) * _LONG_UNITS[name]
     return nanos

@@ -160,8 +160,8 @@ def _restriction_errors(
 def _is_int_or_string(schemas: tuple[Schema, ...]) -> bool:
     # To allow no further fields is to say nothing, here.
     plain = (
-        msgspec.structs.replace(each, additional_properties=each.additional_properties or None)
-        for each in schemas
+        msgspec.structs.replace(schema, additional_properties=schema.additional_properties or None)
+        for schema in schemas
     )
     return len(schemas) == len(_INT_OR_STRING) and tuple(plain) == _INT_OR_STRING
 

@@ -76,7 +76,7 @@ class Validator:
             return []
         link = None if old is UNSET else Correlated(value, old, self._node.schema)
         result = self._node.linked_result(value, "", link)
-        return [each.error(path) for each in list(result.findings.values())[: MOST_FINDINGS + 1]]
+        return [finding.error(path) for finding in list(result.findings.values())[: MOST_FINDINGS + 1]]
 
 
 def compile_validator(schema: Schema) -> Validator:
@@ -100,7 +100,7 @@ class _Result:
     __slots__ = ("findings", "matches")
 
     def __init__(self, findings: Iterable[Finding] = (), matches: int = 0) -> None:
-        self.findings = {each.text: each for each in findings}
+        self.findings = {finding.text: finding for finding in findings}
         self.matches = matches
 
     def add(self, finding: Finding | None) -> None:
@@ -412,7 +412,7 @@ def _number_checks(schema: Schema, kind: type) -> list[Check]:
     if (
         kind is int
         and schema.multiple_of is None
-        and all(-_INT32 <= each < _INT32 and each == int(each) for each in limits)
+        and all(-_INT32 <= limit < _INT32 and limit == int(limit) for limit in limits)
     ):
         # Simple limits of integers, of any format.
         lowest = -_INT32 if schema.format == "int32" else -math.inf
@@ -490,4 +490,4 @@ def _bounds(fewest: int | None, most: int | None) -> tuple[float, float]:
 
 def has_duplicates(values: list[Json]) -> bool:
     """Tell whether two values of a list are equal."""
-    return len({identity(each) for each in values}) < len(values)
+    return len({identity(value) for value in values}) < len(values)

@@ -109,7 +109,7 @@ class ReconcilerThreads:
             asyncio.CancelledError: If the caller is cancelled, once it has returned.
             Exception: Whatever the function raises.
         """
-        blocking = [client_of_loop(self._portal, each) for each in clients]
+        blocking = [client_of_loop(self._portal, client) for client in clients]
         copied = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(
             self._timers, lambda: copied.run(function, *blocking)

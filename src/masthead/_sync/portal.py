@@ -354,8 +354,8 @@ class _ForeignLoop(_LoopThread):
 async def _end_all_others() -> None:
     """Cancel all other tasks of the loop, and wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
-    for each in others:
-        each.cancel()
+    for other in others:
+        other.cancel()
     await asyncio.gather(*others, return_exceptions=True)
 
 

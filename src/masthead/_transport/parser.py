@@ -133,7 +133,7 @@ class Parser:
                 response.headers.clear()
             return
         codings = response.headers.get(b"transfer-encoding")
-        if codings is not None and [each.strip().lower() for each in codings] != [b"chunked"]:
+        if codings is not None and [coding.strip().lower() for coding in codings] != [b"chunked"]:
             raise _RefusedError
         response.status = status
         self._has_moved = True

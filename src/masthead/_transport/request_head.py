@@ -40,7 +40,7 @@ class RequestHeadEncoder:
         self._headers = {
             name.lower(): SecretValue(_line(name, value).encode()) for name, value in headers.items()
         }
-        self._lines = SecretValue(b"".join([each.reveal() for each in self._headers.values()]))
+        self._lines = SecretValue(b"".join([header.reveal() for header in self._headers.values()]))
         self._special = frozenset(self._headers) | _LENGTHS
 
     def write(self, request: TransportRequest) -> SecretValue[bytes]:

@@ -77,7 +77,7 @@ class RemoteCluster:
                 field_selector=selectors.get("field_selector"),
                 shard_selector=selectors.get("shard_selector"),
             )
-            found |= {each.key: each.metadata.resource_version for each in listed.items}
+            found |= {item.key: item.metadata.resource_version for item in listed.items}
         return found
 
     def pending_work(self) -> list[str]:

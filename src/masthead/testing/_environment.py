@@ -180,7 +180,7 @@ class Environment:
     @property
     def replicas(self) -> list[Replica]:
         """The replicas that run, in the order of their start."""
-        return [each for each in self._replicas if each.is_running]
+        return [replica for replica in self._replicas if replica.is_running]
 
     @property
     def now(self) -> float:
@@ -208,7 +208,7 @@ class Environment:
 
         Declare the kind (``owns=``, ``watches=``, ``reads=``) or the finalizer, or add a `masthead.Permission`.
         """
-        return list(dict.fromkeys(text for each in self._replicas for text in each.missing_permissions))
+        return list(dict.fromkeys(text for replica in self._replicas for text in replica.missing_permissions))
 
     @property
     def failures(self) -> list[str]:
@@ -567,7 +567,7 @@ class Environment:
         return found
 
     def _reconciles(self) -> int:
-        return sum(each.reconciles() for each in self.replicas)
+        return sum(replica.reconciles() for replica in self.replicas)
 
     def _check_fights(self, began: float, before: int) -> None:
         """Find what would go on forever.
@@ -603,12 +603,15 @@ class Environment:
         if reasons:
             lines += ["enqueued or delayed:", *_shortened(reasons)]
         if self.writes:
-            lines += ["last writes:", *(f"  {each} ({each.replica})" for each in self.writes[-_MAX_LINES:])]
+            lines += [
+                "last writes:",
+                *(f"  {write} ({write.replica})" for write in self.writes[-_MAX_LINES:]),
+            ]
         return "\n".join(lines)
 
 
 def _shortened(lines: list[str]) -> list[str]:
-    shown = [f"  {each}" for each in lines[:_MAX_LINES]]
+    shown = [f"  {line}" for line in lines[:_MAX_LINES]]
     return [*shown, f"  and {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else shown
 
 

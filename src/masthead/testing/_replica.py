@@ -212,7 +212,7 @@ class Replica:
 
     def reconciles(self) -> int:
         """How many reconciles its controllers have done."""
-        return sum(each.metrics.counts.total() for each in self.runtime.loops.values())
+        return sum(loop.metrics.counts.total() for loop in self.runtime.loops.values())
 
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
         """Why keys are enqueued or delayed, by controller and key."""

@@ -109,8 +109,8 @@ class _VirtualSelector(selectors.SelectSelector):
     def _resolve_idlers(self) -> None:
         idlers = list(self.idlers)
         self.idlers.clear()
-        for each in idlers:
-            _resolve(each, is_idle=True)
+        for idler in idlers:
+            _resolve(idler, is_idle=True)
 
 
 def _count_turn(waiting: dict[asyncio.Future[bool], int]) -> bool:

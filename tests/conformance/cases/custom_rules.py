@@ -31,7 +31,7 @@ PAIR: Plain = object_of(a=SHORT, b=SHORT, n=NUMBER)
 
 
 def _ruled(schema: Plain, *rules: str, **fields: Any) -> Plain:
-    return schema | {RULES: [{"rule": each} | fields for each in rules]}
+    return schema | {RULES: [{"rule": rule} | fields for rule in rules]}
 
 
 def _install(api: Api, spec: Plain, plural: str) -> str:
@@ -51,27 +51,27 @@ def _widget(api: Api, spec: Any, plural: str = "widgets") -> Plain:
 def _judge(api: Api, schema: Plain, *values: Any, plural: str = "widgets") -> None:
     """Create an object with each of these values, without storing it."""
     resource = _install(api, schema, plural)
-    for each in values:
-        api.create(resource, _widget(api, each, plural), dryRun="All")
+    for value in values:
+        api.create(resource, _widget(api, value, plural), dryRun="All")
 
 
 def _change(api: Api, schema: Plain, old: Any, *values: Any, plural: str = "widgets") -> None:
     """Store an object, and replace its value by each of these, without storing them."""
     resource = _install(api, schema, plural)
     stored = api.create(resource, _widget(api, old, plural)).body
-    for each in values:
-        api.update(resource, "a", stored | {"spec": each}, dryRun="All")
+    for value in values:
+        api.update(resource, "a", stored | {"spec": value}, dryRun="All")
 
 
 def _showing(schema: Plain, *expressions: str) -> Plain:
     """A schema with rules that fail, and whose messages show what expressions come to."""
     rules = [
         {
-            "rule": f"dyn({each}) == dyn(null)",
-            "message": f"no value: {each}",
-            "messageExpression": f"'%s'.format([{each}])",
+            "rule": f"dyn({expression}) == dyn(null)",
+            "message": f"no value: {expression}",
+            "messageExpression": f"'%s'.format([{expression}])",
         }
-        for each in expressions
+        for expression in expressions
     ]
     return schema | {RULES: rules}
 
@@ -113,15 +113,17 @@ def _(api: Api) -> None:
         fields[f"a{number}"] = _ruled(NUMBER, "self < 5", message="fallback", messageExpression=expression)
         fields[f"b{number}"] = _ruled(NUMBER, "self < 6", messageExpression=expression)
     # One at a time: the real server reports several in random order.
-    _judge(api, object_of(**fields), *({each: 7} for each in fields))
+    _judge(api, object_of(**fields), *({field: 7} for field in fields))
 
 
 @case("a reason decides the kind of error")
 def _(api: Api) -> None:
     reasons = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-    fields = {each[10:].lower(): _ruled(NUMBER, "self < 5", reason=each, message="no") for each in reasons}
+    fields = {
+        reason[10:].lower(): _ruled(NUMBER, "self < 5", reason=reason, message="no") for reason in reasons
+    }
     # One at a time: the real server reports several in random order.
-    _judge(api, object_of(**fields), *({each: 7} for each in fields))
+    _judge(api, object_of(**fields), *({field: 7} for field in fields))
 
 
 @case("a field path names another field")
@@ -129,7 +131,7 @@ def _(api: Api) -> None:
     inner = object_of(a=SHORT, tags=TAGS)
     paths = (".a", ".tags['x.y']", ".tags.z")
     fields = {f"f{n}": _ruled(inner, "false", fieldPath=each, message="no") for n, each in enumerate(paths)}
-    _judge(api, object_of(**fields), *({each: {"a": "x"}} for each in fields))
+    _judge(api, object_of(**fields), *({field: {"a": "x"}} for field in fields))
 
 
 @case("several rules are reported together")

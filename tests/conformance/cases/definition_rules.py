@@ -32,7 +32,7 @@ def _field(api: Api, *schemas: Plain) -> None:
 
 
 def _rule(schema: Plain, *rules: str, **fields: Any) -> Plain:
-    return schema | {RULES: [{"rule": each} | fields for each in rules]}
+    return schema | {RULES: [{"rule": rule} | fields for rule in rules]}
 
 
 @case("rules compile")

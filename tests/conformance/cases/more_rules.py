@@ -131,8 +131,8 @@ def _(api: Api) -> None:
         [good, good],
         [good],
     ]
-    for each in drivers:
-        dry(api, path, named(STORAGE, "CSINode", api.namespace, spec={"drivers": each}))
+    for driver in drivers:
+        dry(api, path, named(STORAGE, "CSINode", api.namespace, spec={"drivers": driver}))
 
 
 @case("CSI storage capacities")
@@ -171,8 +171,8 @@ def _(api: Api) -> None:
         [{"matchLabelExpressions": [good]}, {"matchLabelExpressions": [good]}],
         [{"matchLabelExpressions": [good]}],
     ]
-    for each in terms:
-        body = named(STORAGE, "StorageClass", api.namespace, provisioner="a", allowedTopologies=each)
+    for term in terms:
+        body = named(STORAGE, "StorageClass", api.namespace, provisioner="a", allowedTopologies=term)
         dry(api, f"/apis/{STORAGE}/storageclasses", body)
 
 
@@ -237,7 +237,7 @@ def _(api: Api) -> None:
         {"operator": "x", "values": [1], "containerName": "other"},
         {"operator": "NotIn", "values": [0], "containerName": "main"},
     ]
-    rules: list[Plain] = [{"action": "FailJob", "onExitCodes": each} for each in codes]
+    rules: list[Plain] = [{"action": "FailJob", "onExitCodes": code} for code in codes]
     rules += [
         {"action": "FailIndex", "onPodConditions": [{"type": "a", "status": "True"}]},
         {"action": "Ignore", "onPodConditions": [{"type": "", "status": "x"}]},
@@ -265,9 +265,9 @@ def _(api: Api) -> None:
         [{"succeededIndexes": "x"}],
         [{"succeededIndexes": "7"}],
     ]
-    for each in rules:
+    for rule in rules:
         body = job("a")
-        body["spec"] |= {"completionMode": "Indexed", "completions": 4, "successPolicy": {"rules": each}}
+        body["spec"] |= {"completionMode": "Indexed", "completions": 4, "successPolicy": {"rules": rule}}
         api.create("jobs", body, dryRun="All")
     body = job("a")
     body["spec"] |= {"completionMode": "NonIndexed", "completions": 4, "successPolicy": {"rules": rules[-1]}}
@@ -368,8 +368,8 @@ def _(api: Api) -> None:
         [{**good, "name": f"a{each}"} for each in range(65)],
         [good],
     ]
-    for each in conditions:
-        send_hooks(api, hook(matchConditions=each))
+    for condition in conditions:
+        send_hooks(api, hook(matchConditions=condition))
 
 
 @case("the name servers of a pod")
@@ -398,8 +398,8 @@ def _(api: Api) -> None:
         [{"name": "a", "resourceClaimName": "a"}, {"name": "a", "resourceClaimName": "b"}],
         [{"name": "a", "resourceClaimName": "a"}],
     ]
-    for each in claims:
-        api.create("pods", pod("a", spec={"resourceClaims": each}), dryRun="All")
+    for claim in claims:
+        api.create("pods", pod("a", spec={"resourceClaims": claim}), dryRun="All")
 
 
 @case("the operating system of a pod")

@@ -80,7 +80,9 @@ def _sort_errors(api: Api) -> None:
 
 def _is_established(event: Plain) -> bool:
     conditions: list[Plain] = (event["object"].get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+    return any(
+        condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def _await_served(api: Api, path: str) -> None:

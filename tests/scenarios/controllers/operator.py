@@ -120,7 +120,7 @@ class OperatorUnderTest:
         """The plots that show a secret."""
         self._fail_if("map")
         plots = cache.list(Plot, namespace=secret.metadata.namespace)
-        return [each for each in plots if each.spec.secret == secret.metadata.name]
+        return [plot for plot in plots if plot.spec.secret == secret.metadata.name]
 
     def summary_of_plot(self, plot: Plot) -> masthead.Request:
         """The summary of a plot's namespace."""

@@ -162,7 +162,7 @@ class ControllerScenarioRunner:
         self.transports[replica.name] = made[0]
 
     def _replica(self, which: int) -> Replica | None:
-        running = [each for each in self.env.replicas if not each.is_paused]
+        running = [replica for replica in self.env.replicas if not replica.is_paused]
         return running[which % len(running)] if running else None
 
     def _pause(self, replica: Replica, seconds: float) -> None:
@@ -182,8 +182,8 @@ class ControllerScenarioRunner:
         """Let nothing go wrong any more, and wait until nothing is left to do."""
         self.env.server.faults.clear()
         self.operator.mishaps.clear()
-        for each in self.transports.values():
-            each.cut_off_until = 0.0
+        for transport in self.transports.values():
+            transport.cut_off_until = 0.0
         for task in self.later:
             await task
         if not self.env.replicas:
@@ -195,12 +195,12 @@ class ControllerScenarioRunner:
     async def _check_state(self, when: str) -> None:
         """Compare what there is with what there should be."""
         client = self.env.client
-        plots = {each.key: each for each in (await client.resource(Plot).list()).items}
-        secrets = {each.key: each for each in (await client.core_v1.secrets(None).list()).items}
+        plots = {item.key: item for item in (await client.resource(Plot).list()).items}
+        secrets = {item.key: item for item in (await client.core_v1.secrets(None).list()).items}
         maps = (await client.core_v1.config_maps(None).list(label_selector="plot")).items
         for plot in plots.values():
             self._check_plot(plot, secrets, maps, when)
-        owned = {each.uid for one in maps for each in one.metadata.owner_references}
+        owned = {owner_reference.uid for one in maps for owner_reference in one.metadata.owner_references}
         uids = {each.metadata.uid for each in plots.values()}
         self._complain_if(owned - uids, f"{when}: copies of plots that are gone")
         outside = self.operator.outside.things
@@ -229,9 +229,9 @@ class ControllerScenarioRunner:
         ]
         if len(copies) != plot.spec.copies:
             self.problems.append(f"{where} has {len(copies)} copies, and wants {plot.spec.copies}")
-        for each in copies:
-            if {**each.data, **wanted} != each.data:
-                self.problems.append(f"{where}: copy {each.metadata.name} has {each.data}, and not {wanted}")
+        for copy in copies:
+            if {**copy.data, **wanted} != copy.data:
+                self.problems.append(f"{where}: copy {copy.metadata.name} has {copy.data}, and not {wanted}")
         status = plot.status
         if status.copies != plot.spec.copies or status.observed_generation != plot.metadata.generation:
             self.problems.append(

@@ -253,23 +253,23 @@ class ControllerScenario:
     @property
     def needs_file(self) -> bool:
         """Whether the server has to keep its objects in a file."""
-        return any(isinstance(each, RestartServer) for each in self.steps)
+        return any(isinstance(step, RestartServer) for step in self.steps)
 
     @property
     def is_exact(self) -> bool:
         """Whether the operator always knows what it has written: no response is lost, no other process has written."""
         unclear = StartReplica | StopReplica | CrashReplica | PauseReplica | CutOff | RestartServer
         return not self.operator.elects and not any(
-            isinstance(each, unclear)
-            or (isinstance(each, Fail) and each.fault in {"lose_response", "delay"})
-            or (isinstance(each, Misbehave) and each.mishap in {"hang", "stubborn"})
-            or (isinstance(each, Meddle) and each.how == "orphan")
-            for each in self.steps
+            isinstance(step, unclear)
+            or (isinstance(step, Fail) and step.fault in {"lose_response", "delay"})
+            or (isinstance(step, Misbehave) and step.mishap in {"hang", "stubborn"})
+            or (isinstance(step, Meddle) and step.how == "orphan")
+            for step in self.steps
         )
 
     def __str__(self) -> str:
         def rows(items: Sequence[object]) -> str:
-            return "".join(f"\n        {each!r}," for each in items)
+            return "".join(f"\n        {item!r}," for item in items)
 
         return (
             f"ControllerScenario(\n    seed={self.seed},\n    operator={self.operator!r},\n"

@@ -58,7 +58,7 @@ def test_the_repr_of_a_scenario_recreates_it() -> None:
 
 def test_a_failing_scenario_is_minimised() -> None:
     def has_crash(candidate: ControllerScenario) -> bool:
-        return any(isinstance(each, CrashReplica) for each in candidate.steps)
+        return any(isinstance(step, CrashReplica) for step in candidate.steps)
 
     seed = next(each for each in range(100) if has_crash(scenario_of(each)))
     smallest = shrunk(scenario_of(seed), has_crash)

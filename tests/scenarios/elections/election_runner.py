@@ -134,7 +134,7 @@ class ElectionRunner:
             self.world.run_until(self.scenario.length)
             self._end_faults()
             problems = self._problems_with_recovery() + self.journal.problems()
-            problems += [f"unhandled: {each}" for each in self.world.errors]
+            problems += [f"unhandled: {error}" for error in self.world.errors]
         finally:
             self.world.end()
         self.counts["runs"] = len(self.journal.runs)

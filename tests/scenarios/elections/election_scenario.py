@@ -66,7 +66,7 @@ class Scenario:
 
     def __str__(self) -> str:
         lines = [repr(replace(self, actions=()))]
-        lines += [f"  {each}" for each in self.actions]
+        lines += [f"  {action}" for action in self.actions]
         return "\n".join(lines)
 
 

@@ -76,7 +76,7 @@ def test_a_broken_rule_is_noticed(
 
 
 def _is_unsafe(problems: list[str]) -> bool:
-    return any(each.startswith(("two work", "guarded work", "the token")) for each in problems)
+    return any(problem.startswith(("two work", "guarded work", "the token")) for problem in problems)
 
 
 @pytest.mark.parametrize("seed", sorted(set(BROKEN_RULES.values())))

@@ -25,7 +25,7 @@ PATIENCE = 30.0
 
 def pod(name: str = "web", *containers: str, **spec: Any) -> Plain:
     """A pod; with one container, app, unless others are named."""
-    found = [{"name": each, "image": "busybox"} for each in containers or ("app",)]
+    found = [{"name": container, "image": "busybox"} for container in containers or ("app",)]
     return {"metadata": {"name": name}, "spec": {"containers": found, **spec}}
 
 

@@ -39,7 +39,7 @@ async def events(remote: Remote, kind: str = "Pod", path: str = EVENTS) -> list[
 
 async def summary(remote: Remote) -> list[tuple[str, str, int]]:
     """The reason, message and count of each."""
-    return [(each["reason"], each["message"], each.get("count", 0)) for each in await events(remote)]
+    return [(event["reason"], event["message"], event.get("count", 0)) for event in await events(remote)]
 
 
 def strip(event: Plain) -> Plain:
@@ -123,7 +123,7 @@ async def test_events_are_stored_as_if_a_client_had_created_them(
     remote: Remote, reason: str, manager: str, group: str
 ) -> None:
     await remote.create(pod())
-    [written] = [each for each in await events(remote) if each["reason"] == reason]
+    [written] = [event for event in await events(remote) if event["reason"] == reason]
     path = f"{group}/namespaces/default/events"
     async with remote.http.get(f"{path}/{written['metadata']['name']}") as response:
         body = await response.json()
@@ -134,7 +134,7 @@ async def test_events_are_stored_as_if_a_client_had_created_them(
     async with remote.http.post(path, json=body, headers={"User-Agent": f"{manager}/1"}) as response:
         assert response.status == 201, await response.text()
 
-    [created] = [each for each in await events(remote) if each["reason"] == reason]
+    [created] = [event for event in await events(remote) if event["reason"] == reason]
     assert strip(created) == strip(written)
 
 
@@ -262,7 +262,7 @@ async def test_there_is_no_event_in_a_namespace_that_terminates(automatic: Remot
     async with automatic.http.delete("/api/v1/namespaces/shop") as response:
         assert response.status == 200
     await automatic.server.quiesce()
-    assert "Killing" not in [each["reason"] for each in await events(automatic, path="/api/v1/events")]
+    assert "Killing" not in [event["reason"] for event in await events(automatic, path="/api/v1/events")]
 
     async with automatic.http.patch(
         "/api/v1/namespaces/shop/pods/web",

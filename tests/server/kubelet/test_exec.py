@@ -172,7 +172,7 @@ async def test_streams_that_the_client_does_not_ask_for_are_dropped(remote: Remo
     async with remote.http.ws_connect(url, protocols=[V5]) as socket:
         messages = [each.data async for each in socket]
 
-    assert [each[:1] for each in messages] == [bytes((each,)) for each in (STDERR, STDERR, ERROR)]
+    assert [message[:1] for message in messages] == [bytes((each,)) for each in (STDERR, STDERR, ERROR)]
     assert messages[1] == b"\2b\n"
 
 

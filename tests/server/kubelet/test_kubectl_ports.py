@@ -79,7 +79,7 @@ def test_exec_prints_a_lot(kubectl: Kubectl, websockets: str) -> None:
 def test_the_upgrade_is_the_one_that_was_asked_for(running: Server, kubectl: Kubectl) -> None:
     for websockets, upgrade in (("true", "websocket"), ("false", "SPDY/3.1")):
         kubectl("exec web -- flood", env={"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": websockets})
-        asked = [each for each in running.requests if each.info.subresource == "exec"]
+        asked = [request for request in running.requests if request.info.subresource == "exec"]
         assert (asked[-1].headers["upgrade"], asked[-1].code) == (upgrade, 101)
 
 

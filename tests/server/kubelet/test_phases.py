@@ -203,7 +203,7 @@ async def test_the_node_is_there_from_the_start_is_ready_and_takes_pods(automati
     assert "taints" not in node["spec"]
     async with automatic.http.get("/api/v1/events") as response:
         events = (await response.json())["items"]
-    assert [(each["metadata"]["namespace"], each["reason"], each["message"]) for each in events] == [
+    assert [(event["metadata"]["namespace"], event["reason"], event["message"]) for event in events] == [
         ("default", "NodeReady", "Node masthead-node status is now: NodeReady"),
         (
             "default",

@@ -21,6 +21,6 @@ async def test_a_command_sleeps_for_hours_while_its_log_is_followed() -> None:
         async with remote.http.get(f"{PODS}/web/log?follow=1&timestamps=1") as response:
             lines = (await response.text()).splitlines()
 
-        assert [each[11:19] + each[-2:] for each in lines] == ["00:00:00 1", "01:00:00 2", "02:00:00 3"]
+        assert [line[11:19] + line[-2:] for line in lines] == ["00:00:00 1", "01:00:00 2", "02:00:00 3"]
         assert 3 * 3600 <= now() < 3 * 3600 + 60
         assert (await remote.get())["status"]["phase"] == "Succeeded"

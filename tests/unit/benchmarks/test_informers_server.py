@@ -73,10 +73,10 @@ def test_a_watch_begins_with_what_there_is_and_says_no_more_until_it_is_told_to_
 
     assert [each["type"] for each in initial] == ["ADDED", "ADDED", "BOOKMARK"]
     assert initial[2]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert {each["type"] for each in updates} == {"MODIFIED"}
+    assert {update["type"] for update in updates} == {"MODIFIED"}
     names = [each["object"]["metadata"]["name"] for each in initial[:2]]
-    assert [each["object"]["metadata"]["name"] for each in updates] == [*names, *names, names[0]]
-    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in updates]
+    assert [update["object"]["metadata"]["name"] for update in updates] == [*names, *names, names[0]]
+    versions = [int(update["object"]["metadata"]["resourceVersion"]) for update in updates]
     assert versions == list(range(LISTED + 1, LISTED + 6))
 
 

@@ -40,7 +40,7 @@ def test_every_deployment_has_one_connection() -> None:
 
     names = list(itertools.chain.from_iterable(shares))
     assert len(names) == len(set(names)) == 1_000
-    assert {len(each) for each in shares} == {62, 63}
+    assert {len(share) for share in shares} == {62, 63}
 
 
 def test_an_apply_names_its_manager_and_media_type() -> None:

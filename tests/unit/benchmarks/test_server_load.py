@@ -104,7 +104,7 @@ def test_connections_name_their_pods_apart_and_their_names_have_one_length() -> 
     ]
 
     assert len(set(requests)) == len(requests)
-    assert len({len(each) for each in requests}) == 1
+    assert len({len(request) for request in requests}) == 1
 
 
 def test_a_watcher_that_was_told_every_write_in_order_missed_nothing() -> None:

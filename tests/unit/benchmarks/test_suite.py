@@ -100,7 +100,7 @@ def test_what_was_not_measured_is_not_drawn() -> None:
     other = Picture("other", "Other", (Figure("other", "cpu_us", "CPU µs"),))
     partly = Picture("partly", "Partly", (Figure("other", "cpu_us", ""), Figure("sync", "held", "bytes")))
 
-    assert [each.file for each in drawings(Benchmark("sync", "", (other, partly)), result())] == [
+    assert [drawing.file for drawing in drawings(Benchmark("sync", "", (other, partly)), result())] == [
         "partly.svg"
     ]
 

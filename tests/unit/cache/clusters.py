@@ -96,7 +96,7 @@ class EmbeddedCluster(Cluster):
         return str(self.server.revision)
 
     async def state(self) -> dict[str, str]:
-        return {each.metadata.name: each.data.get("value", "") for each in (await self.maps.list()).items}
+        return {item.metadata.name: item.data.get("value", "") for item in (await self.maps.list()).items}
 
 
 def state_of(informer: SharedInformer[ConfigMap]) -> dict[str, str]:
@@ -112,7 +112,7 @@ async def reached(informer: SharedInformer[ConfigMap], version: str, *registrati
 
 async def processed(*registrations: Registration) -> None:
     """Wait until handlers have processed everything."""
-    await turns_until(lambda: not any(each.pending for each in registrations))
+    await turns_until(lambda: not any(registration.pending for registration in registrations))
 
 
 async def turns_until(is_so: Callable[[], bool]) -> None:

@@ -128,7 +128,7 @@ class FakeListWatch:
     @property
     def verbs(self) -> Words:
         """The requests, in a word each: proofs are lists of one object."""
-        return [_word(each) for each in self.requests]
+        return [_word(request) for request in self.requests]
 
     # What an informer does with it.
 

@@ -275,7 +275,7 @@ async def test_a_handler_that_keeps_failing_is_logged_ever_more_rarely(
         await reached(informer, str(source.version), handle)
         assert informer.health.handler_failures == {"bad": 123}
         assert handle.failures == 123
-    assert [bool(each.exc_info) for each in caplog.records] == [True, False, False]
+    assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
     again = "handler bad has failed {} times, now on the update of 'shop/a': LookupError('no such shelf')"
     assert caplog.messages[1:] == [again.format(10), again.format(100)]
 
@@ -447,6 +447,6 @@ async def test_a_thread_that_never_returns_is_abandoned_and_logged(
     await informer.stop(grace=0.01)
     assert caplog.messages == ["handler stuck did not return within 0.01 s; its thread is left"]
     release.set()
-    for each in threads:
-        each.join(30)
-        assert not each.is_alive()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()

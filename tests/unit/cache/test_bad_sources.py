@@ -57,7 +57,7 @@ async def test_an_undecodable_object_in_the_initial_list_is_skipped_and_added_on
         await reached(informer, str(source.version), handle)
         assert informer.health.broken == {}
         assert state_of(informer) == recorder.state == {"a": "1", "c": "1", "bad": "2"}
-    assert [each.levelname for each in caplog.records] == ["WARNING"]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert caplog.messages[0].startswith("configmaps: 'shop/bad' is not in the store: ")
 
 
@@ -359,7 +359,7 @@ class Wordy(FakeListWatch):
 
     async def watch(self, options: ListWatchOptions) -> AsyncGenerator[Sequence[WatchEvent[ConfigMap]], None]:
         async for events in super().watch(options):
-            yield [self.altered(each) for each in events]
+            yield [self.altered(event) for event in events]
 
     def altered(self, event: WatchEvent[ConfigMap]) -> WatchEvent[ConfigMap]:
         word: Any = "".join(event.type)  # equal, but not the same

@@ -56,8 +56,8 @@ def test_after_recompression_the_first_objects_are_as_small_as_the_rest(pods: li
     storage.repack(items)
     assert list(items) == list(before)
     assert max(map(size, items.values())) < 600
-    assert [storage.unpack(each).wire_bytes for each in items.values()] == [pod.wire_bytes for pod in pods]
-    assert [storage.version(each) for each in items.values()] == [
+    assert [storage.unpack(item).wire_bytes for item in items.values()] == [pod.wire_bytes for pod in pods]
+    assert [storage.version(item) for item in items.values()] == [
         pod.metadata.resource_version for pod in pods
     ]
     # What others still hold from before can be opened as well.
@@ -71,7 +71,7 @@ def test_objects_that_arrive_by_namespace_are_small_after_recompression() -> Non
     unlike_the_first = sum(size(items[f"cedar/cedar-{number}"]) for number in range(300))
     storage.repack(items)
     assert sum(size(items[f"cedar/cedar-{number}"]) for number in range(300)) < unlike_the_first * 0.75
-    assert [storage.unpack(each) for each in items.values()] == everything
+    assert [storage.unpack(item) for item in items.values()] == everything
 
 
 def test_recompressing_twice_changes_nothing(pods: list[Pod]) -> None:
@@ -167,7 +167,7 @@ def test_objects_that_have_nothing_in_common_can_be_stored_too() -> None:
     made = [ConfigMap.from_dict({"metadata": {"name": chr(0x4E00 + n)}}) for n in range(2 * FIRST)]
     items = {obj.key: storage.pack(obj) for obj in made}
     storage.repack(items)
-    assert [storage.unpack(each) for each in items.values()] == made
+    assert [storage.unpack(item) for item in items.values()] == made
 
 
 def test_a_resource_version_that_would_break_the_layout_is_rejected() -> None:

@@ -40,7 +40,7 @@ class Seen:
         self.recorded: list[str] = []
 
     def __call__(self, changes: Sequence[Change[Any]], is_initial: bool) -> None:
-        self.recorded += [f"{'initial ' if is_initial else ''}{_described(each)}" for each in changes]
+        self.recorded += [f"{'initial ' if is_initial else ''}{_described(change)}" for change in changes]
 
 
 def _described(change: Change[Any]) -> str:

@@ -232,8 +232,8 @@ async def test_the_initial_objects_come_as_initial_events_of_a_watch(embedded: E
     await embedded.put("a")
     async with embedded.informer() as informer:
         await informer.wait_synced(30)
-    requests = [each for each in embedded.server.requests if each.info.verb in {"list", "watch"}]
-    assert [each.info.verb for each in requests] == ["watch"]
+    requests = [request for request in embedded.server.requests if request.info.verb in {"list", "watch"}]
+    assert [request.info.verb for request in requests] == ["watch"]
     assert "sendInitialEvents=true" in requests[0].query
     assert "allowWatchBookmarks=true" in requests[0].query
 
@@ -252,10 +252,10 @@ async def test_a_server_that_rejects_initial_events_is_listed_and_that_is_rememb
                 await informer.wait_for(await cluster.put("b"), timeout=30)
             async with cluster.informer() as another:
                 await another.wait_synced(30)
-        requests = [each for each in server.requests if each.info.verb in {"list", "watch"}]
-    begun = [each for each in requests if "sendInitialEvents" in each.query]
+        requests = [request for request in server.requests if request.info.verb in {"list", "watch"}]
+    begun = [request for request in requests if "sendInitialEvents" in request.query]
     assert len(begun) == 1
-    assert [each.info.verb for each in requests[:3]] == ["watch", "list", "watch"]
+    assert [request.info.verb for request in requests[:3]] == ["watch", "list", "watch"]
 
 
 @pytest.mark.guarantee(9)

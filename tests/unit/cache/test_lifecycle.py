@@ -413,7 +413,9 @@ async def test_closing_a_client_stops_its_informers(
         await informer.wait_for("999999", 30)
     assert informer.is_stopped
     assert informer.health.state == "stopped"
-    assert len([each for each in caplog.messages if each.startswith("informer configmaps ends")]) == 1
+    assert (
+        len([message for message in caplog.messages if message.startswith("informer configmaps ends")]) == 1
+    )
     assert state_of(informer) == {"a": "1"}
     await informer.stop()
 

@@ -299,8 +299,8 @@ async def test_a_start_from_a_snapshot_sends_two_requests_to_a_server(
         await reached(informer, await embedded.remove("c"))
         await recorder.until("delete c=1")
     assert recorder.recorded == ["update b=1>2", "delete c=1"]
-    requests = [each for each in embedded.server.requests[before:] if each.method == "GET"]
-    assert [each.info.verb for each in requests] == ["list", "watch"]
+    requests = [request for request in embedded.server.requests[before:] if request.method == "GET"]
+    assert [request.info.verb for request in requests] == ["list", "watch"]
     assert "fieldSelector=metadata.name" in requests[0].query  # one object, to recognise the server by
     assert "sendInitialEvents" not in requests[1].query
 

@@ -59,7 +59,7 @@ def test_any_text_survives_a_round_trip(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.snapshot"
     header = SnapshotHeader(resource="v1/configmaps", scopes=scopes, field_selector=selector)
-    made = [ConfigMap.from_dict({"metadata": {"name": "a"}, "data": each}) for each in contents]
+    made = [ConfigMap.from_dict({"metadata": {"name": "a"}, "data": content}) for content in contents]
     write(path, header, made)
     with read(path, header, ConfigMap) as (found, objects):
         assert found == header

@@ -116,8 +116,10 @@ async def test_a_selector_that_the_server_rejects_is_reported(embedded: Embedded
     async with following(embedded.maps) as informer:  # other informers are not affected
         await informer.wait_synced(30)
     # The last request of the first informer may arrive only now.
-    requests = [each.query for each in embedded.server.requests[before:] if "colour" not in each.query]
-    assert ["sendInitialEvents=true" in each for each in requests] == [True]
+    requests = [
+        request.query for request in embedded.server.requests[before:] if "colour" not in request.query
+    ]
+    assert ["sendInitialEvents=true" in request for request in requests] == [True]
 
 
 @pytest.mark.parametrize("form", ["group and version", "a word", "metadata"])

@@ -402,7 +402,7 @@ async def test_an_outage_is_one_log_line_and_its_end_another(caplog: pytest.LogC
         await asyncio.sleep(60)
         source.put("a", "2")
         await informer.wait_for(str(source.version), 60)
-    assert [(each.levelname, "no etcd" in each.message) for each in caplog.records] == [
+    assert [(record.levelname, "no etcd" in record.message) for record in caplog.records] == [
         ("INFO", False),
         ("WARNING", True),
         ("INFO", False),
@@ -425,7 +425,7 @@ async def test_a_broken_watch_is_a_warning_only_once_it_keeps_failing(
         await asyncio.sleep(60)
         source.put("a", "2")
         await informer.wait_for(str(source.version), 60)
-    assert {each.levelname for each in caplog.records} == {"INFO"}
+    assert {record.levelname for record in caplog.records} == {"INFO"}
     assert "the connection was lost" in caplog.messages[0]
 
 

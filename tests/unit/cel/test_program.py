@@ -67,11 +67,11 @@ def test_unsigned_numbers_do_not_wrap_around(left: int, right: int) -> None:
 @given(st.lists(NUMBERS, max_size=20))
 def test_macros_agree_with_python(numbers: list[int]) -> None:
     items = (list_of(INT), numbers)
-    assert evaluate("l.all(x, x > 0)", l=items) == all(each > 0 for each in numbers)
-    assert evaluate("l.exists(x, x > 0)", l=items) == any(each > 0 for each in numbers)
-    assert evaluate("l.exists_one(x, x > 0)", l=items) == (sum(each > 0 for each in numbers) == 1)
-    assert evaluate("l.filter(x, x > 0)", l=items) == [each for each in numbers if each > 0]
-    assert evaluate("l.map(x, x > 0)", l=items) == [each > 0 for each in numbers]
+    assert evaluate("l.all(x, x > 0)", l=items) == all(number > 0 for number in numbers)
+    assert evaluate("l.exists(x, x > 0)", l=items) == any(number > 0 for number in numbers)
+    assert evaluate("l.exists_one(x, x > 0)", l=items) == (sum(number > 0 for number in numbers) == 1)
+    assert evaluate("l.filter(x, x > 0)", l=items) == [number for number in numbers if number > 0]
+    assert evaluate("l.map(x, x > 0)", l=items) == [number > 0 for number in numbers]
     assert evaluate("l.sort()", l=items) == sorted(numbers)
     assert evaluate("l.isSorted()", l=items) == (numbers == sorted(numbers))
 

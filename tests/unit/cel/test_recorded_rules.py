@@ -59,7 +59,10 @@ def problems_of(vector: dict[str, Any]) -> list[list[str]]:
         schema = ruled(SCHEMA, showing(vector["expression"]))
     prefix = "root.properties[spec].x-kubernetes-validations[0]"
     return own_problems(
-        [[each.field.removeprefix(prefix), each.body] for each in rule_problems(schema, "root")]
+        [
+            [rule_problem.field.removeprefix(prefix), rule_problem.body]
+            for rule_problem in rule_problems(schema, "root")
+        ]
     )
 
 
@@ -70,7 +73,7 @@ def test_definitions_have_the_recorded_problems() -> None:
 
 def messages_of(vector: dict[str, Any]) -> list[list[str]]:
     rules = compile_rules(ruled(SCHEMA, showing(vector["expression"])))
-    return [[each.body for each in rules.errors({"spec": value})] for value in VALUES]
+    return [[error.body for error in rules.errors({"spec": value})] for value in VALUES]
 
 
 def test_objects_get_the_recorded_messages() -> None:

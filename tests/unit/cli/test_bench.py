@@ -76,7 +76,7 @@ def test_a_percentile_is_the_least_value_that_such_a_share_does_not_exceed(
     found = percentile(values, share)
 
     assert found in values
-    assert sum(each <= found for each in values) >= share * len(values)
+    assert sum(value <= found for value in values) >= share * len(values)
     assert percentile(values, 0) == min(values)
     assert percentile(values, 1) == max(values)
 
@@ -91,13 +91,13 @@ def test_a_cluster_is_measured_with_the_meter_that_is_given(kube_client: masthea
 
     report = measure(kube_client, selected, BenchPlan(samples=2, writes=True), meter, steps.append)
 
-    assert [each.title for each in report.latencies] == [
+    assert [latency.title for latency in report.latencies] == [
         "GET /version",
         "list configmaps, 1 object",
         "list configmaps, up to 500",
         "patch, until an informer has it",
     ]
-    assert {each.seconds for each in report.latencies} == {(0.5, 0.5)}
+    assert {latency.seconds for latency in report.latencies} == {(0.5, 0.5)}
     assert steps == ["GET /version", "list configmaps", "changes", "an informer of configmaps"]
     present = len(kube_client.core_v1.config_maps().list())
     assert report.synced == Synced("lazy", present, 0.5, 0.0, 1000)
@@ -130,7 +130,7 @@ def test_the_command_prints_the_report_and_changes_nothing(
     found = json.loads(capsys.readouterr().out)
     assert found["informer"]["objects"] >= 1
     assert found["resource"] == "namespaces"
-    methods = {each.method for each in kube_server.requests}
+    methods = {request.method for request in kube_server.requests}
     assert methods == {"GET"}
 
 

@@ -72,7 +72,7 @@ def test_it_prints_all_definitions_of_a_module(module: Path, capsys: pytest.Capt
 
     printed = capsys.readouterr().out
     documents: list[Any] = [*yaml.load_all(printed.encode())]
-    assert [each["metadata"]["name"] for each in documents] == [
+    assert [document["metadata"]["name"] for document in documents] == [
         "kettles.kitchen.example.com",
         "spoons.kitchen.example.com",
     ]

@@ -222,7 +222,7 @@ def test_an_event_is_as_old_as_its_last_occurrence() -> None:
         {},
     ]
 
-    assert [last_seen(each).second for each in times] == [5, 4, 3, 0]
+    assert [last_seen(time).second for time in times] == [5, 4, 3, 0]
     assert about("Pod", "web", "shop") == (
         "involvedObject.kind=Pod,involvedObject.name=web,involvedObject.namespace=shop"
     )

@@ -30,7 +30,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def member(name: str, *owners: str, kind: str = "Thing") -> FamilyMember:
-    references = tuple(OwnerReference(kind="Thing", name=each, uid=each) for each in owners)
+    references = tuple(OwnerReference(kind="Thing", name=owner, uid=owner) for owner in owners)
     return FamilyMember(name, kind, name, owners=references, created=NOW - timedelta(minutes=5))
 
 

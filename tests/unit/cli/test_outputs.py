@@ -87,7 +87,7 @@ def test_yaml_and_json_have_sorted_keys() -> None:
     )
 )
 def test_values_of_any_types_can_be_sorted(values: list[object]) -> None:
-    ordered = sorted_by(".v", [{"v": each} for each in values], lambda each: each)
+    ordered = sorted_by(".v", [{"v": value} for value in values], lambda each: each)
 
     keys = [sort_key(each["v"]) for each in ordered]
     assert all(not later < earlier for earlier, later in pairwise(keys))

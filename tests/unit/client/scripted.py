@@ -92,7 +92,7 @@ def reply(data: object, status: int = 200) -> FakeResponse:
 
 
 def stream(*events: object, stays_open: bool = True) -> FakeResponse:
-    lines = b"".join(json.dumps(each).encode() + b"\n" for each in events)
+    lines = b"".join(json.dumps(event).encode() + b"\n" for event in events)
     return FakeResponse(body=lines, stays_open=stays_open)
 
 

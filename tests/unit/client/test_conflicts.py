@@ -50,7 +50,7 @@ async def config_maps(
 
 
 def verbs(server: Server) -> list[str]:
-    return [each.info.verb for each in server.requests]
+    return [request.info.verb for request in server.requests]
 
 
 class Flaky:
@@ -313,7 +313,9 @@ def test_owners_and_finalizers_are_added_to_the_existing_ones() -> None:
 
     assert over is not None
     assert over.metadata.finalizers == ["x", "y"]
-    assert [(each.uid, each.name) for each in over.metadata.owner_references] == [
+    assert [
+        (owner_reference.uid, owner_reference.name) for owner_reference in over.metadata.owner_references
+    ] == [
         ("1", "web"),
         ("2", "other"),
         ("3", "web"),

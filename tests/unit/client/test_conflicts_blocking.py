@@ -41,7 +41,7 @@ def config_maps(server: Server, namespace: str | None = "default") -> Iterator[R
 
 
 def verbs(server: Server) -> list[str]:
-    return [each.info.verb for each in server.requests]
+    return [request.info.verb for request in server.requests]
 
 
 def add_one(obj: ConfigMap) -> None:

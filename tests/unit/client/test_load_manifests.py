@@ -53,12 +53,12 @@ def test_each_document_becomes_an_object_of_its_class() -> None:
 
 def test_text_bytes_files_paths_and_folders_load_the_same_objects(tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(TEXT)
-    expected = [each.to_dict() for each in load_manifests(TEXT)]
+    expected = [manifest.to_dict() for manifest in load_manifests(TEXT)]
     sources: list[Any] = [TEXT.encode(), io.StringIO(TEXT), io.BytesIO(TEXT.encode())]
     sources += [tmp_path, tmp_path / "all.yaml", [tmp_path / "all.yaml"]]
 
     for source in sources:
-        assert [each.to_dict() for each in load_manifests(source)] == expected
+        assert [manifest.to_dict() for manifest in load_manifests(source)] == expected
 
 
 def test_a_document_of_comments_only_yields_no_object() -> None:

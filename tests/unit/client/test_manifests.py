@@ -154,7 +154,7 @@ def named(kind: str, api_version: str = "v1", **metadata: str) -> dict[str, Any]
 def origins(source: Source) -> list[str]:
     documents, problems = read_documents(source)
     assert problems == []
-    return [f"{each.obj.kind} {each.obj.metadata.name}: {each.origin}" for each in documents]
+    return [f"{document.obj.kind} {document.obj.metadata.name}: {document.origin}" for document in documents]
 
 
 TEXT = """\
@@ -195,7 +195,7 @@ def test_files_and_folders_are_read_in_the_order_of_their_names(tmp_path: Path) 
     (tmp_path / "a.json").write_text(json.dumps(named("Pod")))
     (tmp_path / "README.md").write_text("no manifest")
     (tmp_path / "c.yaml").mkdir()
-    assert [each.partition(": ")[2] for each in origins(tmp_path)] == [
+    assert [origin.partition(": ")[2] for origin in origins(tmp_path)] == [
         f"{tmp_path / 'a.json'}, document 1",
         f"{tmp_path / 'b.yml'}, document 1",
         f"{tmp_path / 'b.yml'}, document 3, item 1",
@@ -500,7 +500,7 @@ async def test_deletion_tells_of_each_object_and_passes_the_grace_period_on() ->
     bodies = [
         cast("dict[str, object]", each.body) for each in cluster.network.sent if each.method == "DELETE"
     ]
-    assert [each["gracePeriodSeconds"] for each in bodies] == [7, 7, 7]
+    assert [body["gracePeriodSeconds"] for body in bodies] == [7, 7, 7]
 
 
 STALE = {"metadata": {"name": "down.example.com"}, "versions": [{"version": "v1", "freshness": "Stale"}]}

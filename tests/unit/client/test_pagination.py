@@ -63,7 +63,7 @@ async def test_only_the_first_page_names_the_version() -> None:
     assert [len(page) for page in pages] == [2, 2, 1]
     first, *others = collection.queries
     assert (first["resourceVersion"], first["resourceVersionMatch"]) == ("7", "Exact")
-    assert all("resourceVersion" not in each and each["labelSelector"] == "app=web" for each in others)
+    assert all("resourceVersion" not in other and other["labelSelector"] == "app=web" for other in others)
 
 
 async def test_a_list_whose_continue_token_expires_is_listed_without_paging() -> None:

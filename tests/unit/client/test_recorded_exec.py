@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RECORDED = {
-    each["name"]: each
-    for each in json.loads(
+    load["name"]: load
+    for load in json.loads(
         (Path(__file__).parents[2] / "data/streams/recorded.json").read_text(encoding="utf-8")
     )
 }
@@ -76,7 +76,7 @@ async def test_a_recorded_refusal_of_the_runtime_is_understood() -> None:
 def test_any_split_of_recorded_bytes_gives_the_same(name: str, cuts: list[int]) -> None:
     recorded = RECORDED[name]
     wire = bytes.fromhex(recorded["frames"])
-    ends = sorted(min(each, len(wire)) for each in cuts)
+    ends = sorted(min(cut, len(wire)) for cut in cuts)
     parts = [wire[start:end] for start, end in zip([0, *ends], [*ends, len(wire)], strict=True)]
     assert run(replay(recorded, parts)) == RESULTS[name]
 

@@ -84,7 +84,7 @@ async def test_a_condition_that_already_holds_needs_no_watch(kube_server: Server
         made = await maps.create(ConfigMap.new("a"))
         assert await maps.wait_for("a", exists(), timeout=PATIENCE) == made
         assert await maps.wait_for("b", deleted(), timeout=PATIENCE) is None
-    assert {each.info.verb for each in kube_server.requests} == {"create", "list"}
+    assert {request.info.verb for request in kube_server.requests} == {"create", "list"}
 
 
 async def test_a_wait_follows_an_object_that_is_created_and_updated(kube_server: Server) -> None:

@@ -165,7 +165,9 @@ def test_every_resource_is_as_discovery_describes_it() -> None:
         assert resource.verbs == tuple(sorted(described["verbs"]))
         assert resource.short_names == tuple(described.get("shortNames", []))
         assert resource.categories == tuple(described.get("categories", []))
-        assert [(each.name, each.kind, each.verbs) for each in resource.subresources] == [
+        assert [
+            (subresource.name, subresource.kind, subresource.verbs) for subresource in resource.subresources
+        ] == [
             (each["subresource"], kind_in(served, each["responseKind"]), tuple(sorted(each["verbs"])))
             for each in described.get("subresources", [])
         ]

@@ -371,7 +371,7 @@ def test_a_folder_is_read_with_the_folders_in_it(tmp_path: Path) -> None:
     spec = sources.from_folder(tmp_path)
 
     assert set(spec.schemas) == set(FRUIT["components"]["schemas"])
-    assert [each.name for each in spec.resources.values()] == ["apples"]
+    assert [resource.name for resource in spec.resources.values()] == ["apples"]
 
 
 def test_a_folder_without_documents_is_named(tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def definition(**changes: Any) -> dict[str, Any]:
 
 def write(folder: Path, *documents: Any) -> Path:
     path = folder / "manifest.yaml"
-    path.write_text("\n---\n".join(json.dumps(each) for each in documents), "utf-8")
+    path.write_text("\n---\n".join(json.dumps(document) for document in documents), "utf-8")
     return path
 
 
@@ -440,7 +440,7 @@ def test_nulls_in_a_definition_count_as_absent(tmp_path: Path) -> None:
 
     spec = sources.from_manifests([write(tmp_path, definition(names=names, versions=[version]))])
 
-    assert [each.subresources for each in spec.resources.values()] == [()]
+    assert [resource.subresources for resource in spec.resources.values()] == [()]
 
 
 @pytest.mark.parametrize("wrapper", ["List", "CustomResourceDefinitionList"])

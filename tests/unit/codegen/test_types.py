@@ -52,7 +52,7 @@ def modules_of(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, ModuleDef]
 def fields_of(schemas: Mapping[str, Mapping[str, Any]], name: str = "Apple") -> dict[str, FieldDef]:
     (module,) = modules_of(schemas).values()
     (found,) = [each for each in module.classes if each.name == name]
-    return {each.wire: each for each in found.fields}
+    return {field.wire: field for field in found.fields}
 
 
 @pytest.fixture

@@ -62,7 +62,9 @@ async def test_owners_that_create_it_at_once_do_not_fight(owns: Sequence[type[Ob
         await env.settle()
         assert await owner_of(env) in {"first", "second"}
         assert len(env.writes) <= 2
-        assert [each.partition(" (")[0].split(": ")[1] for each in env.failures] == ["AlreadyControlledError"]
+        assert [failure.partition(" (")[0].split(": ")[1] for failure in env.failures] == [
+            "AlreadyControlledError"
+        ]
 
 
 @KINDS
@@ -112,7 +114,7 @@ async def test_a_controller_that_another_manager_has_set_is_named() -> None:
         await secrets.create(Secret.new("first"))
         await env.settle()
         assert await owner_of(env) == "other"
-        assert any(AlreadyControlledError.__name__ in each for each in env.failures)
+        assert any(AlreadyControlledError.__name__ in failure for failure in env.failures)
 
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "child"}, "stringData": {"token": "one"}}

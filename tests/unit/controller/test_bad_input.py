@@ -43,7 +43,7 @@ class Runs:
             return None
 
     def environment(self) -> Environment:
-        objects = [ConfigMap.new(each, namespace="default", labels={"test": "1"}) for each in NAMES]
+        objects = [ConfigMap.new(name, namespace="default", labels={"test": "1"}) for name in NAMES]
         return Environment(self.app, objects=objects)
 
     def attempts(self, name: str) -> list[int]:
@@ -138,8 +138,8 @@ def test_a_reconcile_that_misbehaves_is_counted_logged_and_repeated(
     assert runs.count("controller_runtime_reconcile_total", result="success") == 2
     failures = [each for each in caplog.messages if "reconcile of default/bad failed" in each]
     assert len(failures) == 3
-    assert all(message in each for each in failures)
-    assert not any(each.endswith((":", ": ")) for each in failures)
+    assert all(message in failure for failure in failures)
+    assert not any(failure.endswith((":", ": ")) for failure in failures)
 
 
 def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCaptureFixture) -> None:
@@ -156,7 +156,10 @@ def test_a_reconcile_that_cancels_its_task_costs_no_worker(caplog: pytest.LogCap
     assert runs.attempts("bad") == [0, 1, 2, 3]
     assert runs.attempts("good") == [0]
     assert runs.count("controller_runtime_reconcile_panics_total") == 3
-    assert len([each for each in caplog.messages if "cancelled its worker, which is replaced" in each]) == 3
+    assert (
+        len([message for message in caplog.messages if "cancelled its worker, which is replaced" in message])
+        == 3
+    )
 
 
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit, NotAnError])
@@ -172,7 +175,7 @@ def test_whatever_a_thread_raises_concerns_its_object_only(error: type[BaseExcep
 
     @in_virtual_time
     async def play() -> None:
-        objects = [ConfigMap.new(each, namespace="default", labels={"test": "1"}) for each in NAMES]
+        objects = [ConfigMap.new(name, namespace="default", labels={"test": "1"}) for name in NAMES]
         async with Environment(app, objects=objects) as env:
             await env.advance(60)
             await env.settle()
@@ -214,7 +217,10 @@ def test_a_rate_limiter_that_fails_loses_no_object(caplog: pytest.LogCaptureFixt
     play()
 
     assert runs.attempts("bad") == [0, 1, 2, 3]
-    assert len([each for each in caplog.messages if "the rate limiter failed for default/bad" in each]) == 3
+    assert (
+        len([message for message in caplog.messages if "the rate limiter failed for default/bad" in message])
+        == 3
+    )
 
 
 @in_virtual_time
@@ -690,7 +696,7 @@ def test_a_missing_permission_is_named_and_recovered_from(
             await env.advance(60)
             assert bool(done) is is_worked_meanwhile
             problems = [each for each in caplog.messages if "403" in each or "orbidden" in each]
-            assert any(message in each for each in problems), caplog.text
+            assert any(message in problem for problem in problems), caplog.text
             for fault in faults:
                 fault.remove()
             await env.advance(400)
@@ -708,7 +714,7 @@ async def test_two_managers_of_one_identity_are_noticed(caplog: pytest.LogCaptur
         await env.advance(20)
         await env.start(app, identity="same")
         await env.advance(60)
-        leading = [each.is_leading for each in env.replicas]
+        leading = [replica.is_leading for replica in env.replicas]
         assert leading.count(True) <= 1
         assert done
     assert "identity" in caplog.text
@@ -733,12 +739,12 @@ async def test_a_stop_in_the_middle_finishes_what_is_in_flight_and_loses_nothing
         replica = await env.start(app)
         await env.advance(5)
         await replica.stop()
-        assert [each.split()[0] for each in events] == ["begin"] * 3 + ["end"] * 3
+        assert [event.split()[0] for event in events] == ["begin"] * 3 + ["end"] * 3
         events.clear()
         await env.start(app)
         await env.advance(30)
         await env.settle()
-        assert sorted(each for each in events if each.startswith("end")) == [
+        assert sorted(event for event in events if event.startswith("end")) == [
             f"end s{index}" for index in range(5)
         ]
 

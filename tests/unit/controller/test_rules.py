@@ -72,7 +72,7 @@ def test_the_status_of_a_builtin_kind_belongs_to_kubernetes() -> None:
     app.controller(Pod)(reconcile)
     app.controller("apps/v1/deployments")(reconcile)
 
-    assert not any("/" in each for rule in rules(app)[""] for each in rule.resources)
+    assert not any("/" in resource for rule in rules(app)[""] for resource in rule.resources)
 
 
 def test_namespaces_of_the_manager_get_roles_of_their_own() -> None:

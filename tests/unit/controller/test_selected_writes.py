@@ -279,7 +279,7 @@ async def test_only_caches_that_are_behind_tell_how_long_there_was_no_contact() 
     async with Environment() as env:
         factory = SharedInformerFactory(env.client)
         specs: list[WatchSpec] = [Reads(ConfigMap, namespace=each).spec for each in ("shop", "blog")]
-        reader = CacheReader("one", [(each, informer_of(factory, each)) for each in specs], {})
+        reader = CacheReader("one", [(spec, informer_of(factory, spec)) for spec in specs], {})
         assert not reader.is_visible(WRITE)
         assert reader.staleness(WRITE) == float("inf")
         elsewhere = WRITE._replace(key="other/web")

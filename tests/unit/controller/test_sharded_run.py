@@ -18,8 +18,8 @@ COUNT = 40
 PLACES = ["shop", "billing", "search", "web-front", "data", "team-blue", "monitoring"]
 SECRETS = [Secret.new(f"s{index}", namespace=PLACES[index % 7]) for index in range(COUNT)]
 NAMESPACES = [
-    masthead.Unstructured.from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
-    for each in PLACES
+    masthead.Unstructured.from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place}})
+    for place in PLACES
 ]
 
 
@@ -72,9 +72,9 @@ def test_objects_move_to_replicas_that_come_and_back_from_those_that_go(by: Any)
             assert len(moved) == len(caches[1]) > 0
             assert sum(map(len, caches)) == COUNT
 
-            for each in SECRETS:
-                secrets = env.client.core_v1.secrets(each.metadata.namespace)
-                await secrets.patch(each.metadata.name, masthead.Patch.merge({"data": {"a": "MQ=="}}))
+            for secret in SECRETS:
+                secrets = env.client.core_v1.secrets(secret.metadata.namespace)
+                await secrets.patch(secret.metadata.name, masthead.Patch.merge({"data": {"a": "MQ=="}}))
             await env.advance(30)
             assert operator.taken() == NAMES
 
@@ -108,8 +108,8 @@ async def test_a_deletion_is_reconciled_by_the_replica_whose_object_it_was() -> 
         await env.start(operator.app, "first")
         await env.start(operator.app, "second")
         await env.advance(60)
-        for each in SECRETS:
-            await env.client.core_v1.secrets(each.metadata.namespace).delete(each.metadata.name)
+        for secret in SECRETS:
+            await env.client.core_v1.secrets(secret.metadata.namespace).delete(secret.metadata.name)
         await env.advance(60)
         assert sorted(operator.gone) == NAMES
 
@@ -124,8 +124,8 @@ async def test_deletions_that_need_no_reconcile_are_not_remembered() -> None:
 
     async with Environment(app, objects=[*NAMESPACES, *SECRETS]) as env:
         await env.settle()
-        for each in SECRETS:
-            await env.client.core_v1.secrets(each.metadata.namespace).delete(each.metadata.name)
+        for secret in SECRETS:
+            await env.client.core_v1.secrets(secret.metadata.namespace).delete(secret.metadata.name)
         await env.settle()
         assert not await env.client.core_v1.secrets(None).list()
         assert env.replicas[0].runtime.loops["secrets"]._deleted == set()
@@ -173,15 +173,15 @@ async def test_a_replica_that_was_paused_says_in_one_line_why_it_joins_again(
         assert replica.runtime.member is not None
         assert replica.runtime.member.is_member
 
-    lines = [each.getMessage() for each in caplog.records if each.name == "masthead.sharding"]
-    reasons = [each for each in lines if "joining again" in each]
+    lines = [record.getMessage() for record in caplog.records if record.name == "masthead.sharding"]
+    reasons = [line for line in lines if "joining again" in line]
     assert len(reasons) == 1
     assert re.fullmatch(
         r"shard group default/shards: its leases could not be listed for 6\d s: this process was paused, or too busy; "
         "joining again",
         reasons[0],
     )
-    assert not [each for each in caplog.records if each.exc_info]
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 @in_virtual_time
@@ -197,7 +197,7 @@ async def test_a_replica_that_cannot_list_the_group_says_in_one_line_why_it_join
         env.server.faults.clear()
         await env.advance(30)
 
-    reasons = [each.getMessage() for each in caplog.records if "joining again" in each.getMessage()]
+    reasons = [record.getMessage() for record in caplog.records if "joining again" in record.getMessage()]
     assert reasons
     assert "its leases could not be listed for 10 s: list leases" in reasons[0]
-    assert not [each for each in caplog.records if each.exc_info]
+    assert not [record for record in caplog.records if record.exc_info]

@@ -98,7 +98,9 @@ async def test_a_plain_timer_that_fails_is_logged_and_called_again(caplog: pytes
         await env.advance(65)
 
     assert len(calls) == 6
-    failures = [each for each in caplog.records if "failed, and is called again in 10 s" in each.message]
+    failures = [
+        record for record in caplog.records if "failed, and is called again in 10 s" in record.message
+    ]
     assert len(failures) == 4
     assert "ValueError: a bug" in caplog.text
     assert "the timer raised StopIteration" in caplog.text
@@ -180,7 +182,9 @@ async def test_an_async_timer_has_the_graceful_timeout_to_finish(caplog: pytest.
         await env.advance(5)
         await replica.stop()
     assert ends == {"quick": began + 21, "endless": began + 30}
-    cancelled = [each.message for each in caplog.records if each.message.startswith("timers are cancelled")]
+    cancelled = [
+        record.message for record in caplog.records if record.message.startswith("timers are cancelled")
+    ]
     assert len(cancelled) == 1
     assert cancelled[0].startswith("timers are cancelled that took longer than 25 s to finish: timer ")
     assert cancelled[0].endswith(".endless)")
@@ -312,7 +316,7 @@ def test_a_source_may_be_declared_with_and_without_parentheses() -> None:
     async def three(_: masthead.aio.Client) -> AsyncIterator[str]:
         yield "default/three"
 
-    assert [each.function for each in app.sources] == [one, two, three]
+    assert [source.function for source in app.sources] == [one, two, three]
 
 
 def test_a_source_that_names_its_controller_without_the_keyword_is_told_so() -> None:

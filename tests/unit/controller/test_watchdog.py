@@ -56,8 +56,8 @@ def test_the_thread_ends_with_the_watchdog() -> None:
         with Watchdog(lambda: "", limit=0.01):
             pass
         others = [each for each in threading.enumerate() if each.name == "masthead watchdog"]
-        for each in others:
-            await asyncio.to_thread(each.join, WITHIN)
-        return [each.name for each in others if each.is_alive()]
+        for other in others:
+            await asyncio.to_thread(other.join, WITHIN)
+        return [other.name for other in others if other.is_alive()]
 
     assert asyncio.run(main()) == []

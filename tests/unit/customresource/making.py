@@ -35,7 +35,7 @@ def causes_of(resource: Any, obj: Any) -> list[tuple[str | None, str]]:
         resource.create(obj)
     except InvalidError as error:
         causes = error.details.causes if error.details is not None else []
-        found = ((each.field, each.message or "") for each in causes)
+        found = ((caus.field, caus.message or "") for caus in causes)
         return sorted(each for each in found if "rules were not checked" not in each[1])
     return []
 

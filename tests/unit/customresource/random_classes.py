@@ -77,16 +77,16 @@ class RandomStruct:
     def good(self, random: Random) -> Plain:
         """A valid value."""
         return {
-            each.wire: each.type.good(random)
-            for each in self.fields
-            if each.is_required or random.random() < 0.6
+            field.wire: field.type.good(random)
+            for field in self.fields
+            if field.is_required or random.random() < 0.6
         }
 
     def bad(self, random: Random) -> Plain:
         """A value with one error in it, or a valid one if nothing can be wrong."""
         value = self.good(random)
-        able = [each for each in self.fields if each.type.bad is not None]
-        required = [each for each in self.fields if each.is_required]
+        able = [field for field in self.fields if field.type.bad is not None]
+        required = [field for field in self.fields if field.is_required]
         if required and (not able or random.random() < 0.2):
             del value[random.choice(required).wire]
         elif able:
@@ -309,9 +309,9 @@ class RandomModule:
     def _struct(self, name: str, known: int) -> RandomStruct:
         random = self._random
         fields = [self._field(number, self._type(known)) for number in range(random.randint(1, 5))]
-        docs = "".join(f"        {each.attribute}: {each.doc}\n" for each in fields if each.doc)
+        docs = "".join(f"        {field.attribute}: {field.doc}\n" for field in fields if field.doc)
         doc = f'    """It is {text(random)}.\n\n    Attributes:\n{docs}    """\n\n' if docs else ""
-        body = "".join(f"    {each.line}\n" for each in fields)
+        body = "".join(f"    {field.line}\n" for field in fields)
         return RandomStruct(name, fields, f"class {name}(Struct):\n{doc}{body}")
 
     def _field(self, number: int, made: RandomType) -> RandomField:

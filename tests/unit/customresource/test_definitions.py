@@ -113,7 +113,7 @@ def test_names_follow_from_the_class() -> None:
 def test_columns_have_the_types_of_their_fields_and_the_age_comes_last() -> None:
     columns = VERSION["additionalPrinterColumns"]
 
-    assert [(each["name"], each["type"]) for each in columns] == [
+    assert [(column["name"], column["type"]) for column in columns] == [
         ("Replicas", "integer"),
         ("Ready", "string"),
         ("Opened", "date"),
@@ -152,7 +152,7 @@ def test_status_and_scale_are_subresources() -> None:
         },
     }
     assert Shop.RESOURCE is not None
-    assert [each.name for each in Shop.RESOURCE.subresources] == ["status", "scale"]
+    assert [subresource.name for subresource in Shop.RESOURCE.subresources] == ["status", "scale"]
 
 
 def test_the_status_may_be_no_subresource() -> None:
@@ -445,7 +445,7 @@ def test_a_module_gives_the_definitions_of_all_its_kinds() -> None:
     made = masthead.crds(module, Shop)
 
     assert [each.metadata.name for each in made] == ["shops.example.com", "zebras.example.com"]
-    assert [each.name for each in made[0].spec.versions] == ["v1", "v1beta1"]
+    assert [version.name for version in made[0].spec.versions] == ["v1", "v1beta1"]
 
 
 def test_a_module_without_kinds_is_refused() -> None:

@@ -349,7 +349,7 @@ def test_a_class_that_was_refused_is_not_registered() -> None:
     with pytest.raises(CustomResourceError):
         making.make_kind({"it": complex}, kind="NeverMade")
 
-    assert not [each for each in registry.kinds() if each.kind == "NeverMade"]
+    assert not [kind for kind in registry.kinds() if kind.kind == "NeverMade"]
 
 
 def test_repr_shows_what_is_set() -> None:

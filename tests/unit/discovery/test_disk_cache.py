@@ -68,7 +68,7 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
 
 def test_each_server_has_a_folder_of_its_own(tmp_path: Path) -> None:
     servers = [SERVER, "https://10.0.0.1:6443/k8s/a", "https://10.0.0.1:6443/k8s-a", "http://10.0.0.1:6443"]
-    caches = [DiskCache(tmp_path, server=each) for each in servers]
+    caches = [DiskCache(tmp_path, server=server) for server in servers]
 
     assert len({cache.directory for cache in caches}) == len(servers)
     assert {cache.directory.parent for cache in caches} == {tmp_path}

@@ -28,7 +28,7 @@ async def rest(kube_server: Server) -> AsyncIterator[RestClient]:
 
 
 def asked(server: Server) -> list[tuple[str, int]]:
-    return [(each.path, each.code) for each in server.requests]
+    return [(request.path, request.code) for request in server.requests]
 
 
 async def test_everything_comes_with_two_requests_and_is_confirmed_with_two(

@@ -55,7 +55,7 @@ def test_an_aggregated_document_has_groups_resources_and_subresources() -> None:
     assert pods.subresource("log") == pods.subresources[0]
     assert pods.subresource("scale") is None
     assert not nodes.namespaced
-    assert [each.api_version for each in deployments] == ["apps/v1", "apps/v1beta1"]
+    assert [deployment.api_version for deployment in deployments] == ["apps/v1", "apps/v1beta1"]
     assert not found.failures
 
 
@@ -191,7 +191,7 @@ def test_the_order_of_parameters_does_not_matter(parameters: list[str], between:
 @given(st.sampled_from(PARAMETERS[:3]))
 def test_every_parameter_is_needed(missing: str) -> None:
     assert not is_aggregated(
-        ";".join(["application/json", *(each for each in PARAMETERS if each != missing)])
+        ";".join(["application/json", *(parameter for parameter in PARAMETERS if parameter != missing)])
     )
 
 

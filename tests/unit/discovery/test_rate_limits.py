@@ -100,6 +100,6 @@ async def test_rate_limited_callers_share_a_refresh() -> None:
     async with asyncio.TaskGroup() as tasks:
         answers = [tasks.create_task(discovery.supports(WIDGET)) for _ in range(50)]
 
-    assert not any(each.result() for each in answers)
+    assert not any(answer.result() for answer in answers)
     assert len(network.asked) <= asked + 2 * 2
     assert clock.time - before <= 2

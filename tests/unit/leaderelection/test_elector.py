@@ -306,7 +306,7 @@ async def test_a_lease_that_was_acquired_while_the_campaign_was_cancelled_is_rel
     async with cluster() as replicas:
         elector = await replicas.elector("a")
         task = replicas.start(elector, Work("a")).task
-        while not any(each.method == "POST" for each in replicas.server.requests):  # noqa: ASYNC110
+        while not any(request.method == "POST" for request in replicas.server.requests):  # noqa: ASYNC110
             await asyncio.sleep(0)
 
         task.cancel()
@@ -390,4 +390,4 @@ async def test_identities_are_unique_by_default() -> None:
         identities = {LeaderElector(replicas.client, "operator").identity for _ in range(3)}
 
         assert len(identities) == 3
-        assert all("_" in each for each in identities)
+        assert all("_" in identity for identity in identities)

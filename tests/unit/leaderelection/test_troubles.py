@@ -33,7 +33,7 @@ async def test_a_missing_permission_is_named_once_with_the_rule_to_add_and_retri
 
         assert 15 < fault.hits < 40
         assert isinstance(elector.last_error, ForbiddenError)
-        warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert len(warnings) == 1
         assert "no permission to get leases" in warnings[0]
         assert (

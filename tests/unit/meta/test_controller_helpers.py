@@ -125,7 +125,7 @@ def test_a_condition_can_be_removed() -> None:
 
     assert remove_condition(conditions, "A")
     assert not remove_condition(conditions, "A")
-    assert [each.type for each in conditions] == ["B"]
+    assert [condition.type for condition in conditions] == ["B"]
 
 
 # -- Owners ----------------------------------------------------------------------------------------------------

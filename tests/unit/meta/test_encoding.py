@@ -34,11 +34,11 @@ def containers(value: object) -> list[list[Any] | dict[Any, Any]]:
     """Every list and map in an object, those included that reading brings to life."""
     if isinstance(value, Struct):
         fields = shape.fields_of(type(value).api_type).values()
-        return [each for field in fields for each in containers(getattr(value, field.attribute))]
+        return [container for field in fields for container in containers(getattr(value, field.attribute))]
     if isinstance(value, list):
-        return [value, *(each for item in value for each in containers(item))]
+        return [value, *(container for item in value for container in containers(item))]
     if isinstance(value, dict):
-        return [value, *(each for item in value.values() for each in containers(item))]
+        return [value, *(container for item in value.values() for container in containers(item))]
     return []
 
 
@@ -105,7 +105,7 @@ def test_values_of_equivalent_types_are_accepted() -> None:
     pod.spec.containers.append({"name": "c", "resources": {"limits": {"cpu": "1"}}})  # type: ignore[arg-type]
     pod.spec.containers.append(Container(name="d"))
 
-    assert [each.name for each in pod.copy().spec.containers] == ["c", "d"]
+    assert [container.name for container in pod.copy().spec.containers] == ["c", "d"]
 
 
 def test_empty_implicit_values_are_not_encoded_at_any_depth() -> None:

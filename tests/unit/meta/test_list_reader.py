@@ -17,7 +17,7 @@ POD = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"nodeName": "n
 
 def text_of(count: int, *, more: str = "") -> bytes:
     items = [{**POD, "metadata": {"name": f"web-{number}", "namespace": "shop"}} for number in range(count)]
-    written = ",".join(json.dumps(each, separators=(",", ":")) for each in items)
+    written = ",".join(json.dumps(item, separators=(",", ":")) for item in items)
     head = '{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":['
     return f"{head}{written}]{more}}}".encode()
 
@@ -93,8 +93,8 @@ def test_a_broken_item_is_reported_and_left_out(size: int) -> None:
     PodList.from_wire(text, on_error=expected.append)
 
     assert [each.metadata.name for each in found] == ["web-0", "web-1", "web-3"]
-    assert [str(each) for each in errors] == [str(each) for each in expected]
-    assert [each.value for each in errors] == [each.value for each in expected]
+    assert [str(error) for error in errors] == [str(each) for each in expected]
+    assert [error.value for error in errors] == [each.value for each in expected]
 
 
 @pytest.mark.parametrize("damage", [b"", b"]", b'{"metadata":'])

@@ -207,4 +207,4 @@ def test_wide_columns_have_address_nodes_and_gates() -> None:
 def test_the_row_of_a_pod_that_has_ended_has_a_condition(phase: str, reasons: list[str]) -> None:
     conditions = printer_for("", "Pod").conditions
     assert conditions is not None
-    assert [each["reason"] for each in conditions(pod(phase=phase))] == reasons
+    assert [condition["reason"] for condition in conditions(pod(phase=phase))] == reasons

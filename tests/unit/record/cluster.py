@@ -64,12 +64,18 @@ class Cluster:
     def writes(self) -> list[tuple[str, str, int]]:
         """What was written: method, reason or name, and status code."""
         return [
-            (each.method, self._about(each), each.code) for each in self.requests() if each.method != "GET"
+            (request.method, self._about(request), request.code)
+            for request in self.requests()
+            if request.method != "GET"
         ]
 
     def requests(self) -> list[RecordedRequest]:
         """The requests about Events, the tests' own aside."""
-        return [each for each in self.server.requests if "events" in each.path and each.info.verb != "list"]
+        return [
+            request
+            for request in self.server.requests
+            if "events" in request.path and request.info.verb != "list"
+        ]
 
     def _about(self, request: RecordedRequest) -> str:
         body: dict[str, Any] = json.loads(request.body or b"{}")

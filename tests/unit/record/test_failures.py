@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
     return [
-        each.getMessage()
-        for each in caplog.records
-        if each.levelno == level and each.name == "masthead.record"
+        record.getMessage()
+        for record in caplog.records
+        if record.levelno == level and record.name == "masthead.record"
     ]
 
 

@@ -199,7 +199,7 @@ async def test_a_noisy_controller_is_limited() -> None:
         assert await it.recorder.flush()
         counts = await it.counts()
         assert sum(count for note, count in counts.items() if note != "done") == 1000
-        assert len([each for each in await it.events() if each.note == "done"]) == 25
+        assert len([event for event in await it.events() if event.note == "done"]) == 25
         assert it.recorder.counts.filtered == 975
         # Nine messages have their own Event, and all others one; by the time it is written it is a series.
         assert len(it.writes()) == 25 + 9 + 1
@@ -329,7 +329,7 @@ async def test_metrics_that_fail_cost_no_event(caplog: pytest.LogCaptureFixture)
             it.recorder.record(it.site, "Normal", f"Reason{number}", "done")
         assert await it.recorder.flush()
         assert len(await it.events()) == 25
-    assert len([each for each in caplog.records if "metrics of recorder" in each.message]) == 1
+    assert len([record for record in caplog.records if "metrics of recorder" in record.message]) == 1
 
 
 @in_virtual_time

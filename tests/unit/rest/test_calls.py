@@ -47,7 +47,9 @@ async def test_a_stream_has_the_same_headers_as_a_call() -> None:
     rest, network = client(FakeResponse(), FakeResponse())
     await rest.call(get())
     (await rest.open(watch())).close()
-    asked, streamed = ({name: reveal(value) for name, value in each.headers} for each in network.requests)
+    asked, streamed = (
+        {name: reveal(value) for name, value in request.headers} for request in network.requests
+    )
     assert streamed == asked
 
 
@@ -67,7 +69,7 @@ async def test_each_verb_sends_its_method_and_body() -> None:
     await rest.patch("/a", b"3", content_type="application/merge-patch+json")
     await rest.delete("/a")
     await rest.delete("/a", body=b"4", query={"dryRun": "All"})
-    assert [(each.method, each.target, each.body) for each in network.requests] == [
+    assert [(request.method, request.target, request.body) for request in network.requests] == [
         ("GET", "/a?x=1", None),
         ("POST", "/a", b"1"),
         ("PUT", "/a", b"2"),

@@ -110,8 +110,8 @@ async def test_nothing_is_sent_when_credentials_are_unavailable(tmp_path: Path) 
         {"oidc": OidcConfig(issuer="https://127.0.0.1:1", client_id="c", refresh_token="r")},
     ]
     async with masthead.server.run(token=None) as server:
-        for each in credentials:
-            async with client_of(Config(server=server.url, **each)) as rest:  # type: ignore[arg-type]
+        for credential in credentials:
+            async with client_of(Config(server=server.url, **credential)) as rest:  # type: ignore[arg-type]
                 with pytest.raises(AuthError):
                     await rest.get("/version")
         assert not list(server.requests)

@@ -111,7 +111,7 @@ async def test_terminal_escapes_in_a_content_type_or_a_warning_are_neutralized(
         await rest.call(get(retries=0))
     assert not UNFIT.search(str(caught.value))
     assert caplog.messages
-    assert not any(UNFIT.search(each) or "\n" in each for each in caplog.messages)
+    assert not any(UNFIT.search(message) or "\n" in message for message in caplog.messages)
 
 
 def test_terminal_escapes_in_an_undecodable_object_are_neutralized() -> None:

@@ -406,8 +406,8 @@ class World:
         return Group(processes)
 
     def spawn_all(self, replica: Replica, group: Group) -> None:
-        for each in group.processes:
-            self._step(replica, each, group, None, None)
+        for process in group.processes:
+            self._step(replica, process, group, None, None)
 
     def spawn(self, replica: Replica, process: Process) -> None:
         self.at(self.time, lambda: self._step(replica, process, Group(()), None, None))
@@ -482,7 +482,7 @@ class World:
             time += self.random.expovariate(1 / 8)
         self._run_until(FAULTS_UNTIL)
         self._quiet = True
-        if not any(not each.is_dead and not each.is_leaving for each in self.replicas):
+        if not any(not replica.is_dead and not replica.is_leaving for replica in self.replicas):
             self._add()
         self._run_until(FAULTS_UNTIL + QUIET_FOR)
         self._check_end()
@@ -499,7 +499,7 @@ class World:
         self.replicas.append(Replica(self, f"r{next(self._names)}"))
 
     def _disturb(self) -> None:
-        living = [each for each in self.replicas if not each.is_dead]
+        living = [replica for replica in self.replicas if not replica.is_dead]
         chosen = self.random.choice(living) if living else None
         what = self.random.choice(self.rules.troubles)
         if what == "join" and len(living) < 5:
@@ -550,14 +550,16 @@ class World:
 
     def check(self) -> None:
         seen: set[int] = set()
-        for each in self.replicas:
-            if each.working and each.may_be_at_work:
-                if both := seen & each.working:
-                    raise SafetyError(f"at {self.time:.2f} s {each.name} and another work on {sorted(both)}")
-                seen |= each.working
+        for replica in self.replicas:
+            if replica.working and replica.may_be_at_work:
+                if both := seen & replica.working:
+                    raise SafetyError(
+                        f"at {self.time:.2f} s {replica.name} and another work on {sorted(both)}"
+                    )
+                seen |= replica.working
 
     def _check_end(self) -> None:
-        living = [each for each in self.replicas if not each.is_dead]
+        living = [replica for replica in self.replicas if not replica.is_dead]
         counts = sorted(len(each.working) for each in living)
         assert sum(counts) == SLOTS, f"in the end only {counts} of {SLOTS} slots are worked on"
         assert counts[-1] - counts[0] <= 1, f"the shares are {counts}"

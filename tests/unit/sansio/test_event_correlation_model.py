@@ -143,7 +143,7 @@ class NaiveCorrelator:
         return is_combined
 
     def _bucket(self, key: tuple[str, str], now: float) -> NaiveBucket:
-        found = next((each for each in self.buckets if each[0] == key), None)
+        found = next((bucket for bucket in self.buckets if bucket[0] == key), None)
         if found is None:
             found = (key, NaiveBucket(BURST, now))
         else:

@@ -169,7 +169,9 @@ class LeaseMachine(RuleBasedStateMachine):
         if self.lease is not None:
             self.lease = replace(self.lease, version=str(next(self.versions)))
 
-    @precondition(lambda self: all(any(lease for _, lease in each.naive.reads) for each in self.electors))
+    @precondition(
+        lambda self: all(any(lease for _, lease in elector.naive.reads) for elector in self.electors)
+    )
     @rule()
     def delete(self) -> None:
         """Only if all have seen it: one that has not would create it at once."""
@@ -180,18 +182,18 @@ class LeaseMachine(RuleBasedStateMachine):
     @invariant()
     def at_most_one_may_work(self) -> None:
         working = [
-            each
-            for each in self.electors
-            if each.naive.valid_from <= self.clock(each) < each.naive.valid_until
+            elector
+            for elector in self.electors
+            if elector.naive.valid_from <= self.clock(elector) < elector.naive.valid_until
         ]
         assert len(working) <= 1 or self.has_unseen_create, [each.naive.term for each in working]
 
     @invariant()
     def the_machine_agrees_with_the_model(self) -> None:
-        for each in self.electors:
-            assert each.election.valid_until == each.naive.valid_until
-            assert each.election.lease_until == each.naive.lease_until
-            assert each.election.valid_from == each.naive.valid_from
+        for elector in self.electors:
+            assert elector.election.valid_until == elector.naive.valid_until
+            assert elector.election.lease_until == elector.naive.lease_until
+            assert elector.election.valid_from == elector.naive.valid_from
 
     # Helpers
 

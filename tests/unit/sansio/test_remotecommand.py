@@ -34,7 +34,7 @@ def test_a_message_begins_with_its_channel() -> None:
 
 
 def test_only_the_newest_protocol_can_close_a_channel() -> None:
-    assert [can_close(each) for each in PROTOCOLS] == [True, False]
+    assert [can_close(protocol) for protocol in PROTOCOLS] == [True, False]
     assert close_message(Channel.STDIN) == b"\xff\x00"
 
 
@@ -84,7 +84,7 @@ def test_half_a_status_or_none_is_malformed(data: bytes) -> None:
 @given(st.lists(st.integers(0, 200), max_size=6))
 def test_any_split_of_a_status_gives_the_same(cuts: list[int]) -> None:
     status = failure("NonZeroExitCode", "m" * 50, ("ExitCode", "7"))
-    ends = sorted(min(each, len(status)) for each in cuts)
+    ends = sorted(min(cut, len(status)) for cut in cuts)
     collector = StatusCollector()
     assert collector.is_empty
     for start, end in zip([0, *ends], [*ends, len(status)], strict=True):

@@ -88,7 +88,7 @@ def test_an_expired_lease_is_ended_before_its_slots_are_claimed() -> None:
     assert machine.observe(group, 14.9).fences == ()
 
     plan = machine.observe(group, 15.0)
-    assert [each.name for each in plan.fences] == ["b"]
+    assert [fence.name for fence in plan.fences] == ["b"]
     assert plan.write is None
 
     ended = view(lease("a"), lease("b", holder=""), b=set(ALL))
@@ -296,7 +296,7 @@ def test_leases_that_have_ended_are_deleted_by_one_member_when_they_own_nothing(
     ended, owner = lease("c", holder=""), lease("d", holder="")
     group = view(lease("a"), lease("b"), ended, owner, a={0, 1}, b={2}, d={3})
 
-    assert [each.name for each in member("a").observe(group, 0).deletions] == ["c"]
+    assert [deletion.name for deletion in member("a").observe(group, 0).deletions] == ["c"]
     assert member("b").observe(group, 0).deletions == ()
 
 

@@ -53,7 +53,7 @@ class TakesAbsentTermsForOver(ShardMachine):
     """Does not wait after a lease was deleted."""
 
     def _is_over(self, token: str, table: ShardTable, now: float) -> bool:
-        uids = {each.uid for each in self._view.leases}
+        uids = {lease.uid for lease in self._view.leases}
         return token.rpartition(":")[0] not in uids or super()._is_over(token, table, now)
 
 

@@ -50,7 +50,7 @@ def test_all_headers_are_read_and_a_bad_one_spoils_no_other() -> None:
 def test_any_texts_come_back_as_they_were_quoted(texts: list[str]) -> None:
     header = ", ".join(f"299 - {quoted(text)}" for text in texts)
 
-    assert [each.text for each in parse_warnings([header])] == texts
+    assert [warning.text for warning in parse_warnings([header])] == texts
 
 
 @given(st.text() | st.text('29 -"\\,abc'))

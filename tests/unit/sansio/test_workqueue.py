@@ -281,7 +281,7 @@ def test_keys_that_come_and_go_leave_nothing_behind() -> None:
             state.add(key, 10.0, key % 5)
         state.done(key)
 
-    assert [each for each in vars(state).values() if isinstance(each, dict | list) and each] == []
+    assert [var for var in vars(state).values() if isinstance(var, dict | list) and var] == []
 
 
 def test_after_shutting_down_keys_are_handed_out_but_none_is_accepted_and_delays_are_dropped() -> None:

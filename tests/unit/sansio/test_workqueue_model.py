@@ -211,7 +211,7 @@ class Queues(RuleBasedStateMachine):
         assert state.has_more == bool(model.ready or model.delayed)
         assert state.is_exhausted == (model.is_shut_down and not model.ready and not model.dirty)
         counts = [each.priority for each in model.ready]
-        assert state.count_by_priority() == {each: counts.count(each) for each in counts}
+        assert state.count_by_priority() == {count: counts.count(count) for count in counts}
 
 
 TestQueues = Queues.TestCase

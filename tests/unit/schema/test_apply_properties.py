@@ -198,7 +198,7 @@ def test_an_apply_conflicts_or_takes_nothing_from_others(change: tuple[History, 
     try:
         assert history.applied("us", config, force=False) == forced
     except ApplyConflicts as refused:
-        conflicts = {(each.key, each.path) for each in refused.conflicts}
+        conflicts = {(conflict.key, conflict.path) for conflict in refused.conflicts}
 
     gone = {(key, path) for key, fields in lost.items() for path in fields.paths()}
     assert conflicts <= gone

@@ -56,7 +56,7 @@ def test_what_is_no_string_is_marked_by_percent_s(value: Any, written: str) -> N
 def test_types_have_the_names_of_go() -> None:
     values: list[Any] = [{}, [], "", True, 1, 1.5, 2**63, None]
 
-    assert [go_type(each) for each in values] == [
+    assert [go_type(value) for value in values] == [
         "map[string]interface {}",
         "[]interface {}",
         "string",

@@ -117,7 +117,7 @@ def test_the_owners_of_fields_own_all_of_them() -> None:
 
     def found(operation: Any) -> list[str | None]:
         fields: dict[str, Any] = {"f:data": {"f:a": {}, "f:b": {}}}
-        return [each.manager for each in find_fields_owners(obj, operation, fields)]
+        return [fields_owner.manager for fields_owner in find_fields_owners(obj, operation, fields)]
 
     assert (found("Update"), found("Apply")) == (["both"], ["applied"])
 

@@ -33,7 +33,7 @@ def found(value: Plain, **options: Any) -> tuple[list[str], list[str]]:
     before = copy.deepcopy(value)
     findings = validate_object(value, TREE, DEFINITIONS, **options)
     assert value == before
-    return findings.unknown, [str(each) for each in findings.errors]
+    return findings.unknown, [str(error) for error in findings.errors]
 
 
 def test_types_that_contain_themselves_are_validated_as_deep_as_the_value() -> None:

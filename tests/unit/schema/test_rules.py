@@ -20,7 +20,7 @@ REPLICAS = {"type": "object", "properties": {"replicas": {"type": "integer"}, "m
 
 def messages(rules: RuleSet, spec: object, old: object = None) -> list[str]:
     before = None if old is None else {"spec": old}
-    return [str(each) for each in rules.errors({"spec": spec}, before)]
+    return [str(error) for error in rules.errors({"spec": spec}, before)]
 
 
 def test_a_rule_that_holds_gives_no_error() -> None:
@@ -116,14 +116,14 @@ def test_items_of_lists_with_keys_have_their_old_values() -> None:
 def test_the_budget_ends_the_validation() -> None:
     rules = rules_of(REPLICAS, {"rule": "self.replicas > 0"}, {"rule": "self.replicas > 1"})
     errors = rules.errors({"spec": {"replicas": 5}}, budget=4)
-    assert [each.detail for each in errors] == [
+    assert [error.detail for error in errors] == [
         "validation failed due to running out of cost budget, no further validation rules will be run"
     ]
 
 
 def test_keywords_and_special_characters_are_escaped() -> None:
     names = {"namespace": 1, "x-y": 2, "a.b": 3, "c/d": 4, "e__f": 5}
-    spec = {"type": "object", "properties": {each: {"type": "integer"} for each in names}}
+    spec = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
     rule = (
         "self.__namespace__ == 1 && self.namespace == 1 && self.x__dash__y == 2 && self.a__dot__b == 3 "
         "&& self.c__slash__d == 4 && self.e__underscores__f == 5"

@@ -18,7 +18,7 @@ INT_OR_STRING = "x-kubernetes-int-or-string"
 
 
 def errors(schema: dict[str, Any]) -> list[str]:
-    return [str(each) for each in structural_errors(Schema.from_plain(schema), "s")]
+    return [str(structural_error) for structural_error in structural_errors(Schema.from_plain(schema), "s")]
 
 
 def field(schema: dict[str, Any]) -> list[str]:

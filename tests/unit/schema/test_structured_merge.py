@@ -355,7 +355,7 @@ def test_other_values_for_fields_of_others_are_conflicts() -> None:
     live, managers = apply_all(HEAD, {}, ("one", {"replicas": 1, "labels": {"a": "b"}}))
     with pytest.raises(ApplyConflicts) as raised:
         apply_all(live, managers, ("two", {"replicas": 2, "labels": {"a": "c"}}))
-    assert [(each.key.manager, each.path) for each in raised.value.conflicts] == [
+    assert [(conflict.key.manager, conflict.path) for conflict in raised.value.conflicts] == [
         ("one", ("f:replicas",)),
         ("one", ("f:labels", "f:a")),
     ]

@@ -25,8 +25,8 @@ def of(**properties: Any) -> dict[str, Any]:
 
 def errors(schema: dict[str, Any], value: Any, **options: Any) -> list[str]:
     return [
-        str(each)
-        for each in compile_validator(Schema.from_plain(of(a=schema))).errors({"a": value}, **options)
+        str(error)
+        for error in compile_validator(Schema.from_plain(of(a=schema))).errors({"a": value}, **options)
     ]
 
 
@@ -169,7 +169,7 @@ def test_the_path_of_the_value_is_part_of_the_fields() -> None:
     validator = compile_validator(
         Schema.from_plain({**of(a=STRING), "required": ["b"], "not": {"required": ["a"]}})
     )
-    assert [each.field for each in validator.errors({"a": 1}, path="status")] == [
+    assert [error.field for error in validator.errors({"a": 1}, path="status")] == [
         "status",
         "status.a",
         "status.b",
@@ -224,7 +224,7 @@ def test_errors_of_what_did_not_change_do_not_count(
     schema: dict[str, Any], old: Any, new: Any, fields: list[str]
 ) -> None:
     validator = compile_validator(Schema.from_plain(of(a=schema)))
-    assert [each.field for each in validator.errors({"a": new}, {"a": old})] == fields
+    assert [error.field for error in validator.errors({"a": new}, {"a": old})] == fields
 
 
 KEYED: dict[str, Any] = {
@@ -239,7 +239,7 @@ def test_items_with_keys_are_compared_with_their_old_ones() -> None:
     validator = compile_validator(Schema.from_plain(of(a=KEYED)))
     old = [{"k": "x", "l": 1, "v": 1}, {"k": "y", "l": 2, "v": 1}]
     new = [{"k": "y", "l": 2, "v": 1}, {"k": "x", "l": 1, "v": 2}, {"k": "z", "l": 1, "v": 1}]
-    assert [each.field for each in validator.errors({"a": new}, {"a": old})] == ["a[1].v", "a[2].v"]
+    assert [error.field for error in validator.errors({"a": new}, {"a": old})] == ["a[1].v", "a[2].v"]
     assert validator.errors({"a": old[::-1]}, {"a": old}) == []
 
 
@@ -248,7 +248,7 @@ def test_the_type_of_an_object_is_always_validated() -> None:
         Schema.from_plain(of(kind={**STRING, "maxLength": 1}, spec={**STRING, "maxLength": 1}))
     )
     value = {"kind": "Widget", "spec": "long"}
-    assert [each.field for each in validator.errors({**value, "x": 1}, value)] == ["kind"]
+    assert [error.field for error in validator.errors({**value, "x": 1}, value)] == ["kind"]
 
 
 # Lists
@@ -285,7 +285,7 @@ def test_the_type_of_an_object_is_always_validated() -> None:
     ],
 )
 def test_duplicates_in_lists_are_reported(schema: dict[str, Any], value: Any, expected: list[str]) -> None:
-    assert [str(each) for each in list_errors({"a": value}, Schema.from_plain(of(a=schema)))] == expected
+    assert [str(error) for error in list_errors({"a": value}, Schema.from_plain(of(a=schema)))] == expected
 
 
 # Both ways

@@ -27,7 +27,7 @@ def definition_of(
     group: str, kind: str, *versions: str | Plain, plural: str = "", is_namespaced: bool = True
 ) -> Definition:
     """Return an established definition; the first version is the stored one if none says that it is."""
-    listed = [version_of(each) if isinstance(each, str) else each for each in versions]
+    listed = [version_of(version) if isinstance(version, str) else version for version in versions]
     if not any(each["storage"] for each in listed):
         listed[0]["storage"] = True
     plural = plural or f"{kind.lower()}s"

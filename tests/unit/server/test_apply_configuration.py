@@ -28,7 +28,7 @@ def test_the_last_of_duplicate_keys_counts_and_all_are_known() -> None:
     document = decode_configuration(b'{"a": 1,\n"a": 2}')
 
     assert document.value == {"a": 2}
-    assert [(each.line, each.key) for each in document.duplicates] == [(2, "a")]
+    assert [(duplicate.line, duplicate.key) for duplicate in document.duplicates] == [(2, "a")]
 
 
 def test_integers_beyond_64_bits_are_floats() -> None:

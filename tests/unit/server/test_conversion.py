@@ -141,7 +141,9 @@ def shape(annotation: object, above: tuple[object, ...] = ()) -> object:
 def versions_of(group: str, resource: str) -> tuple[str, ...]:
     """The versions that serve a resource, the foremost first."""
     every = (
-        each for each in CATALOG.versions(group) if CATALOG.find(GroupVersionResource(group, each, resource))
+        version
+        for version in CATALOG.versions(group)
+        if CATALOG.find(GroupVersionResource(group, version, resource))
     )
     return tuple(every)
 

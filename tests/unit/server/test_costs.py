@@ -462,7 +462,7 @@ def test_no_request_takes_long_or_much(rest: Rest, case: Case) -> None:
         tracemalloc.stop()
     assert code == case.code
     assert taken < CPU_SECONDS
-    size = len(request.body) + sum(len(each) for values in request.query.values() for each in values)
+    size = len(request.body) + sum(len(value) for values in request.query.values() for value in values)
     assert peak < GROWTH * size + SPARE
 
 

@@ -85,13 +85,13 @@ def test_replicas_are_set_where_nothing_is_yet() -> None:
     ],
 )
 def test_what_is_wrong_with_the_wanted_replicas(found: Plain, errors: list[str]) -> None:
-    assert [str(each) for each in SCALE.spec_errors(found)] == errors
+    assert [str(spec_error) for spec_error in SCALE.spec_errors(found)] == errors
 
 
 def test_what_is_wrong_with_the_present_replicas_and_the_selector() -> None:
     found = widget(status={"replicas": True, "selector": 5})
 
-    assert [str(each) for each in SCALE.status_errors(found)] == [
+    assert [str(status_error) for status_error in SCALE.status_errors(found)] == [
         ".status.replicas: Invalid value: 0: .status.replicas accessor error: true is of the type bool, expected int64",
         '.status.selector: Invalid value: "": .status.selector accessor error: 5 is of the type int64, expected string',
     ]

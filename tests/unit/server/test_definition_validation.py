@@ -49,7 +49,7 @@ def definition(schema: dict[str, Any] | None, **spec: Any) -> dict[str, Any]:
 
 
 def changes(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
-    return [str(each) for each in definition_changes(new, old)]
+    return [str(definition_change) for definition_change in definition_changes(new, old)]
 
 
 MAP = {
@@ -113,8 +113,10 @@ def test_a_rule_that_costs_too_much_may_stay_in_a_schema_that_does_not_change() 
     rule = {"rule": "self.all(a, self.all(b, a == b))"}
     costly = {"type": "array", "items": TEXT, "maxItems": 2000, "x-kubernetes-validations": [rule]}
     stored, other = definition(object_of(a=costly)), definition(object_of(a=costly, b=TEXT))
-    assert any("estimated rule cost exceeds" in each for each in changes(other, stored))
-    assert not any("estimated rule cost exceeds" in each for each in changes(copy.deepcopy(stored), stored))
+    assert any("estimated rule cost exceeds" in change for change in changes(other, stored))
+    assert not any(
+        "estimated rule cost exceeds" in change for change in changes(copy.deepcopy(stored), stored)
+    )
 
 
 def test_a_schema_is_reported_on_once() -> None:
@@ -127,7 +129,7 @@ def test_a_schema_that_nests_too_deeply_is_refused() -> None:
     schema = TEXT
     for _ in range(DEEPEST + 1):
         schema = {"type": "array", "items": schema}
-    found = [str(each) for each in definition_errors(definition(object_of(a=schema)))]
+    found = [str(definition_error) for definition_error in definition_errors(definition(object_of(a=schema)))]
     assert found == [
         f'spec.validation.openAPIV3Schema: Invalid value: "": must not be nested more than {DEEPEST} levels deep'
     ]

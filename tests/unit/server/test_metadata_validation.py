@@ -37,11 +37,13 @@ def named(**fields: object) -> Plain:
 
 
 def created(**fields: object) -> list[str]:
-    return [str(each) for each in create_errors(named(**fields), CONFIG_MAPS, namespaced=True)]
+    return [
+        str(create_error) for create_error in create_errors(named(**fields), CONFIG_MAPS, namespaced=True)
+    ]
 
 
 def updated(new: Plain, old: Plain) -> list[str]:
-    return list(dict.fromkeys(str(each) for each in update_errors(new, old, CONFIG_MAPS)))
+    return list(dict.fromkeys(str(update_error) for update_error in update_errors(new, old, CONFIG_MAPS)))
 
 
 def owner(**fields: object) -> dict[str, object]:
@@ -64,8 +66,8 @@ def test_an_object_must_have_a_name() -> None:
 
 def test_a_bad_prefix_is_reported_with_the_name_generated_from_it() -> None:
     fields = [
-        each.field
-        for each in create_errors(named(name="A_x", generateName="A_"), DEPLOYMENTS, namespaced=True)
+        create_error.field
+        for create_error in create_errors(named(name="A_x", generateName="A_"), DEPLOYMENTS, namespaced=True)
     ]
 
     assert fields == ["metadata.generateName", "metadata.name"]
@@ -80,20 +82,24 @@ def test_replication_controllers_validate_only_the_generated_name() -> None:
 def test_a_name_that_does_not_fit_into_a_url_is_refused_by_every_kind() -> None:
     expected = "metadata.name: Invalid value: \"a/b\": may not contain '/'"
 
-    assert [str(each) for each in create_errors(named(name="a/b"), REQUESTS, namespaced=True)] == [expected]
-    assert [str(each) for each in create_errors(named(name="a/b"), BUDGETS, namespaced=True)] == [expected]
+    assert [
+        str(create_error) for create_error in create_errors(named(name="a/b"), REQUESTS, namespaced=True)
+    ] == [expected]
+    assert [
+        str(create_error) for create_error in create_errors(named(name="a/b"), BUDGETS, namespaced=True)
+    ] == [expected]
 
 
 def test_without_a_name_rule_a_bad_path_segment_is_reported_only_if_nothing_else_is_wrong() -> None:
     errors = create_errors(named(name="a/b", labels={"": ""}), REQUESTS, namespaced=True)
 
-    assert {each.field for each in errors} == {"metadata.labels"}
+    assert {error.field for error in errors} == {"metadata.labels"}
 
 
 def test_a_namespace_is_required_or_forbidden_by_the_scope() -> None:
     assert created(namespace="") == ["metadata.namespace: Required value"]
     assert created(namespace="a.b") == ['metadata.namespace: Invalid value: "a.b": must not contain dots']
-    assert [str(each) for each in create_errors(named(), CONFIG_MAPS, namespaced=False)] == [
+    assert [str(create_error) for create_error in create_errors(named(), CONFIG_MAPS, namespaced=False)] == [
         "metadata.namespace: Forbidden: not allowed on this type"
     ]
 
@@ -195,7 +201,7 @@ def test_all_errors_are_reported_in_kube_apiservers_order() -> None:
         namespaced=True,
     )
 
-    assert list(dict.fromkeys(each.field for each in errors)) == [
+    assert list(dict.fromkeys(error.field for error in errors)) == [
         "metadata.name",
         "metadata.namespace",
         "metadata.generation",

@@ -65,15 +65,15 @@ def one(data: bytes, *numbers: int) -> bytes:
 def named(data: bytes, name: str, number: int = 1) -> bytes:
     """The value of a name in a list of names and values."""
     entries = (value for key, value in fields(data) if key == number)
-    return next(one(each, 2) for each in entries if one(each, 1) == name.encode())
+    return next(one(entry, 2) for entry in entries if one(entry, 1) == name.encode())
 
 
 def test_every_reference_leads_to_a_definition(document: Any) -> None:
     text = msgspec.json.encode(document).decode()
     targets = {each.partition('"')[0] for each in text.split('"$ref":"')[1:]}
 
-    assert {each.removeprefix("#/definitions/") for each in targets} <= document["definitions"].keys()
-    assert all(each.startswith("#/definitions/") for each in targets)
+    assert {target.removeprefix("#/definitions/") for target in targets} <= document["definitions"].keys()
+    assert all(target.startswith("#/definitions/") for target in targets)
 
 
 def test_bodies_are_parameters(document: Any) -> None:
@@ -118,7 +118,11 @@ def test_protobuf_has_operations(service: OpenApiService) -> None:
     assert one(item, 2, 5) == b"readCoreV1NamespacedPod"
     assert named(one(item, 2), "x-kubernetes-action", 13).endswith(b'"get"')
     parameters = [one(value, 1, 2) for key, value in fields(item) if key == 9]
-    assert [one(next(iter(fields(each)))[1], 4) for each in parameters] == [b"name", b"namespace", b"pretty"]
+    assert [one(next(iter(fields(parameter)))[1], 4) for parameter in parameters] == [
+        b"name",
+        b"namespace",
+        b"pretty",
+    ]
 
 
 def test_numbers_and_flags_are_encoded() -> None:
@@ -144,7 +148,7 @@ def test_it_is_kept_in_every_form(service: OpenApiService) -> None:
         for is_gzip in (False, True)
     ]
 
-    assert len({each.hash for each in forms}) == 1
+    assert len({form.hash for form in forms}) == 1
     assert gzip.decompress(forms[1].body) == forms[0].body
     assert gzip.decompress(forms[3].body) == forms[2].body
     assert service.has_swagger(is_protobuf=True, is_gzip=True)

@@ -203,7 +203,7 @@ def test_a_variable_may_build_on_an_earlier_one_but_not_hide_it() -> None:
     values: list[Plain] = [{"value": "1"}, {"value": "2"}, {"value": "$(A)3"}, {"value": "$(A)"}]
     values += [{"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
 
-    assert of_container(env=[{"name": "A", **each} for each in values]) == [
+    assert of_container(env=[{"name": "A", **value} for value in values]) == [
         f"spec.containers[0].env[{index}]: {HIDES}" for index in (1, 3, 4)
     ]
 

@@ -162,7 +162,7 @@ async def test_a_connection_that_is_closed_says_so_and_reads_on_until_the_client
             assert not stream.received.size
             peer.carrier.coming.put_nowait(b"")
         assert peer.carrier.is_closed
-        data = [bytes(each.data) for each in peer.carrier.events if isinstance(each, StreamData)]
+        data = [bytes(event.data) for event in peer.carrier.events if isinstance(event, StreamData)]
         assert data == [b"bye"]
         assert isinstance(peer.carrier.events[-1], GoneAway)
 

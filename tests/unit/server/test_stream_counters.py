@@ -44,7 +44,7 @@ def test_a_body_is_cut_at_its_byte(bodies: list[bytes], cuts: list[int], after: 
 
 @given(PIECES, CUTS, st.integers(0, 2000))
 def test_the_framing_of_chunks_is_not_counted(bodies: list[bytes], cuts: list[int], after: int) -> None:
-    data = b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in bodies) + b"0\r\n\r\n"
+    data = b"".join(b"%x\r\n%s\r\n" % (len(body), body) for body in bodies) + b"0\r\n\r\n"
     found = position(ChunkCounter(after), split(data, cuts))
     whole = b"".join(bodies)
     if after > len(whole):
@@ -66,7 +66,7 @@ def unchunked(data: bytes) -> bytes:
 
 @given(PIECES, CUTS, st.integers(0, 2000))
 def test_a_message_is_never_torn_apart(payloads: list[bytes], cuts: list[int], after: int) -> None:
-    frames = [websocket_frame(2, each) for each in payloads]
+    frames = [websocket_frame(2, payload) for payload in payloads]
     data = b"".join(frames)
     found = position(MessageCounter(after), split(data, cuts) or [b""])
     edges = [sum(map(len, frames[:count])) for count in range(len(frames) + 1)]
@@ -75,7 +75,7 @@ def test_a_message_is_never_torn_apart(payloads: list[bytes], cuts: list[int], a
 
 def test_long_messages_are_whole_too() -> None:
     frames = [websocket_frame(2, bytes(size)) for size in (125, 126, 65535, 65536, 70000)]
-    sizes = [len(each) for each in frames]
+    sizes = [len(frame) for frame in frames]
     for count in range(1, len(frames)):
         assert position(MessageCounter(sum(sizes[:count]) - 1), [b"".join(frames)]) == sum(sizes[:count])
 

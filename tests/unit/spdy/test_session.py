@@ -161,7 +161,7 @@ def test_data_longer_than_a_frame_is_sent_in_several() -> None:
     server.receive(client.data_to_send())
     client.send_data(stream, bytes(MAX_DATA_LENGTH + 1), fin=True)
     events = server.receive(client.data_to_send())
-    assert [len(each.data) for each in events if isinstance(each, StreamData)] == [MAX_DATA_LENGTH, 1]
+    assert [len(event.data) for event in events if isinstance(event, StreamData)] == [MAX_DATA_LENGTH, 1]
     assert events[-1] == StreamEnded(stream)
 
 

@@ -79,12 +79,14 @@ def test_any_split_gives_the_same_events(
 def test_what_is_sent_is_received(sent: list[tuple[dict[str, str], list[bytes], bool]]) -> None:
     server = SpdySession(is_client=False)
     events = server.receive(session_of(sent))
-    assert [each.headers for each in events if isinstance(each, StreamOpened)] == [each[0] for each in sent]
+    assert [event.headers for event in events if isinstance(event, StreamOpened)] == [
+        each[0] for each in sent
+    ]
     for stream_id, (_, data, _) in zip(itertools.count(1, 2), sent, strict=False):
         received = [
-            bytes(each.data)
-            for each in events
-            if isinstance(each, StreamData) and each.stream_id == stream_id
+            bytes(event.data)
+            for event in events
+            if isinstance(event, StreamData) and event.stream_id == stream_id
         ]
         assert b"".join(received) == b"".join(data)
 

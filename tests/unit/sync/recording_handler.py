@@ -14,7 +14,7 @@ TIMEOUT = 30
 def threads() -> list[str]:
     """The threads of clients and handlers."""
     names = [each.name for each in threading.enumerate()]
-    return [each for each in names if each == "masthead-client" or each.startswith("masthead-handler-")]
+    return [name for name in names if name == "masthead-client" or name.startswith("masthead-handler-")]
 
 
 class RecordingHandler:

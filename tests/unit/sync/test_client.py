@@ -70,7 +70,7 @@ def test_lists_can_be_read_whole_in_pages_or_item_by_item(maps: ResourceClient[C
 def test_a_watch_delivers_existing_objects_and_changes(maps: ResourceClient[ConfigMap]) -> None:
     maps.create(ConfigMap.new("first"))
     with maps.watch() as events:
-        changes = (each for each in events if each.type in {"ADDED", "DELETED"})
+        changes = (event for event in events if event.type in {"ADDED", "DELETED"})
         assert next(changes).object.metadata.name == "first"
         maps.create(ConfigMap.new("second"))
         assert next(changes).object.metadata.name == "second"
@@ -119,7 +119,7 @@ def test_kinds_are_found_by_class_by_name_and_in_discovery(client: Client) -> No
     assert client.dynamic("namespaces").get("blue").metadata.name == "blue"
     assert client.metadata("v1", "namespaces").get("blue").metadata.name == "blue"
     assert client.mapper.find("po").gvk == Pod.GVK
-    assert "apps" in {each.name for each in client.discovery.groups()}
+    assert "apps" in {group.name for group in client.discovery.groups()}
     assert client.rest.get("/version").json()
 
 

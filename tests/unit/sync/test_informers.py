@@ -326,7 +326,7 @@ class TestLife:
 
         assert informer.is_stopped
         assert threads() == []
-        assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+        assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
         assert informer.lister.get("default").metadata.name == "default"
         informer.stop()
         handle.remove()

@@ -186,9 +186,9 @@ def test_concurrent_threads_get_the_same_informer(factory: SharedInformerFactory
         found.append(factory.informer(Pod))
 
     threads = [threading.Thread(target=get_informer) for _ in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(TIMEOUT)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT)
 
     assert len({each.indexer for each in found}) == 1

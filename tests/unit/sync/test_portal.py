@@ -412,7 +412,7 @@ class TestClosing:
             portal.close()
 
         assert closed == ["fine"]
-        assert [each.getMessage() for each in caplog.records] == [
+        assert [record.getMessage() for record in caplog.records] == [
             "a resource of the client could not be closed; the others were"
         ]
 

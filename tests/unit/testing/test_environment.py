@@ -414,7 +414,9 @@ async def test_the_next_replica_leads_at_once_after_a_stop_and_later_after_a_cra
         await env.settle()
         assert third.is_leading
         assert 10 < now() - began < 20
-        assert [(each, each.replica) for each in env.writes] == [("apply configmaps default/a", third.name)]
+        assert [(write, write.replica) for write in env.writes] == [
+            ("apply configmaps default/a", third.name)
+        ]
 
 
 @in_virtual_time
@@ -467,7 +469,9 @@ async def test_another_replica_leads_while_the_leader_is_paused() -> None:
         await env.client.core_v1.secrets("default").create(Secret.new("a"))
         await env.settle()
         assert second.is_leading
-        assert [(each, each.replica) for each in env.writes] == [("apply configmaps default/a", second.name)]
+        assert [(write, write.replica) for write in env.writes] == [
+            ("apply configmaps default/a", second.name)
+        ]
         first.resume()
         await env.settle()
         assert (first.is_leading, second.is_leading) == (False, True)
@@ -567,7 +571,7 @@ def test_replicas_of_a_blocking_environment_can_be_started_and_killed() -> None:
         assert env.writes == []
         second = env.start(blocking_copies)
         env.settle()
-        assert [each.replica for each in env.writes] == [second.name]
+        assert [write.replica for write in env.writes] == [second.name]
         second.stop()
 
 

@@ -98,7 +98,7 @@ def test_the_bases_of_a_class_follow_its_verbs_and_subresources() -> None:
 
     (group,) = groups.groups_of(spec)
 
-    assert {each.name: (each.returns, each.bases) for each in group.methods} == {
+    assert {method.name: (method.returns, method.bases) for method in group.methods} == {
         "plains": ("NamespacedResource", ("NamespacedResource",)),
         "pods": ("Pods", ("NamespacedResource", "StatusVerbs", "EvictionVerbs", "LogVerbs", "CopyVerbs")),
         "reviews": ("NamespacedReviews", ("NamespacedReviews",)),
@@ -131,7 +131,7 @@ def test_a_resource_without_verbs_has_no_method() -> None:
 
     (group,) = groups.groups_of(spec)
 
-    assert [each.name for each in group.methods] == ["pods"]
+    assert [method.name for method in group.methods] == ["pods"]
 
 
 def test_two_classes_of_one_name_are_refused() -> None:
@@ -191,7 +191,7 @@ def test_every_group_and_version_has_an_accessor_named_as_the_folder_of_its_type
     }
     served = {(group, version) for group, version, _ in discovered()}
 
-    assert {(each.group, each.version) for each in accessors.values()} == served
+    assert {(accessor.group, accessor.version) for accessor in accessors.values()} == served
     assert len(accessors) == len(served)
     for name in accessors:
         importlib.import_module(f"masthead.api.{'.'.join(name.rsplit('_', 1))}")

@@ -488,7 +488,7 @@ class TestScopes:
     def test_imports_are_grouped_by_module(self) -> None:
         wanted = {"a": Reference("x", "a"), "b": Reference("x", "c"), "d": Reference("w", "d")}
 
-        assert [ast.unparse(each) for each in import_statements(wanted.items())] == [
+        assert [ast.unparse(import_statement) for import_statement in import_statements(wanted.items())] == [
             "from w import d",
             "from x import a, c as b",
         ]

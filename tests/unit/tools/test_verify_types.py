@@ -19,7 +19,7 @@ def output(score: float, *problems: str) -> Any:
         {"name": "masthead.Other", "isExported": True, "isTypeKnown": True, "diagnostics": []},
     ]
     return {
-        "generalDiagnostics": [{"message": each} for each in problems],
+        "generalDiagnostics": [{"message": problem} for problem in problems],
         "typeCompleteness": {"completenessScore": score, "symbols": symbols},
     }
 

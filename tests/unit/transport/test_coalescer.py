@@ -57,8 +57,8 @@ class FakeLoop:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        due = [each for each in self.timers if each.due <= self.now]
-        self.timers = [each for each in self.timers if each.due > self.now]
+        due = [timer for timer in self.timers if timer.due <= self.now]
+        self.timers = [timer for timer in self.timers if timer.due > self.now]
         for each in due:
             if not each.is_cancelled:
                 each.callback()

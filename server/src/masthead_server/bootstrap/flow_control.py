@@ -121,9 +121,9 @@ def _metadata(name: str) -> Plain:
 
 
 def _rule(subjects: tuple[str, ...], resources: tuple[str, ...], urls: str) -> Plain:
-    rule: Plain = {"subjects": [_subject(each) for each in subjects]}
+    rule: Plain = {"subjects": [_subject(subject) for subject in subjects]}
     if resources:
-        rule["resourceRules"] = [_resource_rule(each) for each in resources]
+        rule["resourceRules"] = [_resource_rule(resource) for resource in resources]
     if urls:
         verbs, _, paths = urls.partition(" | ")
         rule["nonResourceRules"] = [{"verbs": verbs.split(), "nonResourceURLs": paths.split()}]

@@ -106,7 +106,7 @@ def cluster_roles() -> Iterator[Plain]:
     for name in _AGGREGATED:
         label = f"{_GROUP}/aggregate-to-{name}"
         selector = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
-        rules = [_rule(each) for each in _aggregated_rules(name)]
+        rules = [_rule(aggregated_rule) for aggregated_rule in _aggregated_rules(name)]
         yield {"metadata": _metadata(name), "rules": rules, "aggregationRule": selector}
     for name, written in {**CLUSTER_ROLES, **CONTROLLER_ROLES}.items():
         yield {"metadata": _metadata(name), "rules": [_rule(each) for each in written]}
@@ -125,7 +125,7 @@ def cluster_role_bindings() -> Iterator[Plain]:
 def roles() -> Iterator[Plain]:
     """Yield the Roles."""
     for key, rules in _ROLES.items():
-        yield {"metadata": _metadata_at(key), "rules": [_rule(each) for each in rules]}
+        yield {"metadata": _metadata_at(key), "rules": [_rule(rule) for rule in rules]}
 
 
 def role_bindings() -> Iterator[Plain]:
@@ -177,7 +177,7 @@ def _rule(written: str) -> Plain:
 def _binding(metadata: Plain, kind: str, role: str, subjects: tuple[str, ...]) -> Plain:
     binding: Plain = {"metadata": metadata, "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role}}
     if subjects:
-        binding["subjects"] = [_subject(each) for each in subjects]
+        binding["subjects"] = [_subject(subject) for subject in subjects]
     return binding
 
 

@@ -71,13 +71,13 @@ def _set_rules(role: Plain, rules: list[Plain], now: str) -> None:
     role["rules"] = rules
     own = own_entry({"rules": rules}, AGGREGATION_MANAGER, _VERSION, now, operation="Apply")
     others = [
-        each
-        for each in items(metadata(role), "managedFields")
-        if text(each, "manager") != AGGREGATION_MANAGER
+        managed_field
+        for managed_field in items(metadata(role), "managedFields")
+        if text(managed_field, "manager") != AGGREGATION_MANAGER
     ]
     for each in others:
         each["fieldsV1"].pop("f:rules", None)
-    entries = [own, *(each for each in others if each["fieldsV1"])]
+    entries = [own, *(other for other in others if other["fieldsV1"])]
     metadata(role)["managedFields"] = sorted(
         entries, key=lambda each: (each["operation"], text(each, "time"))
     )

@@ -42,13 +42,13 @@ class BootstrapController:
         address = ApiServerAddress(ip, port, str(network[1]), str(network))
         self._missing: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
         self._restored: dict[ObjectRef, tuple[ServedResource, BootstrapObject]] = {}
-        for each in bootstrap_objects(address, cluster.now()):
-            served = cluster.catalog.require(each.resource)
-            meta = metadata(each.content)
+        for bootstrap_object in bootstrap_objects(address, cluster.now()):
+            served = cluster.catalog.require(bootstrap_object.resource)
+            meta = metadata(bootstrap_object.content)
             ref = ObjectRef(served.table, served.key(text(meta, "namespace"), text(meta, "name")))
-            self._missing[ref] = (served, each)
-            if each.is_restored:
-                self._restored[ref] = (served, each)
+            self._missing[ref] = (served, bootstrap_object)
+            if bootstrap_object.is_restored:
+                self._restored[ref] = (served, bootstrap_object)
 
     @property
     def observes(self) -> frozenset[str]:

@@ -113,7 +113,7 @@ class GarbageCollector:
         if found is None or is_being_deleted(found):
             return
         references = items(metadata(found), "ownerReferences")
-        states = {text(each, "uid"): self._state_of(ref, each) for each in references}
+        states = {text(reference, "uid"): self._state_of(ref, reference) for reference in references}
         if not references or set(states.values()) == {_SOLID}:
             return
         if _SOLID in states.values():
@@ -172,7 +172,11 @@ class GarbageCollector:
     def _drop_references(self, ref: ObjectRef, uids: set[str]) -> None:
         def without(found: Plain) -> None:
             meta = metadata(found)
-            left = [each for each in items(meta, "ownerReferences") if text(each, "uid") not in uids]
+            left = [
+                owner_reference
+                for owner_reference in items(meta, "ownerReferences")
+                if text(owner_reference, "uid") not in uids
+            ]
             set_or_drop(meta, "ownerReferences", left)
 
         self._client.update(ref, without)

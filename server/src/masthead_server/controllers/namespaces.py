@@ -102,10 +102,10 @@ class NamespaceController:
         return contents
 
     def _delete(self, contents: list[ObjectRef]) -> None:
-        for each in contents:
-            found = self._client.load(each)
+        for content in contents:
+            found = self._client.load(content)
             if found is not None:
-                self._client.delete(each, uid_of(found))
+                self._client.delete(content, uid_of(found))
 
     def _report(self, ref: ObjectRef, problems: dict[str, tuple[str, str]]) -> None:
         """Write the conditions of a namespace's status."""
@@ -113,7 +113,7 @@ class NamespaceController:
 
         def report(namespace: Plain) -> None:
             status = namespace.setdefault("status", {})
-            before = {text(each, "type"): each for each in items(status, "conditions")}
+            before = {text(condition, "type"): condition for condition in items(status, "conditions")}
             ours = [_condition(kind, problems.get(kind), before.get(kind), now) for kind in _FINE]
             # Conditions of other types are not this controller's, and stay.
             status["conditions"] = [each for kind, each in before.items() if kind not in _FINE] + ours

@@ -41,7 +41,7 @@ class VolumeProtectionController:
         if ref.table != _PODS:
             return (ref,) if not record.is_deleted and is_marked(record) else ()
         # Search the text first: most pods do not have it, and a parse is expensive.
-        if not any(each in record.value for each in _NAMES_CLAIMS):
+        if not any(names_claim in record.value for names_claim in _NAMES_CLAIMS):
             return ()
         claims = _claims_of(served.load(record))
         return [ObjectRef(_CLAIMS, f"{ref.namespace}/{name}") for name in sorted(claims)]
@@ -73,13 +73,13 @@ def _claims_of(pod: Plain) -> set[str]:
 
 def _named_by(pod: Plain) -> set[str]:
     volumes = items(part(pod, "spec"), "volumes")
-    return {text(part(each, "persistentVolumeClaim"), "claimName") for each in volumes} - {""}
+    return {text(part(volume, "persistentVolumeClaim"), "claimName") for volume in volumes} - {""}
 
 
 def _made_for(pod: Plain) -> set[str]:
     pod_name = text(metadata(pod), "name")
     volumes = items(part(pod, "spec"), "volumes")
-    return {f"{pod_name}-{text(each, 'name')}" for each in volumes if "ephemeral" in each}
+    return {f"{pod_name}-{text(volume, 'name')}" for volume in volumes if "ephemeral" in volume}
 
 
 def _uses(pod: Plain, claim: Plain) -> bool:
@@ -99,4 +99,4 @@ def _uses(pod: Plain, claim: Plain) -> bool:
 
 def _is_controlled_by(found: Plain, uid: str) -> bool:
     owners = items(metadata(found), "ownerReferences")
-    return any(each.get("controller") is True and each.get("uid") == uid for each in owners)
+    return any(owner.get("controller") is True and owner.get("uid") == uid for owner in owners)

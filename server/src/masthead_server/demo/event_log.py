@@ -42,8 +42,8 @@ class EventLog:
     def __call__(self, text: str) -> None:
         """Add a line."""
         with self._lock:
-            for each in self.faults():
-                self._write(f"x {each}")
+            for fault in self.faults():
+                self._write(f"x {fault}")
             self._write(text)
 
     @property

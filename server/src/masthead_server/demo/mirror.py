@@ -154,4 +154,8 @@ def _nodes_of(pod: Pod) -> list[str]:
 
 
 def _owners_of(pod: Pod) -> list[str]:
-    return [each.name for each in pod.metadata.owner_references if each.controller]
+    return [
+        owner_reference.name
+        for owner_reference in pod.metadata.owner_references
+        if owner_reference.controller
+    ]

@@ -173,9 +173,7 @@ class Show:
     def _is_settled(self, runtime: ManagerRuntime) -> bool:
         """Whether the controllers have nothing left to do, and every pod runs."""
         pods = list(self._client.core_v1.pods("default").list())
-        is_quiet = all(
-            not each.metadata.deletion_timestamp and each.status.phase == "Running" for each in pods
-        )
+        is_quiet = all(not pod.metadata.deletion_timestamp and pod.status.phase == "Running" for pod in pods)
         wanted = sum(each.spec.replicas or 0 for each in self._client.apps_v1.deployments("default").list())
         return is_quiet and len(pods) == wanted and runtime.is_idle
 
@@ -196,8 +194,8 @@ class Show:
             runtime.factory.core_v1.nodes.informer.indexer.list(), key=lambda node: node.key
         )
         figures = Figures(
-            queue_depth=sum(len(each.queue) for each in loops),
-            reconciles=sum(sum(each.metrics.counts.values()) for each in loops),
+            queue_depth=sum(len(loop.queue) for loop in loops),
+            reconciles=sum(sum(loop.metrics.counts.values()) for loop in loops),
             survived=hit if is_watching else max(0, hit - 1),
             is_failing=not is_watching,
         )
@@ -229,7 +227,7 @@ class Show:
         ready = {each.metadata.name for each in self._client.core_v1.nodes().list() if is_ready(each)}
         pods = self._client.core_v1.pods("default").list()
         broken = [
-            f"pod {each.metadata.name} has no ready node" for each in pods if each.spec.node_name not in ready
+            f"pod {pod.metadata.name} has no ready node" for pod in pods if pod.spec.node_name not in ready
         ]
         for each in self._client.apps_v1.deployments("default").list():
             found, wanted = budgets.get(each.metadata.name), wanted_budget(each)

@@ -195,8 +195,8 @@ class _Sized:
 def _panel(title: str, lines: Iterable[Text]) -> Panel:
     """A panel of lines, each of which is cut where the panel ends."""
     texts = list(lines)
-    for each in texts:
-        each.no_wrap, each.overflow = True, "ellipsis"
+    for text in texts:
+        text.no_wrap, text.overflow = True, "ellipsis"
     return Panel(Group(*texts), title=title, title_align="left")
 
 
@@ -213,9 +213,9 @@ def _as_kubectl(objects: Mapping[str, masthead.Object], height: int) -> list[Tex
         shown = [rows[at] for at in sorted(by_interest[: room - 1])]
         rows = [*shown, f"... and {len(rows) - len(shown)} more"]
     lines = [Text(each) for each in (head, *rows)]
-    for each in lines:
+    for line in lines:
         for words, style in _WORDS.items():
-            each.highlight_regex(words, style)
+            line.highlight_regex(words, style)
     return lines
 
 

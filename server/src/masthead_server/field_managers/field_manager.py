@@ -147,7 +147,7 @@ class FieldManager:
     def _not_last_applied(self, old: Plain, refused: ApplyConflicts) -> list[Conflict]:
         """The conflicts with fields that client-side apply has not set, or that were changed since."""
         allowed = still_applied(old, self.versions.type_of(self._api_version))
-        return [each for each in refused.conflicts if each.path not in allowed]
+        return [conflict for conflict in refused.conflicts if conflict.path not in allowed]
 
     def _updated(
         self, live: Plain | None, new: Plain, sent: list[Plain] | None, manager: str, now: str

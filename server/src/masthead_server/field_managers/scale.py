@@ -99,7 +99,8 @@ def _replica_paths(served: ServedResource) -> Mapping[str, Path | None]:
         return {served.api_version: _REPLICAS}
     versions = served.definition.definition.versions.values()
     return {
-        each.gvk.api_version: _path(each.scale.spec_replicas) if each.scale else None for each in versions
+        version.gvk.api_version: _path(version.scale.spec_replicas) if version.scale else None
+        for version in versions
     }
 
 

@@ -70,5 +70,11 @@ def _is_new(pod: Plain) -> bool:
 
 
 def _has_new_ephemeral(pod: Plain) -> bool:
-    known = {text(each, "name") for each in items(part(pod, "status"), "ephemeralContainerStatuses")}
-    return any(text(each, "name") not in known for each in items(part(pod, "spec"), "ephemeralContainers"))
+    known = {
+        text(ephemeral_container_status, "name")
+        for ephemeral_container_status in items(part(pod, "status"), "ephemeralContainerStatuses")
+    }
+    return any(
+        text(ephemeral_container, "name") not in known
+        for ephemeral_container in items(part(pod, "spec"), "ephemeralContainers")
+    )

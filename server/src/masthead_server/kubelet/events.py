@@ -85,7 +85,7 @@ class PodEvents:
 def _container(pod: Plain, name: str) -> tuple[Plain | None, str]:
     """The reference to a container, and its image; None if the pod has no such container."""
     for kind in _KINDS:
-        for each in items(part(pod, "spec"), kind):
-            if text(each, "name") == name:
-                return reference_to(pod, *_POD, field_path=f"spec.{kind}{{{name}}}"), text(each, "image")
+        for item in items(part(pod, "spec"), kind):
+            if text(item, "name") == name:
+                return reference_to(pod, *_POD, field_path=f"spec.{kind}{{{name}}}"), text(item, "image")
     return None, ""

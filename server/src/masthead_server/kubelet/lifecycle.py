@@ -203,7 +203,7 @@ class PodLifecycle:
         return (
             [ref.container]
             if ref.container
-            else [text(each, "name") for each in items(part(pod, "spec"), "containers")]
+            else [text(container, "name") for container in items(part(pod, "spec"), "containers")]
         )
 
     def _on_exit(self, ref: ContainerRef, code: int) -> None:
@@ -249,7 +249,11 @@ class PodLifecycle:
                 "lastTransitionTime": now,
             }
             status = pod.setdefault("status", {})
-            others = [each for each in items(status, "conditions") if each.get("type") != "PodScheduled"]
+            others = [
+                condition
+                for condition in items(status, "conditions")
+                if condition.get("type") != "PodScheduled"
+            ]
             status["conditions"] = [*others, scheduled]
 
         if self._client.update(self._ref(ref), bind, subresource="binding", is_tracked=False):

@@ -199,6 +199,6 @@ class LogStore:
 
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, []
-        for each in waiters:
-            if not each.done():
-                each.set_result(None)
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

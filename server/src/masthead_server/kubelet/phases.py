@@ -64,7 +64,7 @@ def start(pod: Plain, change: Transition) -> None:
     address = HOST_IP if spec.get("hostNetwork") else text(status, "podIP") or change.pod_ip
     status |= {"hostIP": HOST_IP, "hostIPs": [{"ip": HOST_IP}], "podIP": address, "podIPs": [{"ip": address}]}
     for kind, field in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
-        found = [_started(each, change, is_init=kind == "initContainers") for each in items(spec, kind)]
+        found = [_started(item, change, is_init=kind == "initContainers") for item in items(spec, kind)]
         if found:
             status[field] = found
     start_ephemeral(pod, change)
@@ -76,9 +76,14 @@ def start(pod: Plain, change: Transition) -> None:
 def start_ephemeral(pod: Plain, change: Transition) -> list[str]:
     """Start the ephemeral containers that have no status yet; returns their names."""
     status = pod.setdefault("status", {})
-    known = {text(each, "name") for each in items(status, "ephemeralContainerStatuses")}
+    known = {
+        text(ephemeral_container_status, "name")
+        for ephemeral_container_status in items(status, "ephemeralContainerStatuses")
+    }
     new = [
-        each for each in items(part(pod, "spec"), "ephemeralContainers") if text(each, "name") not in known
+        ephemeral_container
+        for ephemeral_container in items(part(pod, "spec"), "ephemeralContainers")
+        if text(ephemeral_container, "name") not in known
     ]
     if new:
         started = [_running(each, change, is_ready=False) for each in new]
@@ -91,9 +96,9 @@ def finish(pod: Plain, change: Transition, code: int, *, reason: str = "", messa
     """End every container that runs with an exit code, and so the pod: Succeeded with 0, Failed otherwise."""
     status = pod.setdefault("status", {})
     for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
-        for each in items(status, field):
-            if "terminated" not in part(each, "state"):
-                _terminate(each, change.now, code, reason)
+        for item in items(status, field):
+            if "terminated" not in part(item, "state"):
+                _terminate(item, change.now, code, reason)
     _complete(status, change.now, "Failed" if code else "Succeeded", message)
     _observe(pod)
 
@@ -116,11 +121,11 @@ def end_container(pod: Plain, name: str, change: Transition, code: int) -> None:
         _terminate(each, change.now, code, "")
     _observe(pod)
     containers = items(status, "containerStatuses")
-    if name not in {text(each, "name") for each in containers}:
+    if name not in {text(container, "name") for container in containers}:
         return  # an ephemeral container, or a sidecar, which say nothing about the pod
-    states = [part(each, "state") for each in containers]
-    if all("terminated" in each for each in states):
-        has_failed = any(part(each, "terminated").get("exitCode") for each in states)
+    states = [part(container, "state") for container in containers]
+    if all("terminated" in state for state in states):
+        has_failed = any(part(state, "terminated").get("exitCode") for state in states)
         _complete(status, change.now, "Failed" if has_failed else "Succeeded", "")
     else:
         _set_unready(status, change.now)
@@ -142,7 +147,7 @@ def restart_container(pod: Plain, name: str, change: Transition, code: int, reas
             "containerID": change.new_id(),
         }
     status["phase"] = "Running"
-    if all(each.get("ready") for each in items(status, "containerStatuses")):
+    if all(container_status.get("ready") for container_status in items(status, "containerStatuses")):
         for kind in ("Ready", "ContainersReady"):
             _set_condition(status, kind, change.now, is_true=True)
     _observe(pod)
@@ -227,7 +232,9 @@ def _complete(status: Plain, now: str, phase: str, message: str) -> None:
 
 def _set_unready(status: Plain, now: str) -> None:
     names = " ".join(
-        text(each, "name") for each in items(status, "containerStatuses") if not each.get("ready")
+        text(container_status, "name")
+        for container_status in items(status, "containerStatuses")
+        if not container_status.get("ready")
     )
     message = f"containers with unready status: [{names}]"
     for kind in ("Ready", "ContainersReady"):
@@ -238,19 +245,19 @@ def _set_condition(
     status: Plain, kind: str, now: str, *, is_true: bool, reason: str = "", message: str = ""
 ) -> None:
     conditions = items(status, "conditions")
-    known = next((each for each in conditions if text(each, "type") == kind), None)
+    known = next((condition for condition in conditions if text(condition, "type") == kind), None)
     value = "True" if is_true else "False"
     new: Plain = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": now}
     if known is not None and text(known, "status") == value:
         new["lastTransitionTime"] = known.get("lastTransitionTime", now)
     new |= {name: each for name, each in (("reason", reason), ("message", message)) if each}
-    status["conditions"] = [each for each in conditions if each is not known] + [new]
+    status["conditions"] = [condition for condition in conditions if condition is not known] + [new]
 
 
 def _statuses(status: Plain, name: str) -> list[Plain]:
     """The status of a container, in a list that is empty if it has none."""
     fields = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
-    return [each for field in fields for each in items(status, field) if text(each, "name") == name]
+    return [item for field in fields for item in items(status, field) if text(item, "name") == name]
 
 
 def _observe(pod: Plain) -> None:

@@ -24,7 +24,7 @@ def is_up(pod: Plain | None) -> bool:
     if pod is None or text(part(pod, "status"), "phase") != "Running":
         return False
     statuses = items(part(pod, "status"), "containerStatuses")
-    return not statuses or any("running" in part(each, "state") for each in statuses)
+    return not statuses or any("running" in part(status, "state") for status in statuses)
 
 
 class PodObserver:
@@ -73,7 +73,7 @@ class PodObserver:
 def _running(pod: Plain) -> frozenset[tuple[str, int]]:
     """The containers that run, and how often each has been restarted."""
     return frozenset(
-        (text(each, "name"), int(each.get("restartCount", 0)))
-        for each in items(part(pod, "status"), "containerStatuses")
-        if "running" in part(each, "state")
+        (text(container_status, "name"), int(container_status.get("restartCount", 0)))
+        for container_status in items(part(pod, "status"), "containerStatuses")
+        if "running" in part(container_status, "state")
     )

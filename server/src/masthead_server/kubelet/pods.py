@@ -88,33 +88,33 @@ def pod_label(pod: Plain) -> str:
 def container_names(pod: Plain) -> Iterator[str]:
     """Iterate over the names of all containers."""
     for kind in _KINDS:
-        for each in items(part(pod, "spec"), kind):
-            yield text(each, "name")
+        for item in items(part(pod, "spec"), kind):
+            yield text(item, "name")
 
 
 def first_container(pod: Plain) -> str:
     """Return the name of the first container that is not an init container."""
-    return next((text(each, "name") for each in items(part(pod, "spec"), "containers")), "")
+    return next((text(container, "name") for container in items(part(pod, "spec"), "containers")), "")
 
 
 def container_of(pod: Plain, name: str) -> Plain | None:
     """Return the spec of a container; None if the pod has none of that name."""
     spec = part(pod, "spec")
-    return next((each for kind in _KINDS for each in items(spec, kind) if text(each, "name") == name), None)
+    return next((item for kind in _KINDS for item in items(spec, kind) if text(item, "name") == name), None)
 
 
 def status_of(pod: Plain, name: str) -> Plain | None:
     """Return the status of a container; None if it has none."""
     status = part(pod, "status")
     return next(
-        (each for kind in _STATUSES for each in items(status, kind) if text(each, "name") == name), None
+        (item for kind in _STATUSES for item in items(status, kind) if text(item, "name") == name), None
     )
 
 
 def running_containers(pod: Plain) -> list[str]:
     """Return the names of the containers that run, in linear time: a pod of 136 KB may have thousands."""
     status = part(pod, "status")
-    states = {text(each, "name"): part(each, "state") for kind in _STATUSES for each in items(status, kind)}
+    states = {text(item, "name"): part(item, "state") for kind in _STATUSES for item in items(status, kind)}
     if_unknown: Plain = {"running": {}} if text(status, "phase") == "Running" else {}
     return [name for name in container_names(pod) if "running" in states.get(name, if_unknown)]
 
@@ -136,7 +136,10 @@ def is_running(pod: Plain, name: str) -> bool:
 def restarts(pod: Plain, name: str, code: int) -> bool:
     """Tell whether a container is started again when it has ended with an exit code."""
     spec = part(pod, "spec")
-    if any(text(each, "name") == name for each in items(spec, "ephemeralContainers")):
+    if any(
+        text(ephemeral_container, "name") == name
+        for ephemeral_container in items(spec, "ephemeralContainers")
+    ):
         return False
     policy = text(container_of(pod, name) or {}, "restartPolicy") or text(spec, "restartPolicy")
     return policy != "Never" and (policy != "OnFailure" or code != 0)
@@ -163,11 +166,11 @@ def log_problem(pod: Plain, name: str, *, previous: bool) -> str:
 def environment_of(pod: Plain, container: str) -> dict[str, str]:
     """Return the environment of a container: variables with a value, or with a field of the pod."""
     found = {"PATH": _PATH, "HOSTNAME": text(metadata(pod), "name"), "HOME": "/root"}
-    for each in items(container_of(pod, container) or {}, "env"):
-        path = text(part(part(each, "valueFrom"), "fieldRef"), "fieldPath")
+    for item in items(container_of(pod, container) or {}, "env"):
+        path = text(part(part(item, "valueFrom"), "fieldRef"), "fieldPath")
         if path in _FIELDS:
             section, field = _FIELDS[path]
-            found[text(each, "name")] = text(part(pod, section), field)
-        elif "valueFrom" not in each:
-            found[text(each, "name")] = text(each, "value")
+            found[text(item, "name")] = text(part(pod, section), field)
+        elif "valueFrom" not in item:
+            found[text(item, "name")] = text(item, "value")
     return found

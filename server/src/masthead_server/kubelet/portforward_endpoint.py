@@ -119,7 +119,9 @@ class PortForwardHandler:
         if not is_websocket(incoming):
             return await self._upgrade_to_spdy(incoming)
         protocols = subprotocols(incoming)
-        tunnelled = [each for each in protocols if each.startswith(_TUNNEL) and each.endswith(_SUFFIX)]
+        tunnelled = [
+            protocol for protocol in protocols if protocol.startswith(_TUNNEL) and protocol.endswith(_SUFFIX)
+        ]
         if tunnelled:
             return await self._upgrade_to_tunnel(incoming, tunnelled)
         return await self._upgrade_to_channels(incoming, protocols)
@@ -138,7 +140,7 @@ class PortForwardHandler:
     async def _upgrade_to_tunnel(
         self, incoming: BaseRequest, protocols: list[str]
     ) -> Response | tuple[WebSocketCarrier, PortForwardSession]:
-        chosen = negotiate([each.removeprefix(_TUNNEL) for each in protocols], _PROTOCOLS)
+        chosen = negotiate([protocol.removeprefix(_TUNNEL) for protocol in protocols], _PROTOCOLS)
         if isinstance(chosen, Response):
             return chosen
         carrier = await WebSocketCarrier.open(incoming, f"{_TUNNEL}{chosen}")
@@ -151,7 +153,7 @@ class PortForwardHandler:
             wanted = parse_ports(self._wanted)
         except StatusFailure as failure:
             return text_refusal(400, failure.message)
-        chosen = next((each for each in protocols or [""] if each in CHANNEL_PROTOCOLS), None)
+        chosen = next((protocol for protocol in protocols or [""] if protocol in CHANNEL_PROTOCOLS), None)
         if chosen is None:
             return Response(status=403)
         carrier = await WebSocketCarrier.open(incoming, chosen)

@@ -150,7 +150,7 @@ class Ports:
 
     def find(self, address: PortAddress) -> PortListener | None:
         """Return what listens on a port; None if nothing does."""
-        fitting = [each for each in self._listeners if each.is_for(address)]
+        fitting = [listener for listener in self._listeners if listener.is_for(address)]
         return max(fitting, key=lambda each: each.precision) if fitting else None
 
     def stop(self) -> None:

@@ -146,9 +146,9 @@ class ProxyTargets:
             if labels.get("kubernetes.io/service-name") != name:
                 continue
             pods = [
-                (text(part(each, "targetRef"), "name"), str((each.get("addresses") or [""])[0]))
-                for each in items(found, "endpoints")
-                if part(each, "conditions").get("ready") is not False
+                (text(part(endpoint, "targetRef"), "name"), str((endpoint.get("addresses") or [""])[0]))
+                for endpoint in items(found, "endpoints")
+                if part(endpoint, "conditions").get("ready") is not False
             ]
             yield [each for each in pods if each[0]], items(found, "ports")
 
@@ -205,7 +205,9 @@ def _target_port(service_port: Plain, pod: Plain) -> int:
 
 def _is_ready(pod: Plain) -> bool:
     conditions = items(part(pod, "status"), "conditions")
-    is_ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    is_ready = any(
+        condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions
+    )
     return is_ready and not is_being_deleted(pod)
 
 

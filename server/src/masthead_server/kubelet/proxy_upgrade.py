@@ -67,7 +67,7 @@ async def relay_upgrade(
         if head.code != _SWITCHING:
             return await _pass_on(incoming, target, head)
         carrier = await RawCarrier.open(
-            incoming, [each for each in head.headers if each[0].lower() != "connection"]
+            incoming, [header for header in head.headers if header[0].lower() != "connection"]
         )
         if head.rest:
             await carrier.send(head.rest)
@@ -106,7 +106,7 @@ async def _ask(target: TargetConnection, request: bytes) -> _Head:
     version, code, reason, *_ = *first.split(" ", 2), "", ""
     if not version.startswith("HTTP/1.") or not code.isdecimal() or len(code) != len("200"):
         raise StatusFailure(500, "", f"malformed HTTP response {quoted(first)}")
-    pairs = [each.partition(":") for each in lines]
+    pairs = [line.partition(":") for line in lines]
     return _Head(int(code), reason, [(name.strip(), value.strip()) for name, _, value in pairs], rest)
 
 

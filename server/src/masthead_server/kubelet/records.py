@@ -45,8 +45,8 @@ def encode_records(data: bytes, stream: str, stamp: str) -> bytes:
     """Return the records of what a container has printed at one time; the last line may be incomplete."""
     *lines, rest = data.split(b"\n")
     full, partial = (f"{stamp} {stream} {tag} ".encode() for tag in "FP")
-    if len(data) <= _LONGEST_CONTENT or all(len(each) <= _LONGEST_CONTENT for each in lines):
-        encoded = b"".join([b"%b%b\n" % (full, each) for each in lines])
+    if len(data) <= _LONGEST_CONTENT or all(len(line) <= _LONGEST_CONTENT for line in lines):
+        encoded = b"".join([b"%b%b\n" % (full, line) for line in lines])
     else:
         encoded = b"".join(_long_records(lines, full, partial))
     for start in range(0, len(rest), _LONGEST_CONTENT):

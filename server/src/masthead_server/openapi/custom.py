@@ -81,5 +81,5 @@ def _schema(served: ServedResource) -> Schema | None:
 
 def _with_selectable_fields(schema: Schema, served: ServedResource) -> Schema:
     paths = served.definition.selectable_paths if served.definition is not None else []
-    fields = tuple({"fieldPath": each.removeprefix(".")} for each in paths)
+    fields = tuple({"fieldPath": path.removeprefix(".")} for path in paths)
     return replace(schema, selectable_fields=fields)

@@ -142,7 +142,7 @@ def _security(number: int, value: list[Mapping[str, list[str]]]) -> bytes:
     requirements = (
         b"".join(_named(1, name, _strings(1, scopes)) for name, scopes in each.items()) for each in value
     )
-    return b"".join(_tagged(number, each) for each in requirements)
+    return b"".join(_tagged(number, requirement) for requirement in requirements)
 
 
 def _security_definitions(number: int, value: Mapping[str, Json]) -> bytes:

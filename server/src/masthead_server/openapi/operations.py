@@ -213,14 +213,14 @@ class PathItem:
 
     def schemas(self) -> Iterator[str]:
         """Yield the names of the schemas of bodies and responses."""
-        for each in self.operations.values():
-            yield from filter(None, (each.body, each.result))
+        for operation in self.operations.values():
+            yield from filter(None, (operation.body, operation.result))
 
     def plain(self) -> Json:
         """Return it as OpenAPI v3 has it; parameters that all operations have stand at the path."""
         lifted = self._lifted()
         item: Json = {method: each.plain(lifted) for method, each in self._ordered()}
-        shared = [_path_parameter(each) for each in self.variables]
+        shared = [_path_parameter(variable) for variable in self.variables]
         shared += [_query_parameter(each) for each in lifted]
         if shared:
             item["parameters"] = sorted(shared, key=_parameter_order)
@@ -230,17 +230,19 @@ class PathItem:
         """Return it as OpenAPI v2 has it."""
         lifted = self._lifted()
         item: Json = {method: each.plain_in_version_2(lifted) for method, each in self._ordered()}
-        shared = [_path_parameter_in_version_2(each) for each in self.variables]
+        shared = [_path_parameter_in_version_2(variable) for variable in self.variables]
         shared += [_query_parameter_in_version_2(each) for each in lifted]
         if shared:
             item["parameters"] = sorted(shared, key=_parameter_order)
         return item
 
     def _ordered(self) -> Iterator[tuple[str, Operation]]:
-        return ((each, self.operations[each]) for each in _METHODS if each in self.operations)
+        return ((method, self.operations[method]) for method in _METHODS if method in self.operations)
 
     def _lifted(self) -> frozenset[str]:
-        return frozenset[str].intersection(*(frozenset(each.parameters) for each in self.operations.values()))
+        return frozenset[str].intersection(
+            *(frozenset(operation.parameters) for operation in self.operations.values())
+        )
 
 
 def reference(name: str) -> Json:

@@ -112,8 +112,8 @@ def _identify(operation: str, path: str) -> tuple[str, str]:
         return operation, "apis"
     group = steps[0].removesuffix(".k8s.io")
     parts = [group, *steps[1:]]
-    middle = "".join(identifier(each, is_capital=True) for each in parts)
-    tag = "_".join(identifier(each, is_capital=False) for each in parts)
+    middle = "".join(identifier(part, is_capital=True) for part in parts)
+    tag = "_".join(identifier(part, is_capital=False) for part in parts)
     return f"{verb}{middle}{identifier(rest, is_capital=True)}", tag
 
 

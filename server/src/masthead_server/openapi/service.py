@@ -93,7 +93,9 @@ class OpenApiService:
             generation = self._catalog.generation
             # Hashes of group-versions that are no longer served are forgotten.
             self._custom = {
-                each: self._custom[each] for each in self._group_versions() if each in self._custom
+                group_version: self._custom[group_version]
+                for group_version in self._group_versions()
+                if group_version in self._custom
             }
             hashes = {name: self._hash_of(name) for name in sorted(self._names())}
             # A group-version may be gone by the time that its turn comes.
@@ -158,7 +160,7 @@ class OpenApiService:
     def _names(self) -> Iterator[str]:
         yield from ("version", "api", "apis")
         yield from (f"apis/{group}" for group in scheme.VERSIONS if group)
-        yield from (each.path.removeprefix("/") for each in self._group_versions())
+        yield from (group_version.path.removeprefix("/") for group_version in self._group_versions())
 
     def _is_served(self, name: str) -> bool:
         group_version = _group_version(name)
@@ -196,7 +198,7 @@ class OpenApiService:
         if group_version is None or not resources:
             return None
         paths = paths_of(group_version, resources, schema_name)
-        if not any(each.is_custom for each in resources):
+        if not any(resource.is_custom for resource in resources):
             made = OpenApiDocument.of(document_of(paths, DOCUMENTED, [group_version]))
             _builtin_documents[name] = made
             return made
@@ -216,7 +218,7 @@ class OpenApiService:
         custom: list[ServedResource] = []
         for group_version in self._group_versions():
             resources = self._resources(group_version)
-            custom += (each for each in resources if each.is_custom)
+            custom += (resource for resource in resources if resource.is_custom)
             for path, item in paths_of(group_version, resources, schema_name).items():
                 paths[path] = encoding.path(item)
                 names.update(item.schemas())

@@ -66,7 +66,7 @@ class Format:
     @property
     def mismatch(self) -> str:
         """Return the message about a value that does not match."""
-        examples = " or ".join(f"'{each}', " for each in self.examples)
+        examples = " or ".join(f"'{example}', " for example in self.examples)
         return f"{self.words} (e.g. {examples}regex used for validation is '{self.pattern}')"
 
     def __call__(self, value: str) -> list[str]:

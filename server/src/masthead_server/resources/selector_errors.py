@@ -169,7 +169,7 @@ def _check(key: str, operator: str, values: list[str]) -> None:
         if problems := LABEL_VALUE(value):
             errors.append(invalid(f"values[{index}][{key}]", value, "; ".join(problems)))
     if errors:
-        messages = [str(each) for each in errors]
+        messages = [str(error) for error in errors]
         raise _Refused(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
 

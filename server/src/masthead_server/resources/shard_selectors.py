@@ -156,7 +156,7 @@ def parse(text: str) -> ShardSelector:
 def _first_problem(error: CompileError) -> str:
     """The error that cel-go reports first: it looks for others only in what it could parse."""
     messages = [issue.message for issue in error.issues]
-    return next((each for each in messages if each.startswith("Syntax error")), messages[0])
+    return next((message for message in messages if message.startswith("Syntax error")), messages[0])
 
 
 def _ranges(node: Node) -> Iterator[HashRange]:
@@ -164,8 +164,8 @@ def _ranges(node: Node) -> Iterator[HashRange]:
         expected = "expected shardRange() call or || operator"
         raise ShardSelectorError(f"unexpected expression kind {_kind(node)}; {expected}")
     if node.function == "_||_":
-        for each in node.args:
-            yield from _ranges(each)
+        for arg in node.args:
+            yield from _ranges(arg)
     elif node.function == "shardRange":
         yield _range(node.args)
     else:
@@ -221,9 +221,9 @@ def _bound_problem(text: str) -> str:
     length = len(digits.encode())
     if length > _DIGITS + 1:
         return f": hex value too long ({length} chars, max {_DIGITS + 1}): {quoted(digits)}"
-    for each in digits:
-        if each not in _HEXADECIMAL:
-            return f": invalid hex character {quoted(each)} in {quoted(text)}"
+    for digit in digits:
+        if digit not in _HEXADECIMAL:
+            return f": invalid hex character {quoted(digit)} in {quoted(text)}"
     if length > _DIGITS:
         limit = _hexadecimal(_END)
         return "" if text == limit else f": 17-digit hex value must be '{limit}' (2^64), got {quoted(text)}"

@@ -133,8 +133,8 @@ class Strategy:
     def of(cls, *facts: Facts) -> Strategy:
         """Put a strategy together; a later fact overrides an earlier one."""
         merged: Facts = {}
-        for each in facts:
-            merged.update(each)
+        for fact in facts:
+            merged.update(fact)
         return cls(**merged)
 
     def name_errors(self, name: str, *, is_prefix: bool, obj: Plain | None = None) -> list[str]:

@@ -160,7 +160,7 @@ def _bytes(value: object) -> object:
         return value
     if isinstance(value, list):
         items = cast("list[object]", value)
-        octets = bytes(0 if each is None else _integer(each, "uint8") for each in items)
+        octets = bytes(0 if item is None else _integer(item, "uint8") for item in items)
         return base64.b64encode(octets).decode()
     raise Mismatch(f"cannot restore slice from {_KINDS[type(value)]}")
 

@@ -258,11 +258,12 @@ def _exact_problem(request: ApiRequest, decoder: Decoder) -> str:
 def yaml_problems(document: YamlDocument, options: WriteOptions) -> list[str]:
     """List the duplicate keys of YAML, which kube-apiserver puts together in one error, and apart in warnings."""
     problems = [
-        f"line {each.line}: key {quoted(each.key)} already set in map" for each in document.duplicates
+        f"line {duplicate.line}: key {quoted(duplicate.key)} already set in map"
+        for duplicate in document.duplicates
     ]
     if not problems or options.field_validation != "Strict":
         return problems
-    return ["yaml: unmarshal errors:" + "".join(f"\n  {each}" for each in problems)]
+    return ["yaml: unmarshal errors:" + "".join(f"\n  {problem}" for problem in problems)]
 
 
 def _merge_duplicates(request: ApiRequest, body: Plain, decoder: Decoder) -> tuple[Plain, list[str]]:

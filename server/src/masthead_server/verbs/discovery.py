@@ -136,7 +136,7 @@ class Discovery:
         return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
     def _group_list(self) -> Plain:
-        groups = [self._group(each) for each in self._named_groups()]
+        groups = [self._group(named_group) for named_group in self._named_groups()]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def _resource_list(self, group: str, version: str) -> bytes:
@@ -207,7 +207,7 @@ def _aggregated_version(accept: str) -> str:
         media_type, *parameters = (each.strip() for each in clause.split(";"))
         if media_type not in {"application/json", "*/*"}:
             continue
-        pairs = (each.partition("=") for each in parameters)
+        pairs = (parameter.partition("=") for parameter in parameters)
         named = {name: value for name, _, value in pairs}
         is_aggregated = named.get("g") == "apidiscovery.k8s.io" and named.get("as") == "APIGroupDiscoveryList"
         if is_aggregated and named.get("v") in {"v2", "v2beta1"}:

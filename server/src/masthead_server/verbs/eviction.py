@@ -161,7 +161,9 @@ def _set_condition(status: Plain, condition: Plain, now: str) -> None:
 
 
 def _condition(status: Plain, kind: str) -> Plain | None:
-    return next((each for each in items(status, "conditions") if each.get("type") == kind), None)
+    return next(
+        (condition for condition in items(status, "conditions") if condition.get("type") == kind), None
+    )
 
 
 def _budgets(cluster: ClusterState, pod: Plain) -> Iterator[Plain]:

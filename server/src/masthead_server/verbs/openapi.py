@@ -111,7 +111,7 @@ def _sent(
     request: ApiRequest, document: OpenApiDocument, content_type: str, headers: list[tuple[str, str]]
 ) -> ApiResponse:
     if _matches(request.headers.get("if-none-match", ""), document.hash):
-        kept = tuple(each for each in headers if each[0] != "Content-Encoding")
+        kept = tuple(header for header in headers if header[0] != "Content-Encoding")
         return ApiResponse(304, b"", content_type, kept)
     return ApiResponse(200, document.body, content_type, tuple(headers))
 

@@ -266,7 +266,7 @@ class Rest:
             context.representation,
             self._limits,
             self._on_idle,
-            headers=tuple(warning_header(each) for each in context.warnings),
+            headers=tuple(warning_header(warning) for warning in context.warnings),
         )
 
     def _create(self, context: RequestContext) -> ApiResponse:

@@ -222,7 +222,7 @@ def _issue_token(context: WriteContext, body: Plain) -> ApiResponse:
     subject = f"system:serviceaccount:{namespace}:{name}"
     claims = msgspec.json.encode({"sub": subject, "exp": int(expires.timestamp())})
     pieces = [b'{"alg":"none"}', claims, secrets.token_bytes(16)]
-    token = ".".join(base64.urlsafe_b64encode(each).rstrip(b"=").decode() for each in pieces)
+    token = ".".join(base64.urlsafe_b64encode(piece).rstrip(b"=").decode() for piece in pieces)
     return json_response(
         201,
         {

@@ -332,9 +332,9 @@ def _chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Join lines to chunks that are worth sending."""
     chunk: list[bytes] = []
     size = 0
-    for each in lines:
-        chunk.append(each)
-        size += len(each)
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
         if size >= _CHUNK:
             yield b"".join(chunk)
             chunk, size = [], 0

@@ -122,15 +122,15 @@ def refused_fields(group: str, kind: str, name: str, errors: Sequence[FieldError
     causes: list[Plain] = []
     words: dict[str, None] = {}
     left = MOST_TEXT
-    for each in errors[:MOST_FINDINGS]:
-        body = each.body
-        left -= len(each.field) + len(body)
+    for error in errors[:MOST_FINDINGS]:
+        body = error.body
+        left -= len(error.field) + len(body)
         # At least one cause, even a long one: without any, a 422 would not say what is wrong.
         if left < 0 and causes:
             break
-        causes.append({"reason": each.reason, "message": body, "field": each.field})
+        causes.append({"reason": error.reason, "message": body, "field": error.field})
         # kube-apiserver writes equal messages once, but keeps a cause for each.
-        words[f"{each.field}: {body}"] = None
+        words[f"{error.field}: {body}"] = None
     listed = next(iter(words)) if len(words) == 1 else f"[{', '.join(words)}]"
     kind_name = f"{kind}.{group}" if group else kind
     details = {**details_of(name, group, kind), "causes": causes}

@@ -218,8 +218,13 @@ def _typed_options(options: Plain) -> Iterator[tuple[str, str, object, tuple[str
                 yield _OPTIONS, name, each, ("string", "string")
         if name == "preconditions" and isinstance(value, dict):
             conditions = cast("Plain", value)
-            for each in filter(_CONDITION_TYPES.__contains__, conditions):
-                yield "Preconditions", f"{name}.{each}", conditions[each], _CONDITION_TYPES[each]
+            for condition in filter(_CONDITION_TYPES.__contains__, conditions):
+                yield (
+                    "Preconditions",
+                    f"{name}.{condition}",
+                    conditions[condition],
+                    _CONDITION_TYPES[condition],
+                )
 
 
 _NO_KIND: Final = "couldn't get version/kind; json parse error:"

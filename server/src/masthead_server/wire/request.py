@@ -103,7 +103,7 @@ def json_response(code: int, body: object, *, headers: tuple[tuple[str, str], ..
 
 def status_response(failure: StatusFailure, warnings: Sequence[str] = ()) -> ApiResponse:
     """Make the response of a failure."""
-    headers = [warning_header(each) for each in warnings]
+    headers = [warning_header(warning) for warning in warnings]
     if failure.retry_after is not None:
         headers.append(("Retry-After", str(failure.retry_after)))
     return json_response(failure.code, failure.status(), headers=tuple(headers))

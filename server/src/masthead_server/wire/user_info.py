@@ -89,7 +89,7 @@ def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _go_list(values: tuple[str, ...]) -> str:
-    return f"[]string{{{', '.join(quoted(each) for each in values)}}}" if values else "[]string(nil)"
+    return f"[]string{{{', '.join(quoted(value) for value in values)}}}" if values else "[]string(nil)"
 
 
 def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:

@@ -446,7 +446,7 @@ class SharedInformerFactory(InformerGroups):
 
     def _made(self, found: Wanted) -> SharedInformer[Any]:
         namespaces: Sequence[str | None] = found.namespaces or [None]
-        sources = [self._source(found, each) for each in namespaces]
+        sources = [self._source(found, namespace) for namespace in namespaces]
         selectors = dict(found.selectors)
         options = replace(
             self._options,

@@ -102,7 +102,7 @@ class Wanted:
         Versions are named as kubectl does, ``horizontalpodautoscalers.v2.autoscaling``, where they are not ``v1``.
         """
         parts: list[str] = [] if self.form == "typed" else [self.form]
-        parts += [",".join(f"{each}/*" for each in self.namespaces)] if self.namespaces else []
+        parts += [",".join(f"{namespace}/*" for namespace in self.namespaces)] if self.namespaces else []
         parts += [f"{_TITLES[option]}{value}" for option, value in self.selectors]
         details = f"[{';'.join(parts)}]" if parts else ""
         resource, version, group = self.resource.resource, self.resource.version, self.resource.group

@@ -133,12 +133,12 @@ class InformerController(Generic[T]):
     @property
     def last_sync_resource_version(self) -> str:
         """The resource version up to which everything has been received."""
-        return oldest([each.version for each in self._reflectors])
+        return oldest([reflector.version for reflector in self._reflectors])
 
     @property
     def statuses(self) -> Sequence[ReflectorStatus]:
         """How the reflectors are doing."""
-        return [each.status for each in self._reflectors]
+        return [reflector.status for reflector in self._reflectors]
 
     async def select_shards(self, shards: ShardRanges) -> None:
         """Process the objects of other shards from now on, and wait until all of them have been.
@@ -148,7 +148,9 @@ class InformerController(Generic[T]):
         before, self._ingest.shards = self._ingest.shards, None if shards.is_everything else shards
         is_narrower = before is None or shards.is_within(before)
         selector = None if shards.is_everything else str(shards)
-        selected = [each.select_shards(selector, is_narrower=is_narrower) for each in self._reflectors]
+        selected = [
+            reflector.select_shards(selector, is_narrower=is_narrower) for reflector in self._reflectors
+        ]
         await asyncio.gather(*selected)
 
     def reopen(self, scope: str, *, relists: bool) -> None:
@@ -167,8 +169,8 @@ class InformerController(Generic[T]):
         self._has_run = True
         try:
             async with asyncio.TaskGroup() as group:
-                for each in self._reflectors:
-                    group.create_task(each.run())
+                for reflector in self._reflectors:
+                    group.create_task(reflector.run())
                 if self._resync:
                     group.create_task(self._resync_loop())
         except (

@@ -182,8 +182,8 @@ class InformerCore(Generic[T]):
     def detach_handlers(self) -> None:
         """Deliver nothing more to the handlers."""
         with self.processor.gate:
-            for each in self._registrations:
-                self.processor.remove_listener(each)
+            for registration in self._registrations:
+                self.processor.remove_listener(registration)
 
     async def end_handlers(self, grace: float) -> None:
         """Detach the handlers, and wait until they are not being called any more."""
@@ -252,8 +252,8 @@ class InformerCore(Generic[T]):
             self._began = loop.time()
             forks.note_running(self)
             self.schedule.start(self._began)
-            for each in self._registrations:
-                each.start(loop)
+            for registration in self._registrations:
+                registration.start(loop)
         return controller
 
     def disown(self) -> None:
@@ -280,8 +280,8 @@ class InformerCore(Generic[T]):
         self.detach_handlers()
         self._leaving = {}
         # Otherwise, whoever waits for a handler to sync would wait for ever.
-        for each in self._registrations:
-            each.mark_done()
+        for registration in self._registrations:
+            registration.mark_done()
         self.progress.notify()
 
     def _measured_process(self, changes: Sequence[Change[Stored]], is_initial: bool) -> Iterator[None] | None:
@@ -364,8 +364,10 @@ class InformerCore(Generic[T]):
             is_synced=self.processor.is_synced,
             version=self.indexer.version,
             objects=len(self.indexer),
-            pending={each.name: each.pending for each in self.processor.listeners()},
-            handler_failures={each.name: each.failures for each in self.registrations},
+            pending={listener.name: listener.pending for listener in self.processor.listeners()},
+            handler_failures={
+                registration.name: registration.failures for registration in self.registrations
+            },
             index_failures=self.processor.store.index_failures(),
             clock=loop.time if loop is not None else lambda: 0.0,
         )

@@ -201,7 +201,7 @@ def _check_handler(handler: object) -> None:
             )
         _check_signature(f"{each} of {name}", method, arguments)
     # The inherited methods do nothing; most likely, a name is misspelt.
-    if not any(_is_overridden(handler, each) for each in _METHOD_ARGUMENTS):
+    if not any(_is_overridden(handler, method_argument) for method_argument in _METHOD_ARGUMENTS):
         raise InvalidValueError(
             f"a {name} overrides none of {', '.join(_METHOD_ARGUMENTS)}, and so would never be called",
             value=handler,

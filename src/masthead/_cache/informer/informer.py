@@ -532,7 +532,9 @@ class SharedInformer(Generic[T]):
             return True
 
         def is_reached() -> bool:
-            return self.has_synced and all(each.has_synced for each in self._core.registrations)
+            return self.has_synced and all(
+                registration.has_synced for registration in self._core.registrations
+            )
 
         await self._reach(is_reached, timeout, "and its handlers have not synced")
         return True

@@ -80,10 +80,10 @@ class DirectSink(Generic[V]):
     async def emit(self, changes: Sequence[Change[V]]) -> None:
         """Process changes."""
         async with self._lock:
-            states = [each for each in changes if isinstance(each, ReplacedAll)]
-            scopes = {each.scope for each in states}
+            states = [change for change in changes if isinstance(change, ReplacedAll)]
+            scopes = {state.scope for state in states}
             is_initial = not scopes.isdisjoint(self._pending_scopes) or any(
-                each.is_initial for each in states
+                state.is_initial for state in states
             )
             try:
                 result = self._process(changes, is_initial)

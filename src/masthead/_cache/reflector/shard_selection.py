@@ -53,6 +53,6 @@ class ShardSelection:
             return
         self.awaits_state = False
         waiters, self._waiters = self._waiters, []
-        for each in waiters:
-            if not each.done():
-                each.set_result(None)
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

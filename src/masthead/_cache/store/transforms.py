@@ -185,8 +185,8 @@ class _Composed(Rewrite):
 
     def __call__(self, obj: T) -> T:
         """The object after all of them."""
-        for each in self._transforms:
-            obj = apply(each, obj)
+        for transform in self._transforms:
+            obj = apply(transform, obj)
         return obj
 
     def __repr__(self) -> str:

@@ -37,4 +37,4 @@ _LIBRARIES = (
 @cache
 def standard_functions() -> dict[str, Function]:
     """Return the functions by name. The dict must not be changed."""
-    return merge(each for library in _LIBRARIES for each in library.FUNCTIONS)
+    return merge(function for library in _LIBRARIES for function in library.FUNCTIONS)

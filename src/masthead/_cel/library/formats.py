@@ -144,7 +144,7 @@ def _problems_with_key(text: str) -> list[str]:
         found += [f"prefix part {each}" for each in prefix]
     if not parts[-1]:
         found.append("name part must be non-empty")
-    return found + [f"name part {each}" for each in _KEY_NAME.problems(parts[-1])]
+    return found + [f"name part {problem}" for problem in _KEY_NAME.problems(parts[-1])]
 
 
 def _problems_with_uri(text: str) -> list[str]:

@@ -126,9 +126,9 @@ def _reverse(items: Value) -> list[Value]:
 
 def _distinct(items: Value) -> list[Value]:
     unique: list[Value] = []
-    for each in items:
-        if not any(equals(each, other) for other in unique):
-            unique.append(each)
+    for item in items:
+        if not any(equals(item, other) for other in unique):
+            unique.append(item)
     return unique
 
 
@@ -142,8 +142,8 @@ def _is_sorted(items: Value) -> bool:
 def _sum(zero: Value) -> Callable[[Value], Value]:
     def total(items: Value) -> Value:
         result = zero
-        for each in items:
-            result = add(result, each)
+        for item in items:
+            result = add(result, item)
         return result
 
     return total
@@ -152,9 +152,9 @@ def _sum(zero: Value) -> Callable[[Value], Value]:
 def _extreme(name: str, sign: int) -> Callable[[Value], Value]:
     def extreme(items: Value) -> Value:
         best: Value = MISSING
-        for each in items:
-            if best is MISSING or compare(best, each) == sign:
-                best = each
+        for item in items:
+            if best is MISSING or compare(best, item) == sign:
+                best = item
         if best is MISSING:
             raise EvaluationError(f"{name} called on empty list")
         return best
@@ -180,7 +180,7 @@ def _last_index_of(items: Value, item: Value) -> int:
 
 
 def _contains_all(items: Value, others: Value) -> bool:
-    return all(contains(each, items) for each in others)
+    return all(contains(other, items) for other in others)
 
 
 def _are_equivalent(items: Value, others: Value) -> bool:
@@ -188,7 +188,7 @@ def _are_equivalent(items: Value, others: Value) -> bool:
 
 
 def _intersect(items: Value, others: Value) -> bool:
-    return any(contains(each, others) for each in items)
+    return any(contains(item, others) for item in items)
 
 
 # Optional values.
@@ -233,11 +233,11 @@ def _last(items: Value) -> OptionalValue:
 
 def _unwrap(items: Value) -> list[Value]:
     values: list[Value] = []
-    for each in items:
-        if not isinstance(each, OptionalValue):
-            raise EvaluationError(f"value {each} is not optional")
-        if each.has_value:
-            values.append(each.value)
+    for item in items:
+        if not isinstance(item, OptionalValue):
+            raise EvaluationError(f"value {item} is not optional")
+        if item.has_value:
+            values.append(item.value)
     return values
 
 

@@ -118,10 +118,10 @@ def _join(items: Value, separator: str = "") -> str:
     if not is_list(items):
         raise EvaluationError(NO_OVERLOAD)
     texts: list[str] = []
-    for each in items:
-        if type(each) is not str:
-            raise EvaluationError(f"join: invalid input: {each}")
-        texts.append(each)
+    for item in items:
+        if type(item) is not str:
+            raise EvaluationError(f"join: invalid input: {item}")
+        texts.append(item)
     if sum(map(len, texts)) + len(separator) * len(texts) > MAX_TEXT:
         raise CostError
     return separator.join(texts)

@@ -181,9 +181,11 @@ def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain
 
     deleted: list[Plain] = []
     with Work("deleting", no_color=state.no_color, total=len(targets)) as work:
-        for each in targets:
-            metadata = each["metadata"]
-            resource = client.dynamic(each["apiVersion"], each["kind"], namespace=metadata.get("namespace"))
+        for target in targets:
+            metadata = target["metadata"]
+            resource = client.dynamic(
+                target["apiVersion"], target["kind"], namespace=metadata.get("namespace")
+            )
             work.detail(metadata["name"])
             try:
                 remaining = resource.delete(
@@ -197,8 +199,8 @@ def _delete_named(client: masthead.Client, state: State, targets: Sequence[Plain
                 continue  # it is gone already
             finally:
                 work.advance()
-            work.line(_line(each, how))
-            deleted.append(remaining.to_dict() if remaining is not None else each)
+            work.line(_line(target, how))
+            deleted.append(remaining.to_dict() if remaining is not None else target)
     return deleted
 
 

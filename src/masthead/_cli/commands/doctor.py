@@ -43,8 +43,14 @@ def command(state: State, output: str) -> int:
     healthy = is_healthy(findings)
     if output == "json":
         checks = [
-            {"check": each.check, "mark": each.mark, "line": each.line, "hint": each.hint, **_facts(each)}
-            for each in findings
+            {
+                "check": finding.check,
+                "mark": finding.mark,
+                "line": finding.line,
+                "hint": finding.hint,
+                **_facts(finding),
+            }
+            for finding in findings
         ]
         write(f"{json.dumps({'healthy': healthy, 'checks': checks}, indent=2)}\n")
     else:
@@ -95,7 +101,7 @@ def lines_of(finding: Diagnosis, *, signs: bool) -> list[Line]:
 
 
 def _summary(findings: list[Diagnosis]) -> str:
-    count = {mark: sum(each.mark == mark for each in findings) for mark in _STYLES}
+    count = {mark: sum(finding.mark == mark for finding in findings) for mark in _STYLES}
     parts = [
         f"{count['ok']} ok",
         *([f"{count['warn']} to look at"] if count["warn"] else []),

@@ -133,4 +133,4 @@ def _rows(events: Sequence[Unstructured]) -> list[PrintedRow]:
     from masthead._printers.events import PRINTERS
 
     now = datetime.now(UTC)
-    return [row_of(PRINTERS["", "Event"], each, now) for each in events]
+    return [row_of(PRINTERS["", "Event"], event, now) for event in events]

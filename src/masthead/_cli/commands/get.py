@@ -98,7 +98,7 @@ def command(
             headers=not no_headers,
             color=has_color(no_color=state.no_color),
         ),
-        tuple(key for each in label_columns for key in each.split(",")),
+        tuple(key for label_column in label_columns for key in label_column.split(",")),
         sort_by,
         show_kind,
         show_managed_fields,

@@ -70,7 +70,7 @@ def command(
     from masthead._client.documents import load_manifests
 
     parsed = parse_conditions(conditions)
-    forms = {each.casefold() for each in conditions}
+    forms = {condition.casefold() for condition in conditions}
     sources = read_sources(files, kustomize)
     if bool(sources) == bool(references):
         raise CommandError("name objects, or manifests with -f", code=ExitCode.USAGE)

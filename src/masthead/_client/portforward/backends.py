@@ -86,7 +86,7 @@ class PodState(msgspec.Struct, frozen=True):
     def is_ready(self) -> bool:
         """Whether a service would send it requests."""
         conditions = self.status.conditions or ()
-        return any(each.type == "Ready" and each.status == "True" for each in conditions)
+        return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 class PodList(msgspec.Struct, frozen=True):
@@ -168,14 +168,14 @@ def choose_pod(pods: Sequence[PodState], title: str) -> PodState:
     Raises:
         PortForwardError: If none runs.
     """
-    running = [each for each in pods if each.is_running]
+    running = [pod for pod in pods if pod.is_running]
     if not running:
         raise PortForwardError(f"port-forward {title}: {_why_none_runs(pods)}; wait until one runs")
     return max(running, key=_preference)
 
 
 def _why_none_runs(pods: Sequence[PodState]) -> str:
-    phases = ", ".join(sorted({each.status.phase or "Unknown" for each in pods}))
+    phases = ", ".join(sorted({pod.status.phase or "Unknown" for pod in pods}))
     match len(pods):
         case 0:
             return "it has no pods"

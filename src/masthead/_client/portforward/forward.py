@@ -152,7 +152,7 @@ class PortForward(Generic[LocalT_co]):
         await self.close()
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{each.local} -> {each.remote}" for each in self.ports)
+        shown = ", ".join(f"{port.local} -> {port.remote}" for port in self.ports)
         return f"<PortForward {self._title or 'not open'}{f' {shown}' if shown else ''}>"
 
     async def _serve(self, dialer: PodDialer, spare: PodTunnel) -> None:

@@ -65,7 +65,7 @@ class PodClient(ReadVerbs[Unstructured]):
             "list", query=[("labelSelector", selector), ("limit", str(_MAX_PODS))], timeout=self._timeout
         )
         response = await self._context.rest.call(call)
-        return [view_of(each, PodState) for each in _PODS.items.from_wire(response.body).items]
+        return [view_of(item, PodState) for item in _PODS.items.from_wire(response.body).items]
 
     async def changes(self, name: str) -> AsyncIterator[PodState | None]:
         """The states of a pod from now on; None when it is deleted.

@@ -88,12 +88,12 @@ class PodResolver:
                     f"port-forward {self.title}: the pod is not running but {phase}; wait until it runs",
                     pod=pod.key,
                 )
-            numbers = [container_port(pod, each, self.title) for each in self._ports]
+            numbers = [container_port(pod, port, self.title) for port in self._ports]
         else:
             backend = await self._read_backend()
             pods = await self._pods.views(selector_of(backend, self.title))
             pod = choose_pod(pods, self.title)
-            numbers = [self._number(backend, pod, each) for each in self._ports]
+            numbers = [self._number(backend, pod, port) for port in self._ports]
         return ForwardTarget(pod.key, pod.metadata.name, pod.metadata.uid, tuple(numbers))
 
     def _number(self, backend: Backend, pod: PodState, port: int | str) -> int:

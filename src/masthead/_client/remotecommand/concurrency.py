@@ -26,9 +26,9 @@ async def run_all(
     try:
         async with asyncio.TaskGroup() as tasks:
             helpers = [tasks.create_task(_run(each)) for each in aside]
-            await asyncio.wait([tasks.create_task(_run(each)) for each in coroutines])
-            for each in helpers:
-                each.cancel()
+            await asyncio.wait([tasks.create_task(_run(coroutine)) for coroutine in coroutines])
+            for helper in helpers:
+                helper.cancel()
     except BaseExceptionGroup as errors:
         first = errors.exceptions[0]
     else:

@@ -40,8 +40,8 @@ async def converse(process: RemoteProcess, terminal: Terminal, *, redraw: bool =
                 ]
                 async for chunk in process.stdout:
                     await terminal.write(chunk)
-                for each in senders:
-                    each.cancel()
+                for sender in senders:
+                    sender.cancel()
         except BaseExceptionGroup as errors:
             failure = errors.exceptions[0]
         else:

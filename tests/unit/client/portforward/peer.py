@@ -98,7 +98,7 @@ class Peer:
     def heard(self) -> bytes:
         """The bytes of the data stream."""
         self.read()
-        return b"".join(bytes(each.data) for each in self.events if isinstance(each, StreamData))
+        return b"".join(bytes(event.data) for event in self.events if isinstance(event, StreamData))
 
     @property
     def has_heard_all(self) -> bool:

@@ -44,7 +44,7 @@ async def tunnel(
 @in_virtual_time
 async def test_bytes_go_both_ways_until_both_sides_have_ended() -> None:
     async with tunnel(Recorder()) as (made, peer, recorder, task):
-        assert [type(each) for each in peer.events[::2]] == [StreamOpened, StreamOpened]
+        assert [type(event) for event in peer.events[::2]] == [StreamOpened, StreamOpened]
         made.write(b"ping ")
         made.write(bytearray(b"pong"))
         peer.say(b"hello")

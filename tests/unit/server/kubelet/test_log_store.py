@@ -20,15 +20,15 @@ PRINTED = st.lists(
 async def shown(store: LogStore, lines: int | None = None) -> bytes:
     start = store.start if lines is None else await store.find_tail(lines)
     formatter = LogFormatter()
-    return b"".join([formatter.format(each) async for each in store.records(start, follow=False)])
+    return b"".join([formatter.format(record) async for record in store.records(start, follow=False)])
 
 
 @settings(max_examples=60)
 @given(PRINTED, st.integers(0, 9))
 def test_the_last_lines_are_found_in_whatever_segments_they_are(pieces: list[bytes], lines: int) -> None:
     store = LogStore(400_000)
-    for each in pieces:
-        store.append(each, NOW)
+    for piece in pieces:
+        store.append(piece, NOW)
     whole = b"".join(pieces)
 
     async def check() -> None:

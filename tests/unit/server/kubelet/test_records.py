@@ -40,7 +40,7 @@ def test_times_are_in_utc_with_nanoseconds() -> None:
 
 @given(CONTENTS)
 def test_what_was_printed_is_what_is_shown(pieces: list[bytes]) -> None:
-    records = b"".join(encode_records(each, STDOUT, STAMP) for each in pieces)
+    records = b"".join(encode_records(piece, STDOUT, STAMP) for piece in pieces)
 
     assert LogFormatter().format(records) == b"".join(pieces)
     assert count_lines(records) == b"".join(pieces).count(b"\n")
@@ -50,7 +50,7 @@ def test_what_was_printed_is_what_is_shown(pieces: list[bytes]) -> None:
 @given(CONTENTS, st.integers(0, 5))
 def test_skipping_lines_leaves_the_rest(pieces: list[bytes], count: int) -> None:
     whole = b"".join(pieces)
-    records = b"".join(encode_records(each, STDOUT, STAMP) for each in pieces)
+    records = b"".join(encode_records(piece, STDOUT, STAMP) for piece in pieces)
 
     position, left = skip_lines(records, count)
 
@@ -72,7 +72,7 @@ def test_each_stream_can_be_shown_alone(printed: list[tuple[bool, bytes]]) -> No
 def test_a_limit_cuts_after_so_many_bytes_however_records_are_read(
     pieces: list[bytes], limit: int, step: int
 ) -> None:
-    parts = [encode_records(each, STDOUT, STAMP) for each in pieces]
+    parts = [encode_records(piece, STDOUT, STAMP) for piece in pieces]
     formatter = LogFormatter(limit=limit)
 
     shown = b"".join(formatter.format(b"".join(parts[at : at + step])) for at in range(0, len(parts), step))

@@ -135,7 +135,7 @@ def test_quoted_words_are_what_they_were(words: list[str]) -> None:
 @given(st.text(alphabet="ab '\"\\$|&;<>(){}=#\n!", max_size=30))
 def test_any_text_is_a_script_or_a_syntax_error(text: str) -> None:
     with suppress(ShellSyntaxError):
-        assert all(isinstance(each, str) for each in command_names(parse(text)))
+        assert all(isinstance(command_name, str) for command_name in command_names(parse(text)))
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_stdin_is_read_as_it_was_fed(pieces: list[bytes]) -> None:
         pipe = StdinPipe()
 
         async def feed() -> None:
-            for each in pieces:
-                await pipe.feed(each)
+            for piece in pieces:
+                await pipe.feed(piece)
             pipe.close()
             await pipe.feed(b"dropped")
 

@@ -65,7 +65,14 @@ class Dependent(msgspec.Struct):
     @property
     def owner(self) -> str:
         """The uid of its controller; empty if it has none."""
-        return next((each.uid for each in self.metadata.owner_references if each.controller), "")
+        return next(
+            (
+                owner_reference.uid
+                for owner_reference in self.metadata.owner_references
+                if owner_reference.controller
+            ),
+            "",
+        )
 
     @property
     def is_terminating(self) -> bool:
@@ -85,9 +92,9 @@ class Dependent(msgspec.Struct):
     @property
     def ready_since(self) -> datetime | None:
         """Since when a pod is ready; None if it is not."""
-        for each in self.status.conditions or ():
-            if each.type == "Ready" and each.status == "True":
-                since = each.last_transition_time or self.metadata.creation_timestamp
+        for condition in self.status.conditions or ():
+            if condition.type == "Ready" and condition.status == "True":
+                since = condition.last_transition_time or self.metadata.creation_timestamp
                 return datetime.fromisoformat(since)
         return None
 

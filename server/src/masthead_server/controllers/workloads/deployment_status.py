@@ -53,7 +53,7 @@ def status_of(
         status["terminatingReplicas"] = sum(each["terminatingReplicas"] for each in observed)
     if before.get("collisionCount"):
         status["collisionCount"] = before["collisionCount"]
-    conditions = [dict(each) for each in items(before, "conditions")]
+    conditions = [dict(condition) for condition in items(before, "conditions")]
     is_available = available >= rollout.replicas - rollout.max_unavailable
     reason, message = _AVAILABILITY[is_available]
     _set(conditions, "Available", str(is_available), reason, message, now)
@@ -70,7 +70,7 @@ _AVAILABILITY: Final = {
 
 def begin_progress(deployment: Plain, name: str, now: str, *, is_new: bool) -> list[Plain]:
     """Return the conditions of a Deployment whose rollout to a ReplicaSet of this name begins."""
-    conditions = [dict(each) for each in items(part(deployment, "status"), "conditions")]
+    conditions = [dict(condition) for condition in items(part(deployment, "status"), "conditions")]
     reason, verb = ("NewReplicaSetCreated", "Created") if is_new else ("FoundNewReplicaSet", "Found")
     _set(conditions, _PROGRESSING, "True", reason, f'{verb} new replica set "{name}"', now)
     return conditions
@@ -104,7 +104,7 @@ def _judge_progress(
     conditions: list[Plain] = status["conditions"]
     current = _find(conditions, _PROGRESSING)
     if spec.get("progressDeadlineSeconds") is None:
-        conditions[:] = [each for each in conditions if each["type"] != _PROGRESSING]
+        conditions[:] = [condition for condition in conditions if condition["type"] != _PROGRESSING]
         return
     subject = f'ReplicaSet "{new.name}"' if new else f'Deployment "{text(metadata(deployment), "name")}"'
     is_done = (
@@ -170,8 +170,8 @@ def _set(
         "reason": reason,
         "message": message,
     }
-    conditions[:] = [*(each for each in conditions if each["type"] != kind), new]
+    conditions[:] = [*(condition for condition in conditions if condition["type"] != kind), new]
 
 
 def _find(conditions: Sequence[Plain], kind: str) -> Plain | None:
-    return next((each for each in conditions if each["type"] == kind), None)
+    return next((condition for condition in conditions if condition["type"] == kind), None)

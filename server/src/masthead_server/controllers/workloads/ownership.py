@@ -52,7 +52,11 @@ def release(client: ObjectClient, ref: ObjectRef, uid: str) -> None:
     """
 
     def change(found: Plain) -> None:
-        references = [each for each in items(metadata(found), "ownerReferences") if each.get("uid") != uid]
+        references = [
+            owner_reference
+            for owner_reference in items(metadata(found), "ownerReferences")
+            if owner_reference.get("uid") != uid
+        ]
         set_or_drop(metadata(found), "ownerReferences", references)
 
     client.update(ref, change)

@@ -141,11 +141,11 @@ class StatefulSetController:
         for claim in claims:
             self._create_claim(workload, claim, name, namespace)
         volumes = [_volume(claim, name) for claim in claims]
-        claimed = {each["name"] for each in volumes}
+        claimed = {volume["name"] for volume in volumes}
         pod_spec = dict(part(template, "spec"))
         if volumes:
             pod_spec["volumes"] = [
-                *(each for each in items(pod_spec, "volumes") if each["name"] not in claimed),
+                *(volume for volume in items(pod_spec, "volumes") if volume["name"] not in claimed),
                 *volumes,
             ]
         pod_spec["hostname"] = name

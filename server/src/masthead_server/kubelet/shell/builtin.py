@@ -142,7 +142,7 @@ class _Terminal:
     async def run(self) -> int:
         """Run the command to its end; returns the exit code."""
         words = list(self._process.argv)
-        is_interactive = words[0] in SHELLS and all(each in _INTERACTIVE for each in words[1:])
+        is_interactive = words[0] in SHELLS and all(word in _INTERACTIVE for word in words[1:])
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(self._read(is_interactive=is_interactive))
             try:

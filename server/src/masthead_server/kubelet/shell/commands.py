@@ -80,16 +80,16 @@ async def _printenv(arguments: list[str], io: CommandIO) -> int:
 
 
 async def _export(arguments: list[str], io: CommandIO) -> int:
-    for each in arguments:
-        name, equals, value = each.partition("=")
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
         if equals:
             io.state.assign(name, value)
     return 0
 
 
 async def _unset(arguments: list[str], io: CommandIO) -> int:
-    for each in arguments:
-        io.state.env.pop(each, None)
+    for argument in arguments:
+        io.state.env.pop(argument, None)
     return 0
 
 
@@ -119,10 +119,10 @@ async def _false(_arguments: list[str], _io: CommandIO) -> int:
 
 async def _sleep(arguments: list[str], io: CommandIO) -> int:
     seconds = 0.0
-    for each in arguments:
-        found = _DURATION.fullmatch(each)
-        if found is None and each != "infinity":
-            await io.complain(f"sleep: invalid number '{each}'")
+    for argument in arguments:
+        found = _DURATION.fullmatch(argument)
+        if found is None and argument != "infinity":
+            await io.complain(f"sleep: invalid number '{argument}'")
             return 1
         seconds += float(found[1]) * _UNITS[found[2]] if found is not None else _LONGEST_SLEEP
     await io.state.sleep(min(seconds, _LONGEST_SLEEP))
@@ -130,7 +130,9 @@ async def _sleep(arguments: list[str], io: CommandIO) -> int:
 
 
 async def _date(arguments: list[str], io: CommandIO) -> int:
-    form = next((each[1:] for each in arguments if each.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
+    form = next(
+        (argument[1:] for argument in arguments if argument.startswith("+")), "%a %b %e %H:%M:%S UTC %Y"
+    )
     now = io.state.clock.now()
     known = {"s": str(int(now.timestamp())), "N": f"{now.microsecond * 1000:09d}", "n": "\n", "%": "%"}
 

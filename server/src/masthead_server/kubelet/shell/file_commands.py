@@ -77,7 +77,7 @@ async def ls(arguments: list[str], io: CommandIO) -> int:
             if len(paths) > 1:
                 await io.print(f"{path}:")
             entries = sorted(node.entries.items())
-            shown = [each for each in entries if options & {"a", "A"} or not each[0].startswith(".")]
+            shown = [entry for entry in entries if options & {"a", "A"} or not entry[0].startswith(".")]
             if "a" in options:
                 shown = [(".", node), ("..", node), *shown]
         else:
@@ -141,7 +141,7 @@ async def touch(arguments: list[str], io: CommandIO) -> int:
 
 async def chmod(arguments: list[str], io: CommandIO) -> int:
     """Set the mode of files: an octal number, ``+x``, ``-x``."""
-    _, words = _options([each if each != "-x" else "a-x" for each in arguments])
+    _, words = _options([argument if argument != "-x" else "a-x" for argument in arguments])
     if len(words) < 2:
         await io.complain("chmod: missing operand")
         return 1

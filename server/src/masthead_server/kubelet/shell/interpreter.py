@@ -375,7 +375,7 @@ def _split(word: Word, state: ShellState) -> list[str]:
                 fields.append([piece])
             is_open = True
         is_open = is_open and not ends and not (starts_anew and not pieces)
-    return [state.expand(each) for each in fields]
+    return [state.expand(field) for field in fields]
 
 
 def _text(word: Word, state: ShellState) -> str:

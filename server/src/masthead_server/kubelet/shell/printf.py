@@ -108,7 +108,7 @@ def _parse(form: str) -> list[str | _Directive]:
         else:
             parts.append(_directive(found))
     parts.append(form[position:])
-    return [each for each in parts if each]
+    return [part for part in parts if part]
 
 
 def _directive(found: re.Match[str]) -> _Directive:

@@ -43,9 +43,9 @@ def choose_version(versions: Sequence[str]) -> str:
     Raises:
         ConversionError: If it is missing.
     """
-    for each in versions:
-        if each in _SUPPORTED:
-            return each
+    for version in versions:
+        if version in _SUPPORTED:
+            return version
     raise ConversionError("no supported conversion review versions")
 
 

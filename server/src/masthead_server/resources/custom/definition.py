@@ -61,7 +61,9 @@ class DefinitionVersion:
         self.name = text(plain, "name")
         self.is_served = bool(plain.get("served"))
         self.is_storage = bool(plain.get("storage"))
-        self.selectable_paths = [text(each, "jsonPath") for each in items(plain, "selectableFields")]
+        self.selectable_paths = [
+            text(selectable_field, "jsonPath") for selectable_field in items(plain, "selectableFields")
+        ]
         subresources = part(plain, "subresources")
         self.has_status = isinstance(subresources.get("status"), dict)
         self.scale = _scale_paths(part(subresources, "scale"))
@@ -122,9 +124,11 @@ class DefinitionVersion:
             return self._own_warning
         group, kind = self.definition.group, self.definition.requested_kind
         better = [
-            each.name
-            for each in self.definition.versions.values()
-            if each.is_served and not each.is_deprecated and precedence(each.name) > precedence(self.name)
+            version.name
+            for version in self.definition.versions.values()
+            if version.is_served
+            and not version.is_deprecated
+            and precedence(version.name) > precedence(self.name)
         ]
         advice = f"; use {group}/{max(better, key=precedence)} {kind}" if better else ""
         return f"{group}/{self.name} {kind} is deprecated{advice}"
@@ -165,13 +169,13 @@ class Definition:
         """Whether requests for its objects are served: its names were accepted, now or in the past."""
         self.is_terminating = is_condition_true(plain, TERMINATING)
         self.versions = {
-            text(each, "name"): DefinitionVersion(self, each) for each in items(spec, "versions")
+            text(version, "name"): DefinitionVersion(self, version) for version in items(spec, "versions")
         }
 
     @property
     def storage_version(self) -> DefinitionVersion:
         """The version in which objects are stored."""
-        return next(each for each in self.versions.values() if each.is_storage)
+        return next(version for version in self.versions.values() if version.is_storage)
 
     def serves_as(self, other: Definition) -> bool:
         """Tell whether the objects are served exactly as by another state of the same definition."""

@@ -71,9 +71,11 @@ class DefinitionInstaller:
             return
         catalog = self._cluster.catalog
         served = [
-            each
-            for each in served_versions(definition, self._since[definition.name], self._find_service)
-            if catalog.find(each.gvr) is None and catalog.by_kind(each.gvk) is None
+            served_version
+            for served_version in served_versions(
+                definition, self._since[definition.name], self._find_service
+            )
+            if catalog.find(served_version.gvr) is None and catalog.by_kind(served_version.gvk) is None
         ]
         for each in served:
             catalog.add(each)

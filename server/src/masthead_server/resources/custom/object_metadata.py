@@ -173,7 +173,7 @@ def _metadata_errors(path: str, value: object) -> list[FieldError]:
     # A name is not required here, and so one is put in its place.
     named: dict[str, Any] = {**found, "name": text(found, "name") or "fakename"}
     errors = create_errors({_METADATA: named}, _EMBEDDED, namespaced=bool(text(found, "namespace")))
-    return [_moved(each, path) for each in errors]
+    return [_moved(error, path) for error in errors]
 
 
 def _moved(error: FieldError, path: str) -> FieldError:

@@ -54,7 +54,9 @@ def served_versions(
         resolve: Finds the service of a conversion webhook; None if there are no services.
     """
     converter = _converter(definition, resolve)
-    return [_served(each, converter, since) for each in definition.versions.values() if each.is_served]
+    return [
+        _served(version, converter, since) for version in definition.versions.values() if version.is_served
+    ]
 
 
 def _converter(definition: Definition, resolve: ServiceResolver | None) -> Converter:

@@ -140,7 +140,7 @@ def _text_at(found: Plain, path: str) -> tuple[str, str]:
 
 
 def _wrong_type(path: str, value: object, wanted: str) -> str:
-    way = "".join(f".{each}" for each in _steps(path))
+    way = "".join(f".{step}" for step in _steps(path))
     return f"{way} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected {wanted}"
 
 

@@ -186,7 +186,7 @@ class ObjectValidator:
         """Evaluate the rules, unless the object has the wrong shape."""
         if self._rules is None:
             return []
-        if any(each.reason in _BLOCKING for each in errors):
+        if any(error.reason in _BLOCKING for error in errors):
             return [invalid("<nil>", None, _NOT_CHECKED)]
         after, before = {**self._head, **new}, None if old is None else {**self._head, **old}
         if WorkResults.current() is None:

@@ -43,7 +43,7 @@ def follows(path: str, value: object, rule: Rule) -> Errors:
         return []
     # Only results for short strings are cached, so that clients cannot fill the memory with long ones.
     problems = _problems(rule, text) if len(text) <= names.LONGEST_KEPT else rule(text)
-    return [invalid(path, value, each) for each in problems] if problems else []
+    return [invalid(path, value, problem) for problem in problems] if problems else []
 
 
 @lru_cache(maxsize=16_384)

@@ -75,7 +75,7 @@ _MOUNT_CHOICES: Final = {
 def _mount_errors(container: Plain, path: str, volumes: set[str]) -> Errors:
     errors: Errors = []
     seen: set[str] = set()
-    devices = {text(each, "name") for each in items(container, "volumeDevices")}
+    devices = {text(volume_device, "name") for volume_device in items(container, "volumeDevices")}
     for at, mount in each_of(container, "volumeMounts", path):
         name, where = text(mount, "name"), text(mount, "mountPath")
         # An empty name gets both errors.

@@ -231,9 +231,9 @@ def _shaped(reference: Plain) -> Plain:
 
 def _finalizers(meta: Plain) -> Iterator[FieldError]:
     finalizers = _finalizers_of(meta)
-    for each in finalizers:
-        for detail in names.qualified_name(each):
-            yield invalid("metadata.finalizers", each, detail)
+    for finalizer in finalizers:
+        for detail in names.qualified_name(finalizer):
+            yield invalid("metadata.finalizers", finalizer, detail)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
         yield invalid("metadata.finalizers", finalizers, problem)

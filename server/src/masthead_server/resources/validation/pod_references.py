@@ -77,10 +77,10 @@ _SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
 
 
 def _source_errors(claim: Plain, path: str) -> Errors:
-    stated = [each for each in _SOURCES if claim.get(each) is not None]
+    stated = [source for source in _SOURCES if claim.get(source) is not None]
     shown = {
         "Name": text(claim, "name"),
-        **{each[0].upper() + each[1:]: claim.get(each) for each in _SOURCES},
+        **{source[0].upper() + source[1:]: claim.get(source) for source in _SOURCES},
     }
     errors: Errors = []
     if len(stated) == 2:
@@ -91,7 +91,7 @@ def _source_errors(claim: Plain, path: str) -> Errors:
         errors.append(invalid(path, shown, why))
     for field in stated:
         problems = names.SUBDOMAIN(claim[field])
-        errors += [invalid(f"{path}.{field}", claim[field], each) for each in problems]
+        errors += [invalid(f"{path}.{field}", claim[field], problem) for problem in problems]
     return errors
 
 

@@ -173,4 +173,4 @@ def _claim_errors(path: str, resources: Plain, known: set[str]) -> Errors:
 
 def claim_names(spec: Plain) -> set[str]:
     """Return the names under which a pod's containers may refer to its claims."""
-    return {text(each, "name") for each in items(spec, "resourceClaims")}
+    return {text(resource_claim, "name") for resource_claim in items(spec, "resourceClaims")}

@@ -113,7 +113,7 @@ def env_errors(container: Plain, path: str) -> Errors:
 def _value_from_errors(variable: Plain, path: str) -> Errors:
     source = part(variable, "valueFrom")
     errors: Errors = []
-    stated = [each for each in _ENV_SOURCES if source.get(each) is not None]
+    stated = [env_source for env_source in _ENV_SOURCES if source.get(env_source) is not None]
     for each in stated:
         at, ref = f"{path}.{each}", part(source, each)
         if each == "fieldRef":
@@ -123,7 +123,7 @@ def _value_from_errors(variable: Plain, path: str) -> Errors:
         elif each != "fileKeyRef":
             errors += _key_errors(at, ref)
     if not stated:
-        listed = ", ".join(f"`{each}`" for each in _ENV_SOURCES[:-1])
+        listed = ", ".join(f"`{env_source}`" for env_source in _ENV_SOURCES[:-1])
         errors.append(invalid(path, "", f"must specify one of: {listed} or `{_ENV_SOURCES[-1]}`"))
     elif variable.get("value"):
         errors.append(invalid(path, "", "may not be specified when `value` is not empty"))
@@ -187,7 +187,7 @@ def _objects(field: str) -> _Check:
 
 def _needs(*fields: str) -> _Check:
     """Validate a volume that needs these fields."""
-    return lambda path, source: [required(f"{path}.{each}") for each in fields if not source.get(each)]
+    return lambda path, source: [required(f"{path}.{field}") for field in fields if not source.get(field)]
 
 
 def _downward_file_errors(path: str, file: Plain) -> Errors:
@@ -321,7 +321,7 @@ def volume_errors(spec: Plain, path: str) -> tuple[set[str], Errors]:
         stated = [each for each in volume if each in SOURCES and volume[each] is not None]
         # Several sources are reported in kube-apiserver's order, not in that of the request.
         if len(stated) > 1:
-            stated = [each for each in SOURCES if each in stated]
+            stated = [source for source in SOURCES if source in stated]
         found: Errors = [] if stated else [required(at, "must specify a volume type")]
         if stated:
             found += SOURCES[stated[0]](f"{at}.{stated[0]}", part(volume, stated[0]))

@@ -95,5 +95,5 @@ def _path_errors(path: str, url_path: str) -> Errors:
         problems = names.SUBDOMAIN(step) if step else []
         if not step:
             errors.append(invalid(path, url_path, f"segment[{index}] may not be empty"))
-        errors += [invalid(path, url_path, f"segment[{index}]: {each}") for each in problems]
+        errors += [invalid(path, url_path, f"segment[{index}]: {problem}") for problem in problems]
     return errors

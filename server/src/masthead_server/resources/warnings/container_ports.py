@@ -45,11 +45,11 @@ def _are_apart(ports: list[Plain]) -> bool:
     """Tell at a glance that ports have nothing to do with each other, as nearly all have not."""
     numbers: set[object] = set()
     names: set[object] = set()
-    for each in ports:
-        numbers.add(each.get("containerPort"))
+    for port in ports:
+        numbers.add(port.get("containerPort"))
         # A port without a name is as good as one with a name of its own.
-        names.add(each.get("name") or id(each))
-        if "hostIP" in each:
+        names.add(port.get("name") or id(port))
+        if "hostIP" in port:
             return False
     return len(numbers) == len(names) == len(ports)
 

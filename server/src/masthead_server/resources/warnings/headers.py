@@ -28,7 +28,7 @@ def fit(texts: Iterable[str]) -> list[str]:
     Args:
         texts: The warnings in the order in which they came up.
     """
-    found = [each for each in dict.fromkeys(texts) if each and not _CONTROL.search(each)]
+    found = [fromkey for fromkey in dict.fromkeys(texts) if fromkey and not _CONTROL.search(fromkey)]
     return _cut(found) if sum(map(len, found)) > _MOST else found
 
 

@@ -24,12 +24,12 @@ def dedup_owner_references(obj: Plain, *, is_patch: bool = False) -> list[str]:
         return []
     kept: dict[tuple[tuple[str, object], ...], Plain] = {}
     repeated: list[str] = []
-    for each in references:
-        identity = tuple(sorted(each.items()))  # all of its fields are texts and flags
+    for reference in references:
+        identity = tuple(sorted(reference.items()))  # all of its fields are texts and flags
         if identity in kept:
-            repeated.append(str(each.get("uid", "")))
+            repeated.append(str(reference.get("uid", "")))
         else:
-            kept[identity] = each
+            kept[identity] = reference
     if not repeated:
         return []
     obj["metadata"]["ownerReferences"] = list(kept.values())

@@ -285,7 +285,7 @@ def _resource_warnings(path: str, resources: Plain) -> list[str]:
 def _hidden(path: str, variables: list[Plain]) -> list[str]:
     """Warn of variables that hide an earlier one of their name without building on it."""
     # Names hardly ever repeat.
-    if len({each.get("name") for each in variables}) == len(variables):
+    if len({variable.get("name") for variable in variables}) == len(variables):
         return []
     seen: set[str] = set()
     found: list[str] = []

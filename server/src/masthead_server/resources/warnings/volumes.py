@@ -113,13 +113,13 @@ def _path_of(file: Plain) -> str:
 def _overlaps(volume: Plain, source: str, files: list[_File], before: list[_File]) -> list[str]:
     """Compare files with those before them, to which they are then added."""
     found: list[str] = []
-    for each in files:
+    for file in files:
         # Of all pairs: the number of the files before is how many have been compared with each of them.
         for other in before if len(before) ** 2 < 2 * MOST_PAIRS else ():
-            if _collide(each.path, other.path):
+            if _collide(file.path, other.path):
                 where = f"volume {quoted(text(volume, 'name'))} ({source})"
-                found.append(f"{where}: overlapping paths: {each} with {other}")
-        before.append(each)
+                found.append(f"{where}: overlapping paths: {file} with {other}")
+        before.append(file)
     return found
 
 

@@ -42,8 +42,10 @@ class GroupNames:
     def of(cls, definitions: Iterable[Plain]) -> GroupNames:
         """Gather the names of definitions, which are all of one group."""
         names = cls()
-        for each in definitions:
-            names.set(text(part(each, "metadata"), "name"), part(part(each, "status"), "acceptedNames"))
+        for definition in definitions:
+            names.set(
+                text(part(definition, "metadata"), "name"), part(part(definition, "status"), "acceptedNames")
+            )
         return names
 
     def set(self, definition: str, accepted: Plain) -> None:
@@ -59,7 +61,7 @@ class GroupNames:
             self._count(before, -1)
 
     def _count(self, accepted: Plain, change: int) -> None:
-        resources = [text(accepted, each) for each in _RESOURCES]
+        resources = [text(accepted, resource) for resource in _RESOURCES]
         for each in [*resources, *(accepted.get("shortNames") or ())]:
             _add(self.resources, each, change)
         for name in _KINDS:
@@ -96,7 +98,7 @@ class AcceptedNames:
     def neighbors(self, name: str) -> Iterator[str]:
         """Yield the other definitions of the same group: those to reconsider when this one releases names."""
         group = self.of_group(name.partition(".")[2])
-        yield from (each for each in group.definitions if each != name)
+        yield from (definition for definition in group.definitions if definition != name)
 
 
 def names_status(definition: Plain, group: GroupNames, now: str) -> Plain | None:

@@ -74,7 +74,7 @@ class InternalSpec:
     def of(cls, definition: Plain) -> InternalSpec:
         """Return the internal form of a definition's spec."""
         spec = part(definition, "spec")
-        sent = [_version(each) for each in items(spec, "versions")]
+        sent = [_version(version) for version in items(spec, "versions")]
         first = sent[0] if sent else Version({}, None, None, [], [])
         common = {
             name for name in _HOISTED if all(same(getattr(each, name), getattr(first, name)) for each in sent)
@@ -355,7 +355,7 @@ def shown_versions(spec: InternalSpec) -> list[Plain] | None:
     """Return the versions as messages show them."""
     if spec.plain.get("versions") is None:
         return None
-    return [_shown_version(each) for each in spec.versions]
+    return [_shown_version(version) for version in spec.versions]
 
 
 def _shown_version(version: Version) -> Plain:
@@ -368,7 +368,7 @@ def _shown_version(version: Version) -> Plain:
         "DeprecationWarning": plain.get("deprecationWarning"),
         "Schema": None if version.schema is None else {"OpenAPIV3Schema": shown_schema(version.schema)},
         "Subresources": _shown_subresources(version.subresources),
-        "AdditionalPrinterColumns": [_shown_column(each) for each in version.columns] or None,
+        "AdditionalPrinterColumns": [_shown_column(column) for column in version.columns] or None,
         "SelectableFields": [{"JSONPath": text(each, "jsonPath")} for each in version.selectable] or None,
     }
 

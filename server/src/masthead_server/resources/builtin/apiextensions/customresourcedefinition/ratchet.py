@@ -57,7 +57,7 @@ class Ratchet:
         """Whether a version had no schema."""
         if self._spec is None or self._spec.shared.schema is not None:
             return False
-        return any(each.schema is None for each in self._spec.versions)
+        return any(version.schema is None for version in self._spec.versions)
 
     @cached_property
     def allows_non_structural(self) -> bool:

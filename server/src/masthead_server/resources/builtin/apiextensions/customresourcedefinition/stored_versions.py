@@ -24,7 +24,7 @@ def keep_stored_version(definition: Plain, _old: Plain) -> None:
 
 def _add_storage_version(definition: Plain) -> None:
     versions = items(part(definition, "spec"), "versions")
-    name = next((text(each, "name") for each in versions if each.get("storage")), None)
+    name = next((text(version, "name") for version in versions if version.get("storage")), None)
     status = part(definition, "status")
     stored: list[str] = status.get("storedVersions") or []
     if name is not None and name not in stored:

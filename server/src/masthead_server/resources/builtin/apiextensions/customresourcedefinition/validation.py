@@ -91,12 +91,14 @@ def _spec_errors(spec: InternalSpec, ratchet: Ratchet) -> Errors:
         errors.append(not_supported("spec.scope", scope, _SCOPES) if scope else required("spec.scope"))
     errors += _missing_schema_errors(spec, ratchet)
     reports = spec_reports(spec)
-    has_defaults = any(each.has_defaults for each in reports)
+    has_defaults = any(report.has_defaults for report in reports)
     if has_defaults and spec.preserves_unknown:
         why = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, why))
     # Pruning, defaults and extensions all stand on a structural schema.
-    is_structural = not spec.preserves_unknown or has_defaults or any(each.has_extensions for each in reports)
+    is_structural = (
+        not spec.preserves_unknown or has_defaults or any(report.has_extensions for report in reports)
+    )
     is_structural = is_structural or not ratchet.allows_non_structural
     for index, version in enumerate(spec.versions):
         path = f"spec.versions[{index}]"
@@ -194,7 +196,7 @@ def _shared_errors(spec: InternalSpec, ratchet: Ratchet, *, is_structural: bool)
 
 
 def _has_own_subresources(spec: InternalSpec) -> bool:
-    return any(each.subresources is not None for each in spec.versions)
+    return any(version.subresources is not None for version in spec.versions)
 
 
 def _has_status(subresources: Plain | None) -> bool:
@@ -203,10 +205,10 @@ def _has_status(subresources: Plain | None) -> bool:
 
 def _versions_errors(spec: InternalSpec) -> Errors:
     errors: Errors = []
-    found = [each.name for each in spec.versions]
+    found = [version.name for version in spec.versions]
     if len(set(found)) < len(found):
         errors.append(invalid("spec.versions", shown_versions(spec), "must contain unique version names"))
-    if sum(each.plain.get("storage") is True for each in spec.versions) != 1:
+    if sum(version.plain.get("storage") is True for version in spec.versions) != 1:
         why = "must have exactly one version marked as storage version"
         errors.append(invalid("spec.versions", shown_versions(spec), why))
     if found and found[0]:

@@ -79,7 +79,7 @@ def _with_claims(spec: Plain) -> Plain:
     }
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claimed]
     # The volume of a claim replaces the template's volume of the same name.
-    own = [each for each in items(pod, "volumes") if each.get("name") not in claimed]
+    own = [volume for volume in items(pod, "volumes") if volume.get("name") not in claimed]
     return {**template, "spec": {**pod, "volumes": [*volumes, *own]}}
 
 

@@ -61,11 +61,15 @@ def v2_to_v1(scaler: Plain) -> Plain:
     # The CPU target is not carried, because v1 has a field for it.
     carried: dict[str, object] = {
         _METRICS: [
-            _metric_to_v1(each, _TARGETS) for each in items(spec, "metrics") if _cpu_target(each) is None
+            _metric_to_v1(metric, _TARGETS)
+            for metric in items(spec, "metrics")
+            if _cpu_target(metric) is None
         ],
-        _CURRENT: [_metric_to_v1(each, _CURRENTS) for each in items(status, "currentMetrics")],
+        _CURRENT: [
+            _metric_to_v1(current_metric, _CURRENTS) for current_metric in items(status, "currentMetrics")
+        ],
         _BEHAVIOR: _behavior_to_v1(cast("Plain", behavior)) if isinstance(behavior, dict) else None,
-        _CONDITIONS: [_condition(each) for each in items(status, "conditions")],
+        _CONDITIONS: [_condition(condition) for condition in items(status, "conditions")],
     }
     texts = {name: _go_json(value) for name, value in carried.items() if value}
     return {**_annotated(scaler, texts), "spec": _spec_to_v1(spec), "status": _status_to_v1(status)}
@@ -134,8 +138,12 @@ def _selector(value: object) -> Plain:
         made["matchLabels"] = dict(sorted(part(found, "matchLabels").items()))
     if items(found, "matchExpressions"):
         made["matchExpressions"] = [
-            {name: each[name] for name in ("key", "operator", "values") if name in each}
-            for each in items(found, "matchExpressions")
+            {
+                name: match_expression[name]
+                for name in ("key", "operator", "values")
+                if name in match_expression
+            }
+            for match_expression in items(found, "matchExpressions")
         ]
     return made
 
@@ -354,7 +362,7 @@ def _rules_to_v1(rules: Plain) -> Plain:
     made = {rule: rules.get(rule) for rule in _RULES}
     if made["policies"] is not None:
         names = [name for name, _, _ in _POLICY]
-        made["policies"] = [{name: each.get(name) for name in names} for each in items(rules, "policies")]
+        made["policies"] = [{name: policy.get(name) for name in names} for policy in items(rules, "policies")]
     return made
 
 

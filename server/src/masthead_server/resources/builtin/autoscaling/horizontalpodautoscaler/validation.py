@@ -78,7 +78,7 @@ def scaler_changes(new: Plain, old: Plain) -> Errors:
     if any(map(_has_odd_version, items(part(old, "spec"), "metrics"))):
         count = len(items(part(new, "spec"), "metrics"))
         ignored |= {f"spec.metrics[{index}].object.describedObject.apiVersion" for index in range(count)}
-    return [each for each in errors if each.field not in ignored]
+    return [error for error in errors if error.field not in ignored]
 
 
 def _has_odd_version(metric: Plain) -> bool:
@@ -115,7 +115,7 @@ def _metric_errors(metric: Plain, path: str) -> Errors:
         errors.append(required(f"{path}.type", "must specify a metric source type"))
     if kind not in _METRICS:
         errors.append(unsupported(f"{path}.type", kind, sorted(_METRICS)))
-    stated = [each for each in _SOURCES if metric.get(each) is not None]
+    stated = [source for source in _SOURCES if metric.get(source) is not None]
     if stated:
         errors += _source_errors(stated[0], part(metric, stated[0]), f"{path}.{stated[0]}")
     # kube-apiserver reports an unknown type twice: before and after the source.

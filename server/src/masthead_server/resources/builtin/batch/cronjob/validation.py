@@ -63,7 +63,7 @@ def _zone_errors(zone: object) -> Errors:
     unknown = [invalid(path, zone, f"unknown time zone {zone}")]
     steps = zone.split("/") if len(zone) <= _LONGEST_ZONE else [".."]
     if any(
-        each in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", each) for each in steps
+        step in {".", ".."} or not re.fullmatch(r"[A-Za-z0-9._+][-A-Za-z0-9._+]*", step) for step in steps
     ):
         return unknown
     # For Go, Local is the zone of the machine that runs the controller.

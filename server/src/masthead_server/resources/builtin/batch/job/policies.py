@@ -110,7 +110,7 @@ def _code_errors(requirement: Plain, path: str, spec: Plain) -> Errors:
 
 def _container_names(spec: Plain) -> set[str]:
     pod = part(part(spec, "template"), "spec")
-    return {text(each, "name") for field in ("containers", "initContainers") for each in items(pod, field)}
+    return {text(item, "name") for field in ("containers", "initContainers") for item in items(pod, field)}
 
 
 def success_policy_errors(spec: Plain, path: str) -> Errors:
@@ -189,12 +189,12 @@ def _interval(text_: str, completions: int) -> tuple[int, int]:
         why = "violates the requirement that an index interval can have at most two parts separated by '-'"
         raise ValueError(f"the fragment {quoted(text_)} {why}")
     numbers: list[int] = []
-    for each in limits:
-        if not _INTEGER.fullmatch(each):
-            raise ValueError(f"cannot convert string to integer for index: {quoted(each)}")
-        if int(each) >= completions:
-            raise ValueError(f"too large index: {quoted(each)}")
-        numbers.append(int(each))
+    for limit in limits:
+        if not _INTEGER.fullmatch(limit):
+            raise ValueError(f"cannot convert string to integer for index: {quoted(limit)}")
+        if int(limit) >= completions:
+            raise ValueError(f"too large index: {quoted(limit)}")
+        numbers.append(int(limit))
     first, end = numbers[0], numbers[-1]
     if len(numbers) == 2 and first >= end:
         raise ValueError(f"non-increasing order, previous: {first}, current: {end}")

@@ -52,7 +52,11 @@ class _Change:
 
 
 def _true(status: Plain) -> set[str]:
-    return {text(each, "type") for each in items(status, "conditions") if each.get("status") == "True"}
+    return {
+        text(condition, "type")
+        for condition in items(status, "conditions")
+        if condition.get("status") == "True"
+    }
 
 
 def _is_finished(conditions: set[str]) -> bool:
@@ -261,6 +265,8 @@ def _backward_errors(change: _Change) -> Errors:
 
 def _may_restart(change: _Change) -> bool:
     resumed = {
-        text(each, "type") for each in items(change.after, "conditions") if each.get("status") == "False"
+        text(condition, "type")
+        for condition in items(change.after, "conditions")
+        if condition.get("status") == "False"
     }
     return bool(change.spec.get("suspend")) or "Suspended" in change.then & resumed

@@ -28,7 +28,7 @@ def _prepare_node(node: Plain, _allocate: Allocator) -> None:
     spec.pop("configSource", None)
     _forget_config(node)
     taints = items(spec, "taints")
-    if not any(all(each.get(key) == value for key, value in _NOT_READY.items()) for each in taints):
+    if not any(all(taint.get(key) == value for key, value in _NOT_READY.items()) for taint in taints):
         spec["taints"] = [*taints, dict(_NOT_READY)]
 
 

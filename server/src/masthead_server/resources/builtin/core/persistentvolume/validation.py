@@ -59,7 +59,7 @@ def volume_errors(volume: Plain) -> Errors:
     policy = spec.get("persistentVolumeReclaimPolicy")
     errors += known_or_nothing("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM)
     # Only the first source is validated; further ones are refused whatever they contain.
-    stated = [each for each in _VOLUME_SOURCES if spec.get(each) is not None]
+    stated = [volume_source for volume_source in _VOLUME_SOURCES if spec.get(volume_source) is not None]
     errors += _held_errors(stated[0], spec) if stated else [required("spec", "must specify a volume type")]
     why = "may not specify more than 1 volume type"
     errors += [forbidden(f"spec.{each}", why) for each in stated[1:]]

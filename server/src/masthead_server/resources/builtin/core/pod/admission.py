@@ -23,7 +23,11 @@ def tolerate_lost_nodes(spec: Plain) -> None:
     """Add the default tolerations for nodes that are not ready or unreachable."""
     tolerations = items(spec, "tolerations")
     # A toleration without a key tolerates every taint of its effect.
-    tolerated = {text(each, "key") for each in tolerations if each.get("effect") in {None, "", "NoExecute"}}
+    tolerated = {
+        text(toleration, "key")
+        for toleration in tolerations
+        if toleration.get("effect") in {None, "", "NoExecute"}
+    }
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _PATIENCE_SECONDS}
         for key in _LOST_NODE

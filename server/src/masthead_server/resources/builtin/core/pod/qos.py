@@ -18,9 +18,9 @@ def qos_class(spec: Plain) -> str:
     own = spec.get("resources")
     # Where a pod states resources for itself, those of its containers do not count.
     holders = [spec] if own else [*items(spec, "containers"), *items(spec, "initContainers")]
-    resources = [part(each, "resources") for each in holders]
-    requests = [_nanos(each, "requests") for each in resources]
-    limits = [_nanos(each, "limits") for each in resources]
+    resources = [part(holder, "resources") for holder in holders]
+    requests = [_nanos(resource, "requests") for resource in resources]
+    limits = [_nanos(resource, "limits") for resource in resources]
     if not any(map(any, requests)) and not any(map(any, limits)):
         return "BestEffort"
     guaranteed = all(map(all, limits)) and _total(requests) == _total(limits)

@@ -99,7 +99,7 @@ def _transition_errors(
     """Validate that a container that has ended for good is not said to run again."""
     errors: Errors = []
     # Reversed, so that of equal names the first counts.
-    now = {text(each, "name"): each for each in reversed(items(after, field))}
+    now = {text(item, "name"): item for item in reversed(items(after, field))}
     by_name = {each.get("name"): each for each in reversed(containers)}
     for at, then in each_of(before, field, "status"):
         ended, name = part(then, "state").get("terminated"), text(then, "name")
@@ -127,7 +127,7 @@ def _fits(codes: Plain, code: int) -> bool:
 
 def _claim_errors(status: Plain, spec: Plain) -> Errors:
     errors: Errors = []
-    known, seen = {each.get("name") for each in items(spec, "resourceClaims")}, set[str]()
+    known, seen = {resource_claim.get("name") for resource_claim in items(spec, "resourceClaims")}, set[str]()
     for at, claim in each_of(status, "resourceClaimStatuses", "status"):
         name = text(claim, "name")
         if name not in known:
@@ -140,7 +140,7 @@ def _claim_errors(status: Plain, spec: Plain) -> Errors:
 
 
 def _address_errors(field: str, status: Plain) -> Errors:
-    path, addresses = f"status.{field}", [text(each, "ip") for each in items(status, field)]
+    path, addresses = f"status.{field}", [text(item, "ip") for item in items(status, field)]
     errors = [error for index, each in enumerate(addresses) for error in ip_errors(f"{path}[{index}]", each)]
     if len(addresses) < 2:
         return errors
@@ -149,7 +149,7 @@ def _address_errors(field: str, status: Plain) -> Errors:
             why = f"failed to check for dual stack with error:invalid IP[{index}]: {each}"
             errors.append(FieldError("InternalError", path, detail=why))
             break
-    families = set[int]() if errors else {ip_address(each).version for each in addresses}
+    families = set[int]() if errors else {ip_address(address).version for address in addresses}
     if len(families) != len(addresses):
-        errors.append(invalid(path, [{"IP": each} for each in addresses], _FAMILIES))
+        errors.append(invalid(path, [{"IP": address} for address in addresses], _FAMILIES))
     return errors

@@ -35,13 +35,16 @@ def _kept_metadata(new: Plain, old: Plain) -> Plain:
 def _ephemeral_container_errors(new: Plain, old: Plain) -> list[FieldError]:
     """Refuse to remove or change a container for debugging."""
     path = "spec.ephemeralContainers"
-    wanted = {each.get("name"): each for each in items(part(new, "spec"), "ephemeralContainers")}
+    wanted = {
+        ephemeral_container.get("name"): ephemeral_container
+        for ephemeral_container in items(part(new, "spec"), "ephemeralContainers")
+    }
     errors: list[FieldError] = []
-    for each in items(part(old, "spec"), "ephemeralContainers"):
-        label = f"existing ephemeral containers {quoted(each['name'])} may not be"
-        if each["name"] not in wanted:
+    for ephemeral_container in items(part(old, "spec"), "ephemeralContainers"):
+        label = f"existing ephemeral containers {quoted(ephemeral_container['name'])} may not be"
+        if ephemeral_container["name"] not in wanted:
             errors.append(forbidden(path, f"{label} removed\n"))
-        elif wanted[each["name"]] != each:
+        elif wanted[ephemeral_container["name"]] != ephemeral_container:
             # differs from kube-apiserver, which appends the difference.
             errors.append(forbidden(path, f"{label} changed"))
     return errors
@@ -51,9 +54,9 @@ def _merge_resources(new: Plain, old: Plain) -> Plain:
     """``pods/resize``: the resources of containers."""
     spec = {**part(old, "spec")}
     for kind in ("containers", "initContainers"):
-        wanted = {each.get("name"): each for each in items(part(new, "spec"), kind)}
+        wanted = {item.get("name"): item for item in items(part(new, "spec"), kind)}
         if kind in spec:
-            spec[kind] = [_resized(each, wanted.get(each.get("name"), each)) for each in items(spec, kind)]
+            spec[kind] = [_resized(item, wanted.get(item.get("name"), item)) for item in items(spec, kind)]
     return {**old, "metadata": _kept_metadata(new, old), "spec": spec}
 
 

@@ -100,8 +100,8 @@ def _toleration_changes(after: Plain, before: Plain) -> Errors:
 
 def _gate_changes(after: Plain, before: Plain) -> Errors:
     added = {text(each, "name"): at for at, each in each_of(after, "schedulingGates", "spec")}
-    for each in items(before, "schedulingGates"):
-        added.pop(text(each, "name"), None)
+    for scheduling_gate in items(before, "schedulingGates"):
+        added.pop(text(scheduling_gate, "name"), None)
     why = "only deletion is allowed, but found new scheduling gate '{}'"
     return [forbidden(f"{at}.name", why.format(name)) for name, at in added.items()]
 

@@ -63,16 +63,16 @@ def _selector_errors(spec: Plain) -> Errors:
     path = "spec.scopeSelector.matchExpressions"
     expressions = items(part(spec, "scopeSelector"), "matchExpressions")
     errors: Errors = []
-    for each in expressions:
-        scope = text(each, "scopeName")
+    for expression in expressions:
+        scope = text(expression, "scopeName")
         if scope not in _SCOPES:
             errors.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         bound = [name for name in part(spec, "hard") if name in FOR_QUOTAS]
         apart = [name for name in bound if scope in _SCOPES and name not in _SCOPES[scope]]
         shown = _shown_selector(expressions)
         errors += [invalid(path, shown, "unsupported scope applied to resource") for _ in apart]
-        errors += _requirement_errors(each, path)
-    scopes = {text(each, "scopeName") for each in expressions}
+        errors += _requirement_errors(expression, path)
+    scopes = {text(expression, "scopeName") for expression in expressions}
     for pair in ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}):
         if pair <= scopes:
             errors.append(invalid(path, spec.get("scopes"), "conflicting scopes"))
@@ -84,7 +84,8 @@ def _shown_selector(expressions: list[Plain]) -> Plain:
     fields = ("scopeName", "operator", "values")
     return {
         "MatchExpressions": [
-            {name[0].upper() + name[1:]: each.get(name) for name in fields} for each in expressions
+            {name[0].upper() + name[1:]: expression.get(name) for name in fields}
+            for expression in expressions
         ]
     }
 

@@ -37,8 +37,8 @@ def tls_warnings(obj: Plain) -> list[str]:
     data = part(obj, "data")
     certificates, keys = _blocks(text(data, "tls.crt")), _blocks(text(data, "tls.key"))
     message = (
-        _no_certificate([each.kind for each in certificates])
-        or _no_key([each.kind for each in keys])
+        _no_certificate([certificate.kind for certificate in certificates])
+        or _no_key([key.kind for key in keys])
         or _garbled(certificates, keys)
     )
     return [message] if message else []

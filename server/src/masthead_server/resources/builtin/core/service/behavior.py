@@ -214,13 +214,13 @@ def _keep_allocated(new: Plain, old: Plain) -> None:
             if not new.get(field) and old.get(field):
                 new[field] = old[field]
     if _needs_ports(new) and _needs_ports(old):
-        held = {each.get("name", ""): each.get("nodePort") for each in items(old, "ports")}
-        used = {each.get("nodePort") for each in items(new, "ports")}
-        for each in items(new, "ports"):
-            known = held.get(each.get("name", ""))
+        held = {port.get("name", ""): port.get("nodePort") for port in items(old, "ports")}
+        used = {port.get("nodePort") for port in items(new, "ports")}
+        for port in items(new, "ports"):
+            known = held.get(port.get("name", ""))
             # The number may have moved to another port of the service, and must not be used twice.
-            if not each.get("nodePort") and known and known not in used:
-                each["nodePort"] = known
+            if not port.get("nodePort") and known and known not in used:
+                port["nodePort"] = known
     if _needs_health_port(new) and _needs_health_port(old) and not new.get("healthCheckNodePort"):
         new["healthCheckNodePort"] = old.get("healthCheckNodePort")
 
@@ -256,7 +256,7 @@ def _reallocate(new: Plain, old: Plain, allocate: Allocator) -> None:
 
 
 def _move_ports(new: Plain, before: Plain, allocate: Allocator) -> None:
-    held = {each["nodePort"] for each in items(before, "ports") if each.get("nodePort")}
+    held = {port["nodePort"] for port in items(before, "ports") if port.get("nodePort")}
     kept, seen = set[int](), set[tuple[object, int]]()
     if _needs_ports(new["spec"]):
         for index, each in enumerate(items(new["spec"], "ports")):
@@ -294,10 +294,10 @@ def _prepare_update(new: Plain, old: Plain) -> None:
             _drop(after, before, "clusterIPs", "clusterIP")
         _drop(after, before, "ipFamilies", "ipFamilyPolicy")
     if _needs_ports(before) and not _needs_ports(after):
-        held = {each.get("nodePort") for each in items(before, "ports")}
-        if all(each.get("nodePort") in held for each in items(after, "ports") if each.get("nodePort")):
-            for each in items(after, "ports"):
-                each.pop("nodePort", None)
+        held = {port.get("nodePort") for port in items(before, "ports")}
+        if all(port.get("nodePort") in held for port in items(after, "ports") if port.get("nodePort")):
+            for port in items(after, "ports"):
+                port.pop("nodePort", None)
     if _needs_health_port(before) and not _needs_health_port(after):
         _drop(after, before, "healthCheckNodePort")
     if before.get("type") == "LoadBalancer" != after.get("type"):

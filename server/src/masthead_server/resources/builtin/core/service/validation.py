@@ -105,7 +105,7 @@ def _type_errors(spec: Plain) -> Errors:
         )
     if kind == "ExternalName":
         fields = ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        errors.append([forbidden(f"spec.{each}", _EXTERNAL) for each in fields if spec.get(each)])
+        errors.append([forbidden(f"spec.{field}", _EXTERNAL) for field in fields if spec.get(field)])
         name = text(spec, "externalName").removesuffix(".")
         errors.append(given("spec.externalName", name, names.SUBDOMAIN))
     return [error for some in errors for error in some]

@@ -26,7 +26,7 @@ def _prepare_update(new: Plain, _: Plain) -> None:
 def _keep_secret_names(new: Plain) -> None:
     """Reduce references to secrets to their names."""
     if secrets := new.get("secrets"):
-        new["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in secrets]
+        new["secrets"] = [{"name": secret["name"]} if secret.get("name") else {} for secret in secrets]
 
 
 BEHAVIOR: Final = Behavior(

@@ -76,5 +76,5 @@ def slice_changes(new: Plain, old: Plain) -> Errors:
     """Return the errors of a change of an EndpointSlice."""
     errors = slice_errors(new)
     if same(new.get("endpoints"), old.get("endpoints")):
-        errors = [each for each in errors if not each.field.startswith("endpoints")]
+        errors = [error for error in errors if not error.field.startswith("endpoints")]
     return errors + immutable("addressType", text(new, "addressType"), text(old, "addressType"))

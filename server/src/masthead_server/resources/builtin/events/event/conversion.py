@@ -43,12 +43,12 @@ _FIELDS: Final = (
 
 def to_core(event: Plain) -> Plain:
     """Write an event of ``events.k8s.io`` in the words of the core group."""
-    return _renamed(event, ((each.events, each.core, each.empty_in_core) for each in _FIELDS))
+    return _renamed(event, ((field.events, field.core, field.empty_in_core) for field in _FIELDS))
 
 
 def from_core(event: Plain) -> Plain:
     """Write an event of the core group in the words of ``events.k8s.io``."""
-    return _renamed(event, ((each.core, each.events, each.empty_in_events) for each in _FIELDS))
+    return _renamed(event, ((field.core, field.events, field.empty_in_events) for field in _FIELDS))
 
 
 def _renamed(event: Plain, names: Iterable[tuple[str, str, object]]) -> Plain:
